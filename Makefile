@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,all]'
 	touch $@
 
 environment: $(VENV)/.installed
@@ -24,6 +24,8 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/comparing.py
 	$(BIN)/python tests/bench/report.py
 	$(BIN)/python tests/bench/commands.py
+	$(BIN)/python tests/bench/neural.py
+	$(BIN)/harness bench models
 
 clean:
 	rm -rf $(VENV) .tox dist

@@ -7,7 +7,7 @@ from harness import scoring
 from harness.evaluation import Judged
 from harness.results import DatasetEntry, MetricEntry, QualityEntry
 from metrics.errors import MissingResource
-from metrics.metric import signature
+from metrics.metric import Metric, options, signature
 from metrics.models import Models
 from metrics.registry import Chosen
 
@@ -45,8 +45,15 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         name=chosen.label, title=card.title, family=card.family,
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
-        trained_on=card.trained_on, signature=signed,
+        trained_on=card.trained_on, signature=signed, models=_models(chosen.metric, models),
     )
+
+
+def _models(metric: Metric, models: Models) -> tuple[str, ...]:
+    """The models that the scores come from, by the names to show; one that is not on this machine has none."""
+    named = options(metric)
+    shown = (models.shown(kind, named.get(kind, "")) for kind in metric.card.models)
+    return tuple(dict.fromkeys(filter(None, shown)))
 
 
 def kind(dataset: Dataset) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,10 +99,10 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     return {name: column[order] for name, column in scores.columns.items()}
 
 
-def _wanted(column: str, columns: Iterable[str], ways: frozenset[str]) -> bool:
+def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
     """Whether a column was asked for: turns together in one of the ways, or scores that are of no turns."""
-    way = column.rpartition(":")[2]
-    if way in AGGREGATIONS:
+    plain, _, way = column.rpartition(":")
+    if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
         return way in ways
     return "mean" in ways or f"{column}:sum" not in columns
 

@@ -144,4 +144,6 @@ def _dataset_entry(entry: dict[str, Any]) -> DatasetEntry:
 
 
 def _metric_entry(entry: dict[str, Any]) -> MetricEntry:
-    return MetricEntry(**{**entry, **{name: tuple(entry[name]) for name in ("columns", "needs", "levels")}})
+    known = {"models": (), **entry}  # a report of an earlier version names no models
+    lists = ("columns", "needs", "levels", "models")
+    return MetricEntry(**{**known, **{name: tuple(known[name]) for name in lists}})

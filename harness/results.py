@@ -47,7 +47,10 @@ class DatasetEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
-    """A metric as it was in the run; `signature` says everything its scores depend on."""
+    """A metric as it was in the run; `signature` says everything its scores depend on.
+
+    `models` names the models whose numbers the scores are made of; none for a metric without.
+    """
 
     name: str
     title: str
@@ -59,6 +62,7 @@ class MetricEntry:
     scope: str
     trained_on: str
     signature: str
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

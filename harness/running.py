@@ -34,7 +34,7 @@ from harness.scoring import Scores
 from harness.store import ScoreStore
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import signature
-from metrics.models import Models
+from metrics.models import Choice, Models
 from metrics.registry import Chosen
 
 EVERY = "every metric"
@@ -72,12 +72,14 @@ class Found:
 
 
 def prepared(
-    planned: Plan, home: Path, out: Path, draws: Draws, *, device: str = "auto", rescore: bool = False
+    planned: Plan, home: Path, out: Path, draws: Draws, *, choice: Choice | None = None, rescore: bool = False
 ) -> Context:
-    """What a plan needs to run: its stores under `out`, its models on the device."""
+    """What a plan needs to run: its stores under `out`, its models as chosen; a device that is not here is refused."""
+    models = Models(home, choice or Choice())
+    models.machine  # noqa: B018  (known before anything is scored)
     progress = Progress(len(planned.cards) * len(planned.chosen))
-    return Context(planned, home, ScoreStore(out / "scores"), Models(home, device), progress, Memo(out / "statistics"),
-                   draws, rescore)
+    return Context(planned, home, ScoreStore(out / "scores"), models, progress, Memo(out / "statistics"), draws,
+                   rescore)
 
 
 def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, Found]:
@@ -97,6 +99,7 @@ def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, F
             found.skips.append(Skip(card.name, EVERY, reason))
         else:
             _dataset(context, dataset, extra.get(card.name, ()), found)
+    context.models.close()
     return _report(context, found, command, ratings), found
 
 
@@ -136,7 +139,7 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
     scored_cells = evaluation.cells(dataset, qualities, scored, context.plan.selection.aggregations)
     found.scored_cells += scored_cells
     for cell in scored_cells:
-        measured = comparison.measured(cell, context.draws, context.memo, context.models.device)
+        measured = comparison.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
         found.agreements += measured.agreements
         found.contests += measured.contests
         found.ceilings += measured.ceilings
@@ -181,7 +184,7 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
     if ratings:
         options["ratings sha256"] = hashlib.sha256(ratings.read_bytes()).hexdigest()
     return Report(
-        run=environment.facts(selection.seed, context.models.device, options, command),
+        run=environment.facts(selection.seed, str(context.models.machine), options, command),
         datasets=tuple(found.datasets),
         metrics=tuple(entries.metric_entry(chosen, context.models) for chosen in context.plan.chosen),
         agreements=tuple(found.agreements),

@@ -34,6 +34,13 @@ class Settings:
     draws: int = 1000
     permutations: int = 0
     device: str = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16", "int8"] = "auto"
+    batch_tokens: int | None = None
+    encoder: str = ""
+    lm: str = ""
+    vectors: str = ""
+    keep_embeddings: bool = False
+    offline: bool = False
     out: Path = Path("results")
     dry_run: bool = False
     json: bool = False

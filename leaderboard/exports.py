@@ -10,18 +10,19 @@ from leaderboard.lookup import look, origin_of
 from leaderboard.standings import complete
 from leaderboard.tables import Cell, Group, Heading, Table
 
-STANDING = ("board", "origin", "rule", "statistic", "metric", "column", "value", "rank", "covered", "cells",
+STANDING = ("board", "origin", "rule", "statistic", "metric", "column", "models", "value", "rank", "covered", "cells",
             "low", "high")
 AGREEMENT = ("dataset", "split", "level", "origin", "quality", "dimension", "metric", "column", "statistic",
-             "n", "value", "p", "low", "high", "note", "corrected")
+             "models", "n", "value", "p", "low", "high", "note", "corrected")
 CONTEST = ("dataset", "quality", "statistic", "test", "better", "worse", "n", "delta", "value", "p", "holm", "bh")
 CEILING = ("dataset", "quality", "method", "value", "items", "note")
 
 
 def standings(report: Report) -> Table:
     """List the standings; an incomplete one has neither value nor rank."""
+    models = look(report).models
     return _table("standings", STANDING, (
-        (row.board, row.origin, row.rule, row.statistic, row.metric, row.column,
+        (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
          *((row.value, row.rank) if complete(row) else (None, None)), row.covered, row.cells, row.low, row.high)
         for row in report.standings))
 
@@ -35,8 +36,7 @@ def agreements(report: Report) -> Table:
     return _table("agreements", AGREEMENT, (
         (row.dataset, entry.split, entry.level, origin_of(entry), row.quality,
          dimensions.get((row.dataset, row.quality), ""), row.metric, row.column, row.statistic,
-         row.n, row.value, row.p, row.low, row.high, row.note,
-         row.corrected)
+         found.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note, row.corrected)
         for row in report.agreements for entry in (entries[row.dataset],)))
 
 

@@ -56,8 +56,8 @@ def groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]:
 
 
 def metric_cell(look: Lookup, key: Key) -> Cell:
-    """Name a column, leading to the card of its metric."""
-    return Cell(look.labels[key], link=look.cards.get(key[0], ""))
+    """Name a column and the models it comes from, leading to the card of its metric."""
+    return Cell(look.labels[key], link=look.cards.get(key[0], ""), model=look.models.get(key[0], ""))
 
 
 def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic: str, caption: str,

@@ -34,6 +34,7 @@ class Lookup:
     quality_paths: dict[str, str]
     cards: dict[str, str]
     labels: dict[Key, str]
+    models: dict[str, str]
     agreements: dict[tuple[str, str, str, str, str], Agreement]
     reasons: dict[Key, str]
 
@@ -84,6 +85,7 @@ def look(report: Report) -> Lookup:
         cards={name: f"about.html#metric-{slug}"
                for name, slug in slugs(entry.name for entry in report.metrics).items()},
         labels=_labels(report),
+        models={entry.name: ", ".join(entry.models) for entry in report.metrics},
         agreements={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                     for row in report.agreements},
         reasons=_reasons(report),

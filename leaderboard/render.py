@@ -8,19 +8,20 @@ import io
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import jinja2
 import markupsafe
 
-from leaderboard.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
+from leaderboard.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table
 
 BANNER = ("Computed on the bundled sample: made by a script with simulated raters, not by people. "
           "These numbers say nothing about how good a metric is.")
 MIXED = "This goes for the tables that say “bundled sample”; the others are on real data."
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
-          "Below a value: its 95 % interval. Further statistics, n and p: [agreements.csv](agreements.csv), "
-          "[standings.csv](standings.csv).")
+          "Behind a metric: the models its scores come from. Below a value: its 95 % interval. "
+          "Further statistics, n and p: [agreements.csv](agreements.csv), [standings.csv](standings.csv).")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
 WIDTH = 110
 
@@ -62,21 +63,36 @@ def csv_file(table: Table) -> bytes:
 
 def text(table: Table, width: int = WIDTH) -> str:
     """Render a table for the terminal, the names cut where it would not fit."""
-    rows = [[plain(heading.text) for heading in table.headings],
-            *([plain(" ".join(filter(None, (cell.text, cell.small)))) for cell in row] for row in table.rows)]
-    sizes = [max(len(row[column]) for row in rows) for column in range(len(table.headings))]
+    rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
+    sizes = [max(len(_words(row[column])) for row in rows) for column in range(len(table.headings))]
     stub = next((place for place, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
-    lines = ["  ".join(_fit(value, size, heading) for value, size, heading
-                       in zip(row, sizes, table.headings, strict=True)).rstrip()[:width] for row in rows]
+    head, *lines = [line[:width] for row in rows for line in _lines(row, sizes, table.headings, stub)]
     title = textwrap.fill(plain(f"{table.caption}. Data: {table.data}."), width)
-    return "\n".join([title, "", lines[0], "-" * max(map(len, lines)), *lines[1:], ""])
+    return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
 
 def plain(value: str) -> str:
     """Keep what a terminal can print: no control character, no line break; an ASCII minus."""
     printable = "".join(sign if sign.isprintable() else " " for sign in value)
     return " ".join(printable.replace("−", "-").split())
+
+
+def _words(cell: Cell) -> str:
+    """Write a cell on one line: what it shows, the models in brackets, what is small."""
+    model = f"({cell.model})" if cell.model else ""
+    return plain(" ".join(filter(None, (cell.text, model, cell.small))))
+
+
+def _lines(row: Row, sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
+    """Write a row on a line; models for which it has no room stand on a second one."""
+    name, below = row[stub], ""
+    if name.model and len(_words(name)) > sizes[stub]:
+        below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
+        row = (*row[:stub], replace(name, model=""), *row[stub + 1:])
+    line = "  ".join(_fit(_words(cell), size, heading)
+                     for cell, size, heading in zip(row, sizes, headings, strict=True)).rstrip()
+    return [line, below] if below else [line]
 
 
 def _fit(value: str, size: int, heading: Heading) -> str:
@@ -150,6 +166,7 @@ def _md_cell(cell: Cell, reasons: Mapping[str, int], anchors: Mapping[str, str])
         shown = f"{before}{shown}{after}"
     if cell.link in anchors:
         shown = f"[{shown}](#{anchors[cell.link]})"
+    model = f" ({_md(cell.model)})" if cell.model else ""
     number = f" <sup>{reasons[cell.why]}</sup>" if cell.why in reasons else ""
     small = f"<br><sub>{_md(cell.small)}</sub>" if cell.small else ""
-    return shown + number + small
+    return shown + model + number + small

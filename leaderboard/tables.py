@@ -18,13 +18,17 @@ Kind: TypeAlias = Literal["rank", "stub", "number", "text", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing."""
+    """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing.
+
+    `model` names the models behind the scores of the row that the cell names.
+    """
 
     text: str
     value: float | int | None = None
     title: str = ""
     small: str = ""
     link: str = ""
+    model: str = ""
     why: str = ""
     marks: tuple[Mark, ...] = ()
     shade: str = ""

@@ -1,7 +1,7 @@
 """What a metric is: a frozen dataclass whose fields are its options, a card, and `score`.
 
 The signature says everything a score depends on besides the items: name, revision, options and the digests of
-its resources and, for a plug-in, of its file. That one string is cache key, provenance and report line.
+its models, its resources and, for a plug-in, its file. That one string is cache key, provenance and report line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item, Level
+from metrics.errors import MissingResource
 
 if TYPE_CHECKING:
     from metrics.models import Models
@@ -35,7 +37,8 @@ Columns: TypeAlias = Mapping[str, Column]
 class MetricCard:
     """What is known of a metric without running it.
 
-    `needs` names what an item must have (references, context, facts) and the resources to be fetched;
+    `needs` names what an item must have (references, context, facts), `resources` the data to be fetched; `models` the
+    kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for what the run was told.
     `scope` is "dataset" where an item's score depends on the other items.
     """
 
@@ -46,6 +49,7 @@ class MetricCard:
     levels: tuple[Level, ...] = ("turn",)
     needs: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     paper: str = ""
     scope: Literal["item", "dataset"] = "item"
     trained_on: str = ""
@@ -63,6 +67,37 @@ class Metric(Protocol):
         """Score each item: one column per promised name, as long as `items`, NaN where not scorable."""
 
 
+@runtime_checkable
+class Foreign(Protocol):
+    """A metric whose numbers another library makes, and which says what they depend on besides its options."""
+
+    def depends(self, models: Models) -> tuple[str, ...]:
+        """The versions, names and digests that decide the scores; MissingResource where one is not here."""
+
+
+class File(str):
+    """An option's value that is the path of a file: in a signature stand its name and the digest of its content."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Path:
+        """The path, with ~ made plain."""
+        return Path(self).expanduser()
+
+    @property
+    def identity(self) -> str:
+        """NAME@DIGEST, or nothing where no file is named."""
+        return f"{self.path.name}@{hashlib.sha256(self.content()).hexdigest()[:12]}" if self else ""
+
+    def content(self) -> bytes:
+        """What the file holds, or MissingResource."""
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise MissingResource(f"{self.path}: {error.strerror}") from error
+
+
 def options(metric: Metric) -> dict[str, Any]:
     """The options of a metric, as they are set."""
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
@@ -70,9 +105,14 @@ def options(metric: Metric) -> dict[str, Any]:
 
 def signature(metric: Metric, models: Models) -> str:
     """Everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
-    parts = [metric.card.name, f"r{metric.card.revision}"]
-    parts += [f"{name}={value}" for name, value in options(metric).items()]
+    parts = [metric.card.name.partition(":")[0], f"r{metric.card.revision}"]  # of st:MODEL the first part is st
+    for name, value in options(metric).items():
+        if name in metric.card.models:
+            value = models.identity(name, value)
+        parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in metric.card.resources]
+    if isinstance(metric, Foreign):
+        parts += metric.depends(models)
     parts += _code(type(metric))
     return "|".join(parts)
 

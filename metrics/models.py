@@ -1,20 +1,56 @@
-"""The Models service: what metrics take from outside their own file. Here: the resources on disk.
+"""The Models service: every network, word vector and resource that a metric takes from outside its own file.
 
-A resource is data that cannot be shipped and is fetched or imported once, such as WordNet.
-It is looked for in the home, then where its own library would look for it.
+    models.encoder(name)          texts to vectors             metrics/encoder.py
+    models.lm(name)               likelihoods of texts         metrics/causal.py
+    models.vectors(name)          words to vectors             metrics/vectors.py
+    models.network(kind, folder)  a network of our own         metrics/networks.py
+    models.resource(name)         data fetched or imported once, such as WordNet
+
+An empty name stands for what the run was told (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
+model is loaded once, when it is first used; the service owns device, precision, batches and what is remembered.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmarks.files import write_atomically
 from benchmarks.resources import resource_path
-from metrics.errors import MetricError, MissingResource
+from metrics import weights as files
+from metrics.device import Machine, machine
+from metrics.errors import MissingResource
+from metrics.memory import MEBIBYTE, Memory
+from metrics.weights import Weights
+
+if TYPE_CHECKING:
+    from metrics.causal import LanguageModel
+    from metrics.encoder import Encoder
+    from metrics.vectors import WordVectors
+
+Loaded = TypeVar("Loaded")
+MEMORY = 1024 * MEBIBYTE
+"""How much of what was computed is remembered within a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which models stand for the ones that a metric does not name, and how they run."""
+
+    encoder: str = ""
+    lm: str = ""
+    vectors: str = ""
+    device: str = "auto"
+    precision: str = "auto"
+    batch_tokens: int | None = None
+    keep_embeddings: bool = False
+    download: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +62,61 @@ class Resource:
     digest: str
 
 
+@dataclass
 class Models:
     """Finds and loads what metrics need, on the chosen device."""
 
-    def __init__(self, home: Path, device: str = "auto") -> None:
-        self.home = home
-        self.device = device
+    home: Path
+    choice: Choice = field(default_factory=Choice)
+    memory: Memory = field(default_factory=lambda: Memory(MEMORY))
+
+    def __post_init__(self) -> None:
+        self._loaded: dict[tuple[Any, ...], Any] = {}
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The devices and the precision that were asked for."""
+        choice = self.choice
+        return machine(choice.device, choice.precision, choice.batch_tokens)
+
+    def encoder(self, name: str = "", layer: int = 0) -> Encoder:
+        """The encoder of that name; `layer` 0 is its last."""
+        from metrics.encoder import Encoder
+        from metrics.kept import Kept
+
+        found = self._weights("encoder", name or self.choice.encoder or files.EMBEDDED)
+
+        def load() -> Encoder:
+            kept = None
+            if self.choice.keep_embeddings:
+                own = f"{found.digest[:16]}-{found.settings[:8]}-layer{layer}-{self.machine.precision}"
+                kept = Kept(self.home / "embeddings" / own)
+            return Encoder(found, self.machine, self.memory, layer, kept)
+
+        return self._once(("encoder", found.identity, layer), load)
+
+    def lm(self, name: str = "") -> LanguageModel:
+        """The causal language model of that name."""
+        from metrics.causal import LanguageModel
+
+        found = self._language_model(name)
+        return self._once(("lm", found.identity), lambda: LanguageModel(found, self.machine, self.memory))
+
+    def vectors(self, name: str = "") -> WordVectors:
+        """The word vectors in that file; without one, the encoder's input embeddings."""
+        from metrics.vectors import from_encoder, from_file
+
+        asked = name or self.choice.vectors
+        if not asked:
+            return self._once(("vectors", ""), lambda: from_encoder(self.encoder()))
+        return self._once(("vectors", asked), lambda: from_file(self._vector_file(asked), self.home))
+
+    def network(self, kind: Callable[..., Loaded], folder: Path) -> Loaded:
+        """A network of our own, with the weights of a folder (config.json, model.safetensors)."""
+        from metrics import networks
+
+        found: Loaded = self._once(("network", kind, folder), lambda: networks.own(kind, folder, self.machine))
+        return found
 
     def resource(self, name: str) -> Resource:
         """The named resource, or MissingResource with what to do."""
@@ -39,22 +124,77 @@ class Models:
             raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
         for path in LOCATIONS[name](self.home):
             if path.is_file():
-                return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
+                return _resource(name, path)
         raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
 
+    def identity(self, kind: str, name: str = "") -> str:
+        """What a score that used this model depends on: the name, the digests, how it is computed."""
+        if kind == "vectors" and (name or self.choice.vectors):
+            file = self._vector_file(name or self.choice.vectors)
+            return f"{file.name}@{file.digest[:12]}"
+        found = self._language_model(name) if kind == "lm" else self._weights("encoder", (
+            name if kind == "encoder" else "") or self.choice.encoder or files.EMBEDDED)
+        parts = [found.identity] if kind != "vectors" else [f"input embeddings of {found.identity}"]
+        if self.machine.precision != "fp32":
+            parts.append(self.machine.precision)
+        if self.choice.keep_embeddings and kind == "encoder":
+            parts.append("kept as fp16")
+        return " ".join(parts)
 
-def check_device(device: str) -> None:
-    """Refuse a device that torch does not find; auto and cpu need no torch."""
-    if device in {"auto", "cpu"}:
-        return
-    try:
-        import torch
+    def shown(self, kind: str, name: str = "") -> str:
+        """The model's name as a page shows it beside a score; empty where it is not on this machine."""
+        try:
+            told = self.identity(kind, name)
+        except MissingResource:
+            return ""
+        return told.partition("@")[0]
 
-        torch.empty(0, device=device)
-    except ImportError as error:
-        raise MetricError(f"device {device}: torch is not installed; the extra [neural] brings it") from error
-    except (RuntimeError, AssertionError) as error:
-        raise MetricError(f"device {device}: {str(error).splitlines()[0]}") from error
+    def close(self) -> None:
+        """Write what is to be kept for later runs."""
+        for key, loaded in self._loaded.items():
+            if key[0] == "encoder":
+                loaded.close()
+
+    def _language_model(self, name: str) -> Weights:
+        asked = name or self.choice.lm
+        if not asked:
+            raise MissingResource("no language model is named: give one by --lm (gpt2, microsoft/DialoGPT-small, "
+                                  "a folder) or as the metric's option lm=NAME")
+        return self._weights("lm", asked)
+
+    def _weights(self, kind: str, name: str) -> Weights:
+        for package in ("torch", "transformers"):
+            if importlib.util.find_spec(package) is None:
+                raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
+        return self._once(("weights", kind, name), lambda: files.find(name, self.home, download=self.choice.download))
+
+    def _vector_file(self, name: str) -> Resource:
+        for path in (Path(name).expanduser(), self.home / "vectors" / name):
+            if path.is_file():
+                return self._with_noted_digest(path)
+        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}")
+
+    def _with_noted_digest(self, path: Path) -> Resource:
+        """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""
+        state = path.stat()
+        seen = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
+        note = self.home / "vectors" / f"{seen}.sha256"
+        if note.is_file() and len(told := note.read_text(encoding="ascii").strip()) == 64:
+            return Resource(path.name, path, told)
+        found = _resource(path.name, path)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(note, found.digest.encode())
+        return found
+
+    def _once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
+        if key not in self._loaded:
+            self._loaded[key] = load()
+        found: Loaded = self._loaded[key]
+        return found
+
+
+def _resource(name: str, path: Path) -> Resource:
+    return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
 
 
 def _wordnet(home: Path) -> list[Path]:

@@ -3,11 +3,13 @@
 A metric is one file in a folder of this package; the file's name, with hyphens, is the metric's. Packages of other
 people add theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
 
-A metric is asked for as `NAME` or `NAME[option=value,...]`.
+A metric is asked for as `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
+(metrics/adapters), such as `st:MODEL`; it is not listed, for there is no end to them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -82,7 +84,22 @@ def metric_class(name: str) -> type[Metric]:
 
 def card(name: str) -> MetricCard:
     """The card of a metric."""
-    return metric_class(name).card
+    return _kind(name).card
+
+
+def is_known(asked: str) -> bool:
+    """Whether `NAME` or `NAME[...]` is the name of a metric, or has a colon as those of other libraries do."""
+    name = _split(asked)[0]
+    return ":" in name or name in names()
+
+
+def _kind(name: str) -> type[Metric]:
+    """The class behind a name; one of another library is made anew, since its file can have changed."""
+    if ":" not in name:
+        return metric_class(name)
+    from metrics import adapters
+
+    return adapters.metric_class(name)
 
 
 def origin(name: str) -> str:
@@ -119,16 +136,28 @@ def _column_of(name: str) -> str:
 
 def choose(asked: str, **defaults: Any) -> Chosen:
     """The metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
-    name, bracket, rest = asked.partition("[")
-    if bracket and not rest.endswith("]"):
-        raise BadOption(f"{asked!r}: options are written NAME[option=value,...]")
-    kind = metric_class(name.strip())
+    name, rest = _split(asked)
+    kind = _kind(name)
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    given = _given(kind, asked, rest.removesuffix("]"))
+    given = _given(kind, asked, rest)
+    if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
+        kind = for_options(given)
     set_ = {key: value for key, value in given.items() if value != known[key].default}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
     values = {key: value for key, value in defaults.items() if key in known} | given
     return Chosen(kind(**values), suffix)
+
+
+def _split(asked: str) -> tuple[str, str]:
+    """The name, and what stands in brackets behind it; a name with a colon may hold brackets itself."""
+    if not asked.isprintable():
+        raise BadOption(f"{asked!r:.80}: a metric is asked for in one line of printable signs")
+    before, bracket, rest = asked.rpartition("[") if ":" in asked.partition("[")[0] else asked.partition("[")
+    if not bracket or (":" in before and "]" in rest[:-1]):
+        return asked.strip(), ""
+    if not rest.endswith("]"):
+        raise BadOption(f"{asked!r}: options are written NAME[option=value,...]")
+    return before.strip(), rest.removesuffix("]")
 
 
 def _class_in(module: Any, name: str) -> type[Metric]:
@@ -164,6 +193,8 @@ def _given(kind: type[Metric], asked: str, text: str) -> dict[str, Any]:
 
 def _read(asked: str, key: str, value: str, hints: Mapping[str, Any]) -> Any:
     hint = hints[key]
+    if hint is Any:
+        return _plain(value)
     if get_origin(hint) is Literal:
         choices = {str(choice): choice for choice in get_args(hint)}
     elif hint is bool:
@@ -176,3 +207,11 @@ def _read(asked: str, key: str, value: str, hints: Mapping[str, Any]) -> Any:
     if value.casefold() not in choices:
         raise BadOption(f"{asked!r}: {key} should be one of {', '.join(choices)}, not {value!r}")
     return choices[value.casefold()]
+
+
+def _plain(value: str) -> Any:
+    """A value whose type is not known: a number, true, false or a text."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(value)
+    return {"true": True, "false": False}.get(value.casefold(), value)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
+from tests import tiny
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,6 +39,20 @@ def real_data() -> Path:
 def wordnet(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let METEOR find WordNet."""
     monkeypatch.setenv("NLTK_DATA", str(real_data / "resources" / "nltk_data"))
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny encoder with random weights; tests that need it skip without torch."""
+    pytest.importorskip("torch")
+    return tiny.encoder(tmp_path_factory.mktemp("models") / "tiny-encoder")
+
+
+@pytest.fixture(scope="session")
+def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny language model with random weights; tests that need it skip without torch."""
+    pytest.importorskip("torch")
+    return tiny.causal(tmp_path_factory.mktemp("models") / "tiny-lm")
 
 
 def make_card(name: str = "toy", level: str = "turn", **more: object) -> DatasetCard:

@@ -1,9 +1,11 @@
-"""`harness doctor`: what is installed, which data is here, which device, and what would be skipped."""
+"""`harness doctor`: what is installed, which data and models are here, which device, and what would be skipped."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
+import math
 import os
 import platform
 from collections.abc import Iterator
@@ -14,20 +16,25 @@ if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
 
 NAME = "doctor"
-HELP = "say what is installed, which data is here, which device, and what would be skipped"
+HELP = "say what is installed, which data and models are here, which device, and what would be skipped"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """No flags of its own."""
+    """What to look at."""
+    parser.add_argument("--models", action="store_true", help="the models that are here, with size and sha256, instead")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the state of things; always 0."""
-    for title, lines in (("environment", _environment()), ("home", _home(args.home)), ("data", _data(args.home)),
-                         ("metrics", _metrics(args.home))):
+    home = args.home
+    general = (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
+               ("metrics", _metrics(home)))
+    models = (("home", _home(home)), ("models", _models(home)), ("word vectors", _vectors(home)),
+              ("language model", _language_model()))
+    for title, lines in models if args.models else general:
         print(title)
         for line in lines:
-            print(f"  {line}")
+            print(f"  {line}", flush=True)
     return 0
 
 
@@ -86,6 +93,7 @@ def _readable(home: Path) -> Iterator[Dataset]:
 
 
 def _metrics(home: Path) -> Iterator[str]:
+    from harness.entries import metric_entry
     from harness.scoring import unmet
     from metrics import registry
     from metrics.errors import BrokenPlugin, MissingResource
@@ -102,6 +110,50 @@ def _metrics(home: Path) -> Iterator[str]:
             yield f"{name:<18} not run: {error}"
             continue
         lacking = [dataset.card.name for dataset in loaded if unmet(chosen.metric, dataset)]
-        yield f"{name:<18} ready" + (f"; skipped on {', '.join(lacking)}: {', '.join(chosen.metric.card.needs)} missing"
-                                     if lacking else "")
+        shown = ", ".join(metric_entry(chosen, models).models)
+        yield f"{name:<18} ready" + (f" with {shown}" if shown else "") + (
+            f"; skipped on {', '.join(lacking)}: {', '.join(chosen.metric.card.needs)} missing" if lacking else "")
     yield from registry.shadowing()
+
+
+def _models(home: Path) -> Iterator[str]:
+    """Every model, three lines each; a broken one is a line that says what is wrong."""
+    from metrics import folders, weights
+
+    for found in weights.here(home):
+        if isinstance(found, str):
+            yield f"not usable: {found}"
+            continue
+        files = folders.check(found.name, found.folder)
+        size = sum(path.stat().st_size for path in files) / 1e6
+        yield found.name + (" (the default encoder)" if found.name == weights.EMBEDDED else "")
+        yield f"  {found.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"
+        yield f"  sha256 {found.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
+    yield f"more: a folder under {weights.models_home(home)}, a hub id, or a path, as --encoder or a metric's option"
+
+
+def _parameters(files: list[Path]) -> int:
+    """How many numbers the tables of contents announce; whole ones, such as positions, are no parameters."""
+    many = 0
+    for path in files:
+        with path.open("rb") as stream:
+            head = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        many += sum(math.prod(entry.get("shape", (0,))) for key, entry in head.items()
+                    if key != "__metadata__" and str(entry.get("dtype")).startswith(("F", "BF")))
+    return many
+
+
+def _vectors(home: Path) -> Iterator[str]:
+    from metrics.models import Models
+
+    folder, models = home / "vectors", Models(home)
+    for path in sorted(path for path in folder.glob("*") if path.is_file()):
+        signed = models.identity("vectors", path.name)
+        yield f"{path.name:<18} {path.stat().st_size / 1e6:,.1f} MB; in signatures {signed}"
+    yield (f"more: a file of word2vec or GloVe vectors in {folder} or anywhere, as --vectors or a metric's option; "
+           "without, the encoder's input embeddings")
+
+
+def _language_model() -> Iterator[str]:
+    yield ("none by default: name one by --lm MODEL (gpt2, microsoft/DialoGPT-small, a folder) or as a metric's "
+           "option lm=MODEL; metrics that need one are skipped without")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,17 +17,19 @@ from harness.settings import Settings, home_folder, settings
 if TYPE_CHECKING:
     from harness.plan import Plan, Selection
     from harness.running import Context
+    from metrics.models import Choice
 
 NAME = "run"
+FILES = {"encoder", "lm", "vectors"}
+"""Settings that may name a file or folder."""
 HELP = "score datasets with metrics, correlate with ratings, and make the leaderboard"
-DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What to run, on what, and where the results go. Every flag may stand in the config file as well."""
     many: dict[str, Any] = {"action": "append", "default": None, "metavar": "NAME"}
     parser.add_argument("--all", action="store_true", default=None, help="every metric on every dataset")
-    parser.add_argument("--metric", help="NAME or NAME[option=value,...]; may be repeated", **many)
+    parser.add_argument("--metric", help="NAME[option=value,...], evaluate:|st:|ce:NAME; may be repeated", **many)
     parser.add_argument("--dataset", help="may be repeated", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
     parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="resamples behind the interval of each rank (default: 1000; 0: none)")
     parser.add_argument("--permutations", type=int, metavar="N",
                         help="draws of PERM-BOTH for every pair of columns (default: 0; Holm wants 20,000)")
-    parser.add_argument("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:N or mps (default: auto)")
+    _configure_models(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="scores, report and site go here (default: ./results)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
@@ -51,18 +52,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per agreement")
 
 
+def _configure_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--encoder", metavar="MODEL",
+                        help="for every metric that names none: a hub id, NAME@REVISION or a folder (default: the "
+                             "embedded all-MiniLM-L6-v2)")
+    parser.add_argument("--lm", metavar="MODEL", help="the causal language model, likewise (no default)")
+    parser.add_argument("--vectors", metavar="FILE",
+                        help="word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)")
+    parser.add_argument("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)")
+    parser.add_argument("--precision", choices=("auto", "fp32", "bf16", "fp16", "int8"),
+                        help="auto: bf16 on CUDA, else fp32 (default)")
+    parser.add_argument("--batch-tokens", type=int, metavar="N",
+                        help="tokens in a batch, padding included (default: by device)")
+    parser.add_argument("--keep-embeddings", action="store_true", default=None,
+                        help="keep what encoders read in the home, as float16, for later runs")
+    parser.add_argument("--offline", action="store_true", default=None, help="never ask the hub for a model")
+
+
 def run(args: argparse.Namespace) -> int:
     """Run what was asked for. 0: every cell is complete or skipped for a declared reason; 1: a cell crashed."""
     from harness import plan, running
     from harness.comparison import Draws
-    from metrics.models import check_device
 
     chosen = settings(args)
     _check(chosen)
-    check_device(chosen.device)
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
-    context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, device=chosen.device,
+    context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=_choice(chosen),
                                rescore=chosen.rescore)
     if chosen.dry_run:
         return _print_plan(planned, context)
@@ -99,8 +115,6 @@ def _check(chosen: Settings) -> None:
         raise BadConfig(f"--limit should be 1 or more, not {chosen.limit}")
     if chosen.draws < 0 or chosen.permutations < 0:
         raise BadConfig("--draws and --permutations should be 0 or more")
-    if not DEVICE.fullmatch(chosen.device):
-        raise BadConfig(f"--device should be auto, cpu, cuda, cuda:N or mps, not {chosen.device!r}")
 
 
 def _selection(chosen: Settings) -> Selection:
@@ -111,6 +125,15 @@ def _selection(chosen: Settings) -> Selection:
         limit=chosen.limit, seed=chosen.seed, aggregations=chosen.aggregate or ("mean",), data=chosen.data)
 
 
+def _choice(chosen: Settings) -> Choice:
+    from metrics.models import Choice
+
+    return Choice(
+        encoder=chosen.encoder, lm=chosen.lm, vectors=chosen.vectors, device=chosen.device, precision=chosen.precision,
+        batch_tokens=chosen.batch_tokens, keep_embeddings=chosen.keep_embeddings,
+        download=not (chosen.offline or chosen.dry_run))
+
+
 def command(chosen: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
     words = ["harness", "run"]
@@ -118,9 +141,11 @@ def command(chosen: Settings) -> str:
         value = getattr(chosen, field.name)
         if field.name in {"home", "out", "dry_run", "json", "rescore"} or value == field.default:
             continue
-        value = value.name if isinstance(value, Path) else value
+        if isinstance(value, Path) or (field.name in FILES and Path(value).is_absolute()):
+            value = Path(value).name
+        flag = f"--{field.name.replace('_', '-')}"
         for one in value if isinstance(value, tuple) else (value,):
-            words += [f"--{field.name}"] if one is True else [f"--{field.name}", str(one)]
+            words += [flag] if one is True else [flag, str(one)]
     return shlex.join(words)
 
 

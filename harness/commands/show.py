@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.name in datasets.names():
         lines = _dataset(args.name, args.home)
-    elif args.name.partition("[")[0] in metrics.names():
+    elif metrics.is_known(args.name):
         lines = _metric(args.name, args.home)
     else:
         known = nearest(args.name, (*datasets.names(), *metrics.names()))
@@ -68,6 +68,7 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
         signed = str(error)
     lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
              ("levels", ", ".join(card.levels)), ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
+             ("models", ", ".join(card.models) or "none"),
              ("scope", card.scope), ("paper", card.paper), ("trained on", card.trained_on), ("notes", card.notes),
              ("signature", signed)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]

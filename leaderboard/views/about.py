@@ -116,6 +116,7 @@ def _card(found: Lookup, entry: MetricEntry) -> Section:
         ("Columns", Cell(", ".join(entry.columns))),
         ("Needs", Cell(", ".join(entry.needs) or "nothing but the dialogue")),
         ("Levels", Cell(", ".join(entry.levels))),
+        ("Models", Cell(", ".join(entry.models))),
         ("Paper", Cell(entry.paper, link=entry.paper if web else "")),
         ("Scope", Cell(entry.scope)), ("Trained on", Cell(entry.trained_on)),
         ("Signature", Cell(entry.signature, code=True)))

@@ -107,10 +107,11 @@ def board_of(found: dict[tuple[str, str, str, str, str], float], board: str, ori
     return [replace(row, rank=1 + complete.index(row.value)) if row.covered == row.cells else row for row in rows]
 
 
-def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = ()) -> MetricEntry:
+def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
+           models: tuple[str, ...] = ()) -> MetricEntry:
     return MetricEntry(name=name, title=title, family=family, columns=columns, needs=needs, levels=("turn",),
                        paper="https://aclanthology.org/P02-1040/", scope="item", trained_on="",
-                       signature=f"{name}|r1|references=standard")
+                       signature=f"{name}|r1|references=standard", models=models)
 
 
 def make() -> Report:
@@ -120,8 +121,8 @@ def make() -> Report:
                 python="3.11.7", platform="Linux", packages={"scipy": "1.13.0", "numpy": "2.0.0"}),
         datasets=DATASETS,
         metrics=(metric("length", "Length", "control", "length"),
-                 metric("grade", "GRADE", "graph", "grade"),
-                 metric(SCRIPT, f"Hostile {SCRIPT}", "control", "x|y"),
+                 metric("grade", "GRADE", "graph", "grade", models=("bert-base", "w2v.txt")),
+                 metric(SCRIPT, f"Hostile {SCRIPT}", "control", "x|y", models=("a|<b>",)),
                  metric("bleu", "BLEU", "lexical", "bleu1", "bleu2", needs=("references",))),
         agreements=rows, standings=standings(rows),
         skips=(*(Skip(name, "grade", "weights are not on this machine")

@@ -18,6 +18,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,6 +188,36 @@ def test_people_stand_below_the_metrics_they_are_held_against(site: dict[str, by
 def test_a_rank_comes_with_its_interval(report: Report) -> None:
     known = tuple(replace(row, low=1.0, high=3.0) if row.rank else row for row in report.standings)
     assert "1–3" in draw(replace(report, standings=known))["index.html"].decode()
+
+
+def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -> None:
+    linked = '#metric-grade">grade</a><small>bert-base, w2v.txt</small>'
+    for path in ("index.html", "dataset/fed-turn.html", "quality/interesting.html"):
+        assert linked in site[path].decode(), path
+    assert "<dt>Models</dt><dd>bert-base, w2v.txt</dd>" in site["about.html"].decode()
+    assert "| grade (bert-base, w2v.txt) |" in site["LEADERBOARD.md"].decode()
+    for name in ("standings.csv", "agreements.csv"):
+        rows = list(csv.DictReader(io.StringIO(site[name].decode())))
+        assert {row["models"] for row in rows if row["metric"] == "grade"} == {"bert-base, w2v.txt"}
+        assert {row["models"] for row in rows if row["metric"] in {"bleu", "length"}} == {""}
+
+
+@pytest.mark.parametrize("name", ["evaluate:./my.py:score", "st:all-MiniLM-L6-v2", "hf:org/model@refs/pr/1",
+                                  "évaluation:C:\\x", "=1+1", "evaluate:a_b[k=*,v=|]"])
+def test_a_metric_that_an_adapter_names_is_as_good_as_any(report: Report, name: str) -> None:
+    def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
+    entry = next(entry for entry in report.metrics if entry.name == "length")
+    found = draw(replace(
+        report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
+        agreements=renamed(report.agreements), standings=renamed(report.standings)))
+    test_every_internal_link_leads_somewhere(found)
+    test_every_link_in_the_markdown_leads_somewhere(found)
+    test_pages_are_well_formed_with_distinct_ids(found)
+    test_markdown_cells_cannot_break_their_table(found)
+    for file in ("standings.csv", "agreements.csv"):
+        assert name in {row["metric"] for row in csv.DictReader(io.StringIO(found[file].decode()))}
+    assert name in "".join(pages(found)["index.html"].words)
 
 
 def test_the_csv_file_of_standings_ranks_no_incomplete_row(report: Report, site: dict[str, bytes]) -> None:

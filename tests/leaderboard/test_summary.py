@@ -30,6 +30,15 @@ def test_an_incomplete_column_says_how_much_it_covers(report: Report) -> None:
     assert line.split() == ["bleu2", *["–", "4", "of", "5", "cells"] * 4]
 
 
+def test_the_models_stand_behind_the_name_or_where_there_is_no_room_below_it(report: Report) -> None:
+    assert "grade (bert-base, w2v.txt)  " in summary(report)
+    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in report.metrics)
+    lines = summary(replace(report, metrics=long)).splitlines()
+    (row, *_) = (place for place, line in enumerate(lines) if line.split()[:2] == ["1", "grade"])
+    assert lines[row + 1].strip() == f"({'m' * 50})"
+    assert lines[row + 1].index("(") == lines[row].index("grade") + 2
+
+
 def test_sample_data_is_announced(report: Report) -> None:
     said, first = "Computed on the bundled sample: made by a script with simulated raters", "Data: the bundled sample"
     assert -1 < summary(report).index(said) < summary(report).index(first)

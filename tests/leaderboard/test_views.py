@@ -150,6 +150,16 @@ def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(
     assert "bleu1:max" in str(page.sections[0].blocks[-1])
 
 
+def test_a_row_of_scores_names_the_models_it_comes_from(report: Report) -> None:
+    models = {"grade": "bert-base, w2v.txt", "<script>alert('x')</script> / x|y": "a|<b>"}
+    pages = (*overall.build(report), *dataset.build(report), *quality.build(report))
+    boards = [found for found in tables(pages) if found.headings[0].kind == "rank"]
+    assert len(boards) > 20
+    for found in boards:
+        for cells in found.rows:
+            assert cells[1].model == models.get(cells[1].text, "")
+
+
 def test_columns_of_the_same_name_are_told_apart_by_their_metrics(report: Report) -> None:
     twice = tuple(replace(entry, columns=("length",)) if entry.name == "grade" else entry
                   for entry in report.metrics)

@@ -13,7 +13,7 @@ from harness.scoring import score, unmet
 from metrics import registry
 from metrics.errors import MissingResource
 from metrics.metric import Metric, signature
-from metrics.models import Models
+from metrics.models import Choice, Models
 from tests.conftest import make_card, make_item
 
 AWKWARD = (
@@ -31,7 +31,10 @@ def metric(request: pytest.FixtureRequest) -> Metric:
 def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models:
     if "wordnet" in metric.card.resources:
         request.getfixturevalue("wordnet")
-    return Models(home)
+    if not metric.card.models:
+        return Models(home)
+    tiny = {"encoder": str(request.getfixturevalue("tiny_encoder")), "lm": str(request.getfixturevalue("tiny_lm"))}
+    return Models(home, Choice(**tiny))
 
 
 def awkward() -> Dataset:

@@ -134,3 +134,35 @@ def test_an_edited_plug_in_is_scored_anew(monkeypatch: pytest.MonkeyPatch, home:
 def test_a_columns_name_leads_to_its_metric() -> None:
     with pytest.raises(UnknownMetric, match="'bleu-4'; it is a column of 'bleu'"):
         registry.choose("bleu-4")
+
+
+@pytest.mark.parametrize(("asked", "name", "behind"), [
+    ("bleu[references=max]", "bleu", "references=max"), (" bleu ", "bleu", ""),
+    ("st:a/b[against=references]", "st:a/b", "against=references"),
+    ("evaluate:a[b]/c.py:f1", "evaluate:a[b]/c.py:f1", ""), ("evaluate:a[b]/c.py[x=1]", "evaluate:a[b]/c.py", "x=1"),
+])
+def test_options_stand_in_the_last_brackets(asked: str, name: str, behind: str) -> None:
+    assert registry._split(asked) == (name, behind)
+
+
+@pytest.mark.parametrize("asked", ["bleu\n", "st:a\x1b[31m", "bleu[smoothing=\x00]"])
+def test_a_metric_is_asked_for_in_one_line(asked: str) -> None:
+    with pytest.raises(BadOption, match="one line of printable signs"):
+        registry.choose(asked)
+
+
+@pytest.mark.parametrize(("asked", "known"), [("bleu", True), ("bleu[references=max]", True), ("st:x", True),
+                                              ("bleu-5", False), ("fed-turn", False)])
+def test_a_name_is_known_or_has_a_colon(asked: str, known: bool) -> None:
+    assert registry.is_known(asked) is known
+
+
+@pytest.mark.parametrize(("text", "value"), [("3", 3), ("0.5", 0.5), ("true", True), ("False", False), ("en", "en")])
+def test_a_value_of_no_known_type_is_read_as_what_it_looks_like(text: str, value: Any) -> None:
+    found = registry._plain(text)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_no_adapter_is_listed_as_a_metric() -> None:
+    assert not {"evaluate", "st", "ce", "adapters"} & set(registry.names())
+    assert not any(name.startswith(("-", "_")) for name in registry.names())

@@ -1,0 +1,98 @@
+"""Which device and which precision: what `--device` and `--precision` mean here.
+
+`auto` is the first CUDA device, else Apple's, else the processor; on CUDA it computes in bf16, elsewhere in fp32.
+torch is asked only where an accelerator can be in sight, so that a run which scores nothing need not load it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metrics.errors import MetricError
+
+PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
+DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
+
+TOKENS = {"cpu": 1_024, "mps": 8_192, "cuda": 65_536}
+"""How many tokens a batch may hold, padding included, where nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where networks run: one device or several of a kind, and the precision they compute in."""
+
+    devices: tuple[str, ...] = ("cpu",)
+    precision: str = "fp32"
+    tokens: int = TOKENS["cpu"]
+
+    def __str__(self) -> str:
+        return f"{','.join(self.devices)} {self.precision}"
+
+    @property
+    def kind(self) -> str:
+        """The device's type: cpu, cuda or mps."""
+        return self.devices[0].partition(":")[0]
+
+    def dtype(self) -> Any:
+        """The type that weights are held in; int8 is made of fp32 after loading."""
+        import torch
+
+        return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision, torch.float32)
+
+
+def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
+    """What was asked for, made definite; MetricError where this machine does not have it."""
+    if not DEVICE.fullmatch(device):
+        raise MetricError(f"device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
+    if precision not in PRECISIONS:
+        raise MetricError(f"precision should be one of {', '.join(PRECISIONS)}, not {precision!r}")
+    if tokens is not None and tokens < 1:
+        raise MetricError(f"a batch should hold 1 token or more, not {tokens}")
+    devices = (_best(),) if device == "auto" else tuple(device.split(","))
+    kind = devices[0].partition(":")[0]
+    if kind == "cuda" and len(set(devices)) < len(devices):
+        raise MetricError(f"device {device} names a device twice")
+    if precision == "auto":
+        precision = "bf16" if kind == "cuda" else "fp32"
+    if precision == "int8" and kind != "cpu":
+        raise MetricError(f"precision int8 is for cpu, not for {kind}: take bf16 there")
+    for one in devices:
+        _check(one)
+    return Machine(devices, precision, tokens or TOKENS[kind])
+
+
+def _check(device: str) -> None:
+    """Refuse a device that torch does not find; cpu needs no torch."""
+    if device == "cpu":
+        return
+    try:
+        import torch
+
+        torch.empty(0, device=device)
+    except ImportError as error:
+        raise MetricError(f"device {device}: torch is not installed; the extra [neural] brings it") from error
+    except (RuntimeError, AssertionError) as error:
+        raise MetricError(f"device {device}: {str(error).splitlines()[0]:.120}") from error
+
+
+def _best() -> str:
+    if not (_in_sight() and importlib.util.find_spec("torch")):
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda:0"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _in_sight() -> bool:
+    """Whether an accelerator may be here: a driver's file on Linux; elsewhere only torch can tell."""
+    system = platform.system()
+    if system == "Linux":
+        return any(Path(name).exists() for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+    return system != "Darwin" or platform.machine() == "arm64"

@@ -1,0 +1,189 @@
+"""BERTScore (Zhang et al., 2020): tokens matched by the cosine of their states, as the bert-score package does it.
+
+Special tokens can be matched but are not counted. A text without a token of its own scores 0. `standard` takes the
+largest precision, recall and F-measure over the references, each by itself, so that F need not follow from the other
+two. A tokenizer of RoBERTa or GPT-2 reads a text after a space, as in the paper's experiments; the package asks for
+it in a way that recent versions of transformers pass over.
+
+Where this departs from the package: a token that is like no token of the other text (its best cosine is negative)
+counts 0, which the package does for all but the longest texts of a batch; texts are cut where the encoder cuts them;
+with `idf`, a text whose tokens all weigh nothing scores 0, where the package has precision or recall as no number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item, Reference
+from metrics.embedding._layers import baseline, layer_of, recommended
+from metrics.errors import BadOption
+from metrics.memory import Vectors
+from metrics.metric import Column, Columns, File, MetricCard
+from metrics.models import Models
+from metrics.similarity import unit
+from metrics.text import Aggregation, sharing, unscored
+
+if TYPE_CHECKING:
+    from metrics.encoder import Encoder
+
+BLOCK = 1 << 18
+"""How many characters are read at a time: some four thousand utterances."""
+SHARING = 1_024
+"""How many responses that share their references are read at a time."""
+
+Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
+"""References, and the positions and texts of the responses that have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class BertScore:
+    """F = 2 · P · R / (P + R); P is the mean over tokens x of the response of max over y in the reference of cos(x, y).
+
+    R is the same with response and reference exchanged; with `idf` both means weigh a token by −log of the share of
+    references that hold it. Rescaled by a baseline b, a score s is (s − b) / (1 − b).
+    """
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="bert-score", title="BERTScore", columns=("bert-score-p", "bert-score-r", "bert-score-f"),
+        family="embedding", needs=("references",), models=("encoder",), scope="dataset",
+        paper="https://openreview.net/forum?id=SkeHuCVFDr",
+        notes="Equals the bert-score package. An item's score depends on the other items with idf=true alone.",
+    )
+    encoder: str = ""
+    layer: int = 0
+    idf: bool = False
+    baseline: File = File("")
+    references: Aggregation = "standard"
+
+    def __post_init__(self) -> None:
+        if self.layer < 0:
+            raise BadOption(f"bert-score: layer should be 1 or more, or 0 for the recommended one, not {self.layer}")
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
+        encoder = self._encoder(models)
+        base = baseline(self.baseline, layer_of(encoder)) if self.baseline else None
+        groups = [(together, replies[start : start + SHARING]) for together, replies in sharing(items, self.references)
+                  for start in range(0, len(replies), SHARING)]
+        reader = _Reader(encoder, groups if self.idf else None)
+        table = unscored(3, len(items))
+        for block in _blocks(groups):
+            texts = reader.read(block)
+            for together, replies in block:
+                pool = _Pool([texts[reference.text] for reference in together])
+                for row, response in replies:
+                    table[:, row] = self._one(*pool.matched(texts[response]))
+        if base is not None:
+            table = ((table.T - base) / (1 - base)).T
+        return dict(zip(self.card.columns, table, strict=True))
+
+    def _encoder(self, models: Models) -> Encoder:
+        last = models.encoder(self.encoder)
+        layer = self.layer or recommended(last)
+        return models.encoder(self.encoder, layer) if layer else last
+
+    def _one(self, precisions: Column, recalls: Column) -> Column:
+        """P, R and F from those with each reference."""
+        sums = precisions + recalls
+        each = np.stack([precisions, recalls, 2 * precisions * recalls / np.where(sums == 0, 1, sums)])
+        together: Column = each.mean(axis=1) if self.references == "mean" else each.max(axis=1)
+        return together
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The states of a text's tokens (tokens, width), and the share of each in the mean, none of all where empty."""
+
+    states: Vectors
+    shares: Column
+
+
+class _Pool:
+    """The tokens of all references in one matrix, so that a response is compared with all in one product."""
+
+    def __init__(self, references: Sequence[_Text]) -> None:
+        lengths = np.array([len(reference.shares) for reference in references])
+        self._starts = np.cumsum(lengths) - lengths
+        self._tokens = unit(np.concatenate([reference.states for reference in references]))
+        self._shares = np.concatenate([reference.shares for reference in references])
+        self._counts = np.add.reduceat(self._shares, self._starts) > 0
+
+    def matched(self, response: _Text) -> tuple[Column, Column]:
+        """Precision and recall with each reference; both are 0 where either text is empty."""
+        similar = self._tokens @ unit(response.states).T  # (tokens of all references, tokens of the response)
+        of_response = np.maximum(np.maximum.reduceat(similar, self._starts, axis=0), 0)  # (references, tokens)
+        precisions: Column = of_response @ response.shares
+        recalls: Column = np.add.reduceat(similar.max(axis=1, initial=0) * self._shares, self._starts)
+        return precisions * self._counts, recalls * bool(response.shares.any())
+
+
+class _Reader:
+    """Reads texts, and knows what each token weighs: 1, or with idf the more the fewer references hold it."""
+
+    def __init__(self, encoder: Encoder, idf_of: Sequence[Shared] | None) -> None:
+        from transformers import GPT2Tokenizer, RobertaTokenizer
+
+        self._encoder = encoder
+        whole = encoder.tokenizer.whole
+        self._before = " " if isinstance(whole, (GPT2Tokenizer, RobertaTokenizer)) else ""
+        self._weights: dict[int | None, float] = {whole.cls_token_id: 0.0, whole.sep_token_id: 0.0}
+        self._other = 1.0
+        if idf_of is not None:
+            self._weigh(idf_of)
+
+    def read(self, block: Sequence[Shared]) -> dict[str, _Text]:
+        """Each text of the block, under itself."""
+        texts = list(dict.fromkeys(text for group in block for text in _texts(*group)))
+        asked = [self._asked(text) for text in texts]
+        numbers = (row.ids for row in self._encoder.tokenizer.texts(asked))
+        return {text: self._text(states, ids)
+                for text, states, ids in zip(texts, self._encoder.states(asked), numbers, strict=True)}
+
+    def _text(self, states: Vectors, ids: list[int]) -> _Text:
+        if not ids:  # a model without special tokens
+            return _Text(np.zeros((1, self._encoder.width), np.float32), np.zeros(1))
+        weights = np.array([self._weights.get(number, self._other) for number in ids])
+        return _Text(states, weights / (weights.sum() or 1))
+
+    def _asked(self, text: str) -> str:
+        text = text.strip()
+        return self._before + text if text else ""
+
+    def _weigh(self, groups: Sequence[Shared]) -> None:
+        """Weights from the references, each as often as an item has it: log((n + 1) / (n with the token + 1))."""
+        times: Counter[str] = Counter()
+        for together, replies in groups:
+            times.update({reference.text: 0 for reference in together})
+            for reference in together:
+                times[reference.text] += len(replies)
+        holding: Counter[int] = Counter()
+        for text, row in zip(times, self._encoder.tokenizer.texts([self._asked(text) for text in times]), strict=True):
+            holding.update(dict.fromkeys(row.ids, times[text]))
+        every = times.total() + 1
+        self._weights = {number: math.log(every / (count + 1)) for number, count in holding.items()}
+        self._other = math.log(every)
+
+
+def _texts(together: Sequence[Reference], replies: Sequence[tuple[int, str]]) -> Iterator[str]:
+    yield from (reference.text for reference in together)
+    yield from (text for _, text in replies)
+
+
+def _blocks(groups: Sequence[Shared]) -> Iterator[list[Shared]]:
+    """The groups in blocks of about so many characters."""
+    block: list[Shared] = []
+    held = 0
+    for group in groups:
+        block.append(group)
+        held += sum(map(len, _texts(*group)))
+        if held >= BLOCK:
+            yield block
+            block, held = [], 0
+    if block:
+        yield block

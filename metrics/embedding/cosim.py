@@ -1,0 +1,39 @@
+"""CoSim (Xu et al., 2018, as DynaEval has it for a baseline): how like each utterance is to the one before.
+
+DynaEval takes the sentence vectors of its own encoder, token means of a RoBERTa adapted to dialogue; here they are
+those of the encoder that was named. A response is scored as the last utterance of its dialogue so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.embedding.cosine import between
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+
+@dataclass(frozen=True, slots=True)
+class CoSim:
+    """1/(n−1) · Σ cos(e(u_i), e(u_{i+1})) over the utterances u_1 ... u_n."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="cosim", title="CoSim", columns=("cosim",), family="embedding", levels=("dialogue", "turn"),
+        models=("encoder",), paper="https://aclanthology.org/2021.acl-long.441",
+        notes="Of a response: the mean over its context and itself.",
+    )
+    encoder: str = ""
+    pooling: Literal["mean", "cls", "max"] = "mean"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The mean cosine of adjacent utterances, −1 to 1; NaN where there is one utterance."""
+        adjacent = [list(pairwise(turn.text for turn in item.utterances)) for item in items]
+        found = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
+        means = [np.mean([found[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]
+        return {"cosim": np.array(means, dtype=np.float64)}

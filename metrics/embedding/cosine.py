@@ -1,0 +1,79 @@
+"""The cosine of two sentence vectors: the response with what it answers, or with the references.
+
+Sentence encoders such as SimCSE (Gao et al., 2021) and sentence-transformers are trained to be compared so. `pooling`
+is the model's own: `mean` for the embedded model, `cls` for SimCSE. The layer that SimCSE puts behind its first token
+is not read: its authors leave it out for the unsupervised models, for the supervised ones they take it.
+
+`against=context` needs no reference: it compares with the last utterance of the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.similarity import cosines
+from metrics.text import Aggregation, over_references, reply, sharing, unscored
+
+if TYPE_CHECKING:
+    from metrics.encoder import Encoder, Pooling
+
+BLOCK = 4_096
+"""How many pairs are read at a time."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine:
+    """e(response) · e(other) / (|e(response)| · |e(other)|)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="cosine", title="Sentence cosine", columns=("cosine",), family="embedding", models=("encoder",),
+        paper="https://aclanthology.org/2021.emnlp-main.552",
+        notes="Needs a context, or a reference with against=references, and leaves out the items without.",
+    )
+    encoder: str = ""
+    against: Literal["context", "references"] = "context"
+    pooling: Literal["mean", "cls", "max"] = "mean"
+    references: Aggregation = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """A cosine, −1 to 1; 0 for an empty response, NaN without what it is compared with."""
+        [column] = unscored(1, len(items))
+        pairs = dict(self._pairs(items))
+        found = between((pair for several in pairs.values() for pair in several),
+                        models.encoder(self.encoder), self.pooling)
+        for row, several in pairs.items():
+            column[row] = over_references([found[pair] for pair in several], self.references)
+        return {"cosine": column}
+
+    def _pairs(self, items: Sequence[Item]) -> Iterator[tuple[int, list[Pair]]]:
+        """The position of each item that can be scored, with the texts to be compared; `standard` is `max`."""
+        if self.against == "references":
+            for together, replies in sharing(items, "max" if self.references == "standard" else self.references):
+                for row, text in replies:
+                    yield row, [(text, reference.text) for reference in together]
+        else:
+            for row, item in enumerate(items):
+                text = reply(item)
+                if item.context and item.context[-1].text.strip():
+                    yield row, [(text, item.context[-1].text)]
+
+
+def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
+    """The cosine of the sentence vectors of each pair, −1 to 1; 0 where a text holds no token."""
+    distinct = list(dict.fromkeys(pairs))
+    found: dict[Pair, float] = {}
+    for start in range(0, len(distinct), BLOCK):
+        block = distinct[start : start + BLOCK]
+        vectors = encoder.sentences([text for pair in block for text in pair], pooling)
+        alike = np.clip(cosines(vectors[::2], vectors[1::2]), -1, 1)
+        found |= zip(block, alike.tolist(), strict=True)
+    return found

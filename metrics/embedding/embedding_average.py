@@ -1,0 +1,62 @@
+"""Embedding Average (Landauer and Dumais, 1997; Wieting et al., 2016) as Liu et al. (2016) compare responses by it.
+
+Words are those of metrics/text.py: lower-cased, without punctuation. nlg-eval takes NLTK's tokens, punctuation
+included, and gives an unknown word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are
+left out. A text without a known word is like nothing: 0.
+
+`standard` is `max`, the best reference, as nlg-eval has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.memory import Vectors
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models import Models
+from metrics.similarity import cosines
+from metrics.text import Aggregation, over_references, sharing, unscored, words
+from metrics.vectors import WordVectors
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingAverage:
+    """cos(ē(response), ē(reference)),  ē(text) = 1/n · Σ e(w) over its n known words."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="embedding-average", title="Embedding Average", columns=("embedding-average",), family="embedding",
+        needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
+        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+    )
+    vectors: str = ""
+    references: Aggregation = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The cosine of the mean word vectors, −1 to 1; NaN without a reference."""
+        found = compared(items, self.references, models.vectors(self.vectors), _mean)
+        return {"embedding-average": found}
+
+
+def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
+             pool: Callable[[Vectors], Vectors]) -> Column:
+    """The cosine of response and reference, each pooled from the vectors of its words; NaN without a reference."""
+    def pooled(text: str) -> Vectors:
+        known = vectors.of(words(text))
+        return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
+
+    standing: Aggregation = "max" if references == "standard" else references
+    [column] = unscored(1, len(items))
+    for together, replies in sharing(items, standing):
+        truths = np.stack([pooled(reference.text) for reference in together])
+        for row, text in replies:
+            column[row] = over_references(cosines(pooled(text)[None], truths).tolist(), standing)
+    return np.asarray(np.clip(column, -1, 1))
+
+
+def _mean(known: Vectors) -> Vectors:
+    return np.asarray(known.mean(axis=0))

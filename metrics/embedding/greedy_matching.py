@@ -1,0 +1,70 @@
+"""Greedy Matching (Rus and Lintean, 2012) as Liu et al. (2016) compare responses by it.
+
+Each word is matched with the most similar word of the other text, by cosine; the mean over the words of one text and
+the mean over those of the other count alike. The scripts of Liu et al. take dot products, which are cosines where the
+vectors have length 1; nlg-eval takes cosines, as here. Words and unknown words as for Embedding Average; `standard`
+is `max`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.memory import Vectors
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models import Models
+from metrics.similarity import unit
+from metrics.text import Aggregation, over_references, sharing, unscored, words
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyMatching:
+    """½ · (mean over w in response of max over v in reference of cos(e(w), e(v)) + the same the other way round)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="greedy-matching", title="Greedy Matching", columns=("greedy-matching",), family="embedding",
+        needs=("references",), models=("vectors",), paper="https://aclanthology.org/W12-2018",
+        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+    )
+    vectors: str = ""
+    references: Aggregation = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The mean cosine of greedily matched words, −1 to 1; NaN without a reference."""
+        vectors = models.vectors(self.vectors)
+        standing: Aggregation = "max" if self.references == "standard" else self.references
+        [column] = unscored(1, len(items))
+        for together, replies in sharing(items, standing):
+            pool = _Pool([unit(vectors.of(words(reference.text))) for reference in together])
+            for row, text in replies:
+                response = unit(vectors.of(words(text)))
+                column[row] = over_references(pool.matched(response).tolist(), standing)
+        return {"greedy-matching": np.clip(column, -1, 1)}
+
+
+class _Pool:
+    """The words of all references in one matrix, so that a response is compared with all of them at once."""
+
+    def __init__(self, references: Sequence[Vectors]) -> None:
+        lengths = np.array([len(reference) for reference in references])
+        self._known = lengths > 0
+        self._lengths = lengths[self._known]
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        self._words = np.concatenate(references)
+
+    def matched(self, response: Vectors) -> Column:
+        """The score with each reference; 0 where either side has no known word."""
+        scores = np.zeros(len(self._known))
+        if len(response) and len(self._words):
+            # (words of the response, words of all references); einsum, because a matrix product of this size is
+            # slower where threads share it, and rounds differently for other sizes
+            cosines = np.einsum("ik,jk->ij", response, self._words).astype(np.float64)
+            from_response = np.maximum.reduceat(cosines, self._starts, axis=1).mean(axis=0)
+            from_reference = np.add.reduceat(cosines.max(axis=0), self._starts) / self._lengths
+            scores[self._known] = (from_response + from_reference) / 2
+        return scores

@@ -1,0 +1,44 @@
+"""Vector Extrema (Forgues et al., 2014) as Liu et al. (2016) compare responses by it.
+
+Of each dimension the value of largest magnitude over the words is taken, sign included, as the metric's scripts have
+it; some papers write the maximum instead. Of two values of equal magnitude the positive one counts. Words and unknown
+words as for Embedding Average; `standard` is `max`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.embedding.embedding_average import compared
+from metrics.memory import Vectors
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.text import Aggregation
+
+
+@dataclass(frozen=True, slots=True)
+class VectorExtrema:
+    """cos(x(response), x(reference)),  x_d(text) = max_w e_d(w) if that ≥ |min_w e_d(w)|, else min_w e_d(w)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="vector-extrema", title="Vector Extrema", columns=("vector-extrema",), family="embedding",
+        needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
+        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+    )
+    vectors: str = ""
+    references: Aggregation = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
+        found = compared(items, self.references, models.vectors(self.vectors), _extrema)
+        return {"vector-extrema": found}
+
+
+def _extrema(known: Vectors) -> Vectors:
+    high, low = known.max(axis=0), known.min(axis=0)
+    return np.asarray(np.where(high >= -low, high, low))

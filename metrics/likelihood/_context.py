@@ -1,0 +1,68 @@
+"""What the likelihood metrics share: a dialogue as one text, likelihoods of responses, and a scale within a dataset.
+
+`separator` says what stands between two turns: `end`, the model's end-of-text token, as DialoGPT was trained; `space`,
+as the scripts that read GPT-2 join a query and its answer. `turns` says how much of the context comes before a
+response: `all` of it, or its `last` utterance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from benchmarks.dataset import Item, Utterance
+from metrics.causal import LanguageModel
+from metrics.metric import Column
+from metrics.text import reply
+
+Separator: TypeAlias = Literal["end", "space"]
+Turns: TypeAlias = Literal["all", "last"]
+
+PERCENTILE = 5
+"""Where within a dataset the scale of `scaled` begins."""
+
+
+def joined(turns: Iterable[Utterance], between: str) -> str:
+    """The turns as one text; empty where none of them holds any."""
+    texts = [turn.text.strip() for turn in turns]
+    return between.join(texts) if any(texts) else ""
+
+
+def alone(items: Sequence[Item], model: LanguageModel) -> Column:
+    """The mean log p per token of each response, with nothing before it; −∞ for one without a token."""
+    return _means(model, [("", reply(item).strip()) for item in items])
+
+
+def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator) -> Column:
+    """The mean log p per token of each response after its context: −∞ without a token, NaN without a context."""
+    between = model.end if separator == "end" else " "
+    contexts = [joined(item.context[-1:] if turns == "last" else item.context, between) for item in items]
+    there = [place for place, text in enumerate(contexts) if text]
+    found = np.full(len(items), np.nan)
+    found[there] = _means(model, [_pair(contexts[place], between, reply(items[place]).strip()) for place in there])
+    return found
+
+
+def scaled(means: Column) -> Column:
+    """1 − max(low, m) / low, with `low` the 5th percentile of the means: 0 for what is no likelier than low, to 1.
+
+    What is −∞ gets 0 and what is NaN stays; neither moves the percentile. Where `low` is 0 nothing can be told apart.
+    """
+    there = means[np.isfinite(means)]
+    low = np.percentile(there, PERCENTILE) if there.size else np.nan
+    if low == 0:
+        return np.where(np.isnan(means), np.nan, np.where(np.isfinite(means), 1.0, 0.0))
+    scale: Column = 1 - np.maximum(means, low) / low
+    return scale
+
+
+def _means(model: LanguageModel, pairs: Sequence[tuple[str, str]]) -> Column:
+    read = model.log_likelihoods(pairs)
+    return np.array([values.mean(dtype=np.float64) if values.size else -np.inf for values in read], dtype=np.float64)
+
+
+def _pair(context: str, between: str, response: str) -> tuple[str, str]:
+    """A space belongs to the word after it, since tokenizers split texts so; a token that ends a turn to the turn."""
+    return (context, response and between + response) if between == " " else (context + between, response)

@@ -1,0 +1,56 @@
+"""Deep AM-FM (Zhang et al., 2020) without references, as the organisers of DSTC10 Track 5 ran it as their baseline.
+
+Adequacy (AM) is the cosine of the response and the last utterance before it, fluency (FM) the coherence of Pang et al.
+(2020): the response's mean log-likelihood after that utterance, brought to 0..1 by the dataset's 5th percentile.
+
+Departures: the baseline adapts its BERT and GPT-2 to dialogues, here the models are whatever `encoder` and `lm` name,
+and a text's vector is the mean over its tokens, not the pooler's. It scales AM by its own 5th percentile, which has no
+bound where that is near 0; here a negative cosine counts as 0 in the mean, and the column `am` keeps it. It reads an
+empty response as "no response"; here that has AM and FM of 0. Whole dialogues are scored turn by turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.likelihood._context import Separator, Turns, conditional, joined, scaled
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models import Models
+from metrics.similarity import cosines
+from metrics.text import reply
+
+
+@dataclass(frozen=True, slots=True)
+class DeepAmFm:
+    """½ · max(0, AM) + ½ · FM,  AM = cos(S(r), S(u)),  FM = 1 − max(low, m) / low,  m = mean log p(r | u).
+
+    r is the response, u the utterance before it, S a text's vector, low the 5th percentile of m within the dataset.
+    """
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="deep-am-fm", title="Deep AM-FM", columns=("deep-am-fm", "am", "fm"), family="likelihood",
+        needs=("context",), models=("encoder", "lm"), scope="dataset", paper="https://arxiv.org/abs/2111.02110",
+        notes="The organisers' baseline: similarity with the last utterance, and likelihood after it.",
+    )
+    encoder: str = ""
+    lm: str = ""
+    turns: Turns = "last"
+    separator: Separator = "space"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """AM from −1 to 1, FM and their mean from 0 to 1; NaN without a context."""
+        model = models.lm(self.lm)
+        fm = scaled(conditional(items, model, self.turns, self.separator))
+        am = self._adequacy(items, models)
+        return {"deep-am-fm": (np.maximum(am, 0) + fm) / 2, "am": am, "fm": fm}
+
+    def _adequacy(self, items: Sequence[Item], models: Models) -> Column:
+        encoder = models.encoder(self.encoder)
+        last = [joined(item.context[-1:], " ") for item in items]
+        similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
+        return np.where([bool(text) for text in last], similar, np.nan)

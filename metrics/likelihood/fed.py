@@ -1,0 +1,89 @@
+"""FED (Mehri and Eskenazi, 2020): how likely a person's next utterance is, when it praises and when it complains.
+
+The conversation, with the response that is judged, is followed by each of a quality's follow-ups
+(metrics/likelihood/_followups.py). The quality is the mean log-likelihood of those that speak for it minus that of
+those that speak against it; where none speaks for it, minus the latter. The paper's model is DialoGPT.
+
+The model's end-of-text token stands before the conversation and after each turn. The released code writes spaces around
+it, which tokenizers of its day dropped; DialoGPT was trained without.
+
+Departure: the likelihood is that of the follow-up's tokens alone, given the conversation, which is what differs between
+follow-ups. The released code takes the mean over every token of conversation and follow-up: a quality with two sides
+then shrinks as the conversation grows, and one with a single side is mainly the conversation's own likelihood.
+`tokens=all` is the released form; of a conversation that is too long for the model it takes the beginning's likelihood,
+where the released code fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import Item
+from metrics.causal import LanguageModel
+from metrics.likelihood._context import joined
+from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models import Models
+
+Likelihoods: TypeAlias = npt.NDArray[np.float64]
+"""One row per conversation, one column per follow-up."""
+
+_PLACE = {text: place for place, text in enumerate(UTTERANCES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """1/|P| · Σ_{f ∈ P} m(f) − 1/|N| · Σ_{f ∈ N} m(f),  m(f) = 1/|f| · Σ_t log p(f_t | dialogue, f_<t).
+
+    P speak for the quality, N against it. The column `fed` is the mean over the eight qualities of a turn, for a whole
+    dialogue over its ten.
+    """
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="fed", title="FED", columns=("fed", *(f"fed-{quality}" for quality in QUALITIES)), family="likelihood",
+        levels=("turn", "dialogue"), models=("lm",), paper="https://aclanthology.org/2020.sigdial-1.28",
+        notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
+    )
+    lm: str = ""
+    tokens: Literal["follow-up", "all"] = "follow-up"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Differences of log-likelihoods, without bounds; NaN for a conversation without text."""
+        model = models.lm(self.lm)
+        conversations = [joined(item.utterances, model.end) for item in items]
+        there = [place for place, text in enumerate(conversations) if text]
+        likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
+        likelihoods[there] = self._likelihoods([conversations[place] + model.end for place in there], model)
+        columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
+        turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in some]) for some in (TURN, DIALOGUE))
+        whole = np.array([item.response is None for item in items], dtype=bool)
+        return {"fed": np.where(whole, dialogue, turn), **columns}
+
+    def _likelihoods(self, conversations: Sequence[str], model: LanguageModel) -> Likelihoods:
+        """The mean log p per token of every follow-up after every conversation, or of both together."""
+        means = model.after_each([model.end + text for text in conversations], UTTERANCES).astype(np.float64)
+        if self.tokens == "follow-up":
+            return means
+        own = model.log_likelihoods([(model.end, text) for text in conversations])
+        sums = np.array([values.sum(dtype=np.float64) for values in own])[:, None]
+        counts = np.array([values.size for values in own])[:, None]
+        sizes = model.sizes(UTTERANCES)
+        return (sums + means * sizes) / (counts + sizes)
+
+
+def _quality(quality: str, likelihoods: Likelihoods) -> Column:
+    """The likelihood of what speaks for a quality minus that of what speaks against it: (items,)."""
+    praise, complaint = ([likelihoods[:, _PLACE[text]] for text in side] for side in
+                         (QUALITIES[quality].speak_for, QUALITIES[quality].against))
+    return _mean(praise) - _mean(complaint) if praise else -_mean(complaint)
+
+
+def _mean(columns: Sequence[Column]) -> Column:
+    """The mean of each row; added one by one, so that it does not depend on how many rows there are."""
+    total: Column = sum(columns[1:], columns[0])
+    return total / len(columns)

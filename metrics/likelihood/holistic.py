@@ -1,0 +1,42 @@
+"""The two measures of Pang et al. (2020) that need nothing but GPT-2: context coherence and fluency of the response.
+
+Each is a mean log-likelihood per token, brought to 0..1 by the 5th percentile of the dataset. As the paper has it, and
+unlike its released script, the coherence is divided by the response's length.
+
+Departures: the paper fine-tunes GPT-2 on its dialogues, here the model is whatever `lm` names. Its query is one
+utterance; here the whole context is read, `turns=last` is the paper's. The first token of a response is scored as
+well, after the beginning-of-text token. An empty response, which the script gives −10⁶ and lets move the percentile,
+gets 0 and moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from benchmarks.dataset import Item
+from metrics.likelihood._context import Separator, Turns, alone, conditional, scaled
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Holistic:
+    """1 − max(low, m) / low,  low the 5th percentile of m,  m = 1/n · Σ_t log p(r_t | c, r_<t) or without c."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="holistic", title="Holistic evaluation: coherence and fluency",
+        columns=("holistic-coherence", "holistic-fluency"), family="likelihood", models=("lm",), scope="dataset",
+        paper="https://aclanthology.org/2020.acl-main.333",
+        notes="Likelihood of the response with and without its context, scaled within the dataset.",
+    )
+    lm: str = ""
+    turns: Turns = "all"
+    separator: Separator = "space"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Both from 0 to 1; coherence is NaN without a context."""
+        model = models.lm(self.lm)
+        return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator)),
+                "holistic-fluency": scaled(alone(items, model))}

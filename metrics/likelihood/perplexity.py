@@ -1,0 +1,42 @@
+"""Perplexity: how little a language model is surprised by the response, negated so that higher is better.
+
+`context=none` reads the response alone, `all` after the whole context and `last` after its last utterance. The first
+token counts too: without a context it stands after the model's beginning-of-text token, where scripts that take a
+model's loss leave it out. A long and ordinary response is less surprising per token than a short one; compare `length`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.likelihood._context import Separator, alone, conditional
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+_LARGEST = 700.0
+"""exp of more does not fit into a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perplexity:
+    """−exp(−1/n · Σ_t log p(r_t | r_1 … r_{t−1})), or with the context before r."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
+        notes="Minus the perplexity of the response under a language model.",
+    )
+    lm: str = ""
+    context: Literal["none", "all", "last"] = "none"
+    separator: Separator = "end"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Minus the perplexity, at most −1; NaN for a response without a token, or without the context asked for."""
+        model = models.lm(self.lm)
+        means = alone(items, model) if self.context == "none" else conditional(
+            items, model, self.context, self.separator)
+        return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}

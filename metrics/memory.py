@@ -1,0 +1,51 @@
+"""What was computed once in a run: arrays by key, in bounded memory; the longest unused goes first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+
+MEBIBYTE = 1 << 20
+ENTRY = 200
+"""Bytes that an entry takes besides its numbers."""
+
+
+class Memory:
+    """A dictionary of arrays that never holds more than its bytes."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.held = 0
+        self._entries: OrderedDict[Hashable, Vectors] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable) -> Vectors | None:
+        """What was kept under the key, which thereby becomes the last to go."""
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: Hashable, array: Vectors) -> None:
+        """Keep an array, which must not be a view of a larger one; others go where there is no room.
+
+        From now on nobody can write to it, since the next who asks is given the same.
+        """
+        array.flags.writeable = False
+        if (before := self._entries.pop(key, None)) is not None:
+            self.held -= before.nbytes + ENTRY
+        size = array.nbytes + ENTRY
+        if size > self.capacity:
+            return
+        self._entries[key] = array
+        self.held += size
+        while self.held > self.capacity:
+            _, gone = self._entries.popitem(last=False)
+            self.held -= gone.nbytes + ENTRY

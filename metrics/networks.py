@@ -1,0 +1,107 @@
+"""Networks from their files: transformers' and our own, on the machine's devices, in its precision."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from metrics import packed
+from metrics.device import Machine
+from metrics.errors import BadOption, MissingResource
+from metrics.weights import Weights
+
+_NOT_NEEDED = ("pooler", "position_ids", "lm_head", "cls.", "classifier")
+"""Parts of a network that an encoder's files may lack: none of what is read goes through them."""
+
+
+def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
+    """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where asked."""
+    import transformers
+
+    with quiet():
+        try:
+            config = transformers.AutoConfig.from_pretrained(str(weights.folder), local_files_only=True)
+            if layers is not None:
+                _check_depth(weights, config, layers)
+                config.num_hidden_layers = layers
+            network, info = getattr(transformers, kind).from_pretrained(
+                str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
+                dtype=machine.dtype(), output_loading_info=True)
+        except (MemoryError, BadOption):
+            raise
+        except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
+            told = " ".join(str(error).split())
+            raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
+                                  f"({type(error).__name__}: {told:.160})") from error
+    absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
+    if absent or info["mismatched_keys"]:
+        first = absent[0] if absent else str(info["mismatched_keys"])
+        raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
+                              f"({first:.80}); they belong to another kind of model")
+    return [_placed(network, device, machine) for device in machine.devices]
+
+
+def _check_depth(weights: Weights, config: Any, layers: int) -> None:
+    if layers > config.num_hidden_layers:
+        raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
+
+
+def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
+    """Who computes at the same time: each device its copy of a network; on the processor every core the same one."""
+    placed = list(zip(networks, machine.devices, strict=True))
+    if machine.devices != ("cpu",):
+        return placed
+    import torch
+
+    return placed * int(torch.get_num_threads())
+
+
+def own(kind: Callable[..., Any], folder: Path, machine: Machine) -> Any:
+    """A network of this project: `kind(**config)` with the weights of a folder, on the first device."""
+    from safetensors.torch import load_file
+
+    config, weights = folder / "config.json", folder / "model.safetensors"
+    for path in (config, weights):
+        if not path.is_file():
+            raise MissingResource(f"{folder} lacks {path.name}")
+    network = kind(**json.loads(config.read_text(encoding="utf-8")))
+    network.load_state_dict(load_file(weights))
+    return network.to(machine.devices[0], machine.dtype()).eval()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars and remarks of transformers: what is wrong here is an error."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _placed(network: Any, device: str, machine: Machine) -> Any:
+    """A network ready to be read on one device."""
+    import copy
+
+    import torch
+
+    network.eval().requires_grad_(False)
+    if machine.precision == "int8":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch announces a successor outside of torch
+            return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear}, dtype=torch.qint8)
+    if machine.kind == "cpu" and machine.precision == "fp32" and packed.available():
+        return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
+    return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

@@ -1,0 +1,63 @@
+"""Linear layers for the processor with their weights laid out in advance, as oneDNN's kernels read them.
+
+PyTorch hands a linear layer to its general matrix product, which lays the weights out anew at each call and adds the
+bias in a pass of its own. The same product on weights that are laid out once, bias and GELU included, is what
+`torch.compile` would choose; it is taken here directly, since it needs no compiler. Results are those of fp32 up to
+the order of additions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+ROWS = 2_048
+"""The number of rows that the layout is chosen for; any other works as well."""
+
+
+def available() -> bool:
+    """Whether this build of torch has the kernels."""
+    import torch
+
+    return torch.backends.mkldnn.is_available() and all(
+        hasattr(torch.ops.mkldnn, name) for name in ("_reorder_linear_weight", "_linear_pointwise"))
+
+
+def pack(network: Any) -> Any:
+    """The network with every linear layer packed, and the GELU between two of them fused into the first."""
+    import torch
+
+    for module in list(network.modules()):
+        fused = _is_gelu(getattr(module, "intermediate_act_fn", None))
+        for name, child in list(module.named_children()):
+            if type(child) is torch.nn.Linear:
+                gelu = fused and name == "dense"
+                setattr(module, name, _packed(child, "gelu" if gelu else "none"))
+                if gelu:
+                    module.intermediate_act_fn = torch.nn.Identity()
+    return network
+
+
+def _is_gelu(activation: Any) -> bool:
+    """Whether an activation is the exact GELU, not its approximation by tanh."""
+    import torch
+
+    if isinstance(activation, torch.nn.GELU):
+        return bool(activation.approximate == "none")
+    return type(activation).__name__ == "GELUActivation"
+
+
+def _packed(layer: Any, activation: str) -> Any:
+    import torch
+
+    class Packed(torch.nn.Module):  # type: ignore[misc]
+        """y = activation(x · Wᵀ + b)."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
+            self.bias = None if layer.bias is None else layer.bias.detach()
+
+        def forward(self, rows: Any) -> Any:
+            return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, activation, [], "none")
+
+    return Packed()

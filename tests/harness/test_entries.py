@@ -1,0 +1,87 @@
+"""The entries of a report name the models that scores come from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item
+from harness import reports
+from harness.entries import metric_entry
+from metrics import registry
+from metrics.metric import Columns, MetricCard
+from metrics.models import Choice, Models
+from metrics.registry import Chosen
+from tests.harness.test_results import small
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A metric over every kind of model."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="likeness", title="Likeness", columns=("likeness",), family="toy", models=("encoder", "lm", "vectors"))
+    encoder: str = ""
+    lm: str = ""
+    vectors: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        return {"likeness": np.zeros(len(items))}
+
+
+def test_a_lexical_metric_names_no_model(home: Path) -> None:
+    assert metric_entry(registry.choose("bleu"), Models(home)).models == ()
+
+
+def test_the_model_an_option_names_goes_before_what_the_run_was_told(
+        tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("tea 1 2\n")
+    models = Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm)))
+    chosen = Chosen(Likeness(vectors=str(vectors)))
+    assert metric_entry(chosen, models).models == ("tiny-encoder", "tiny-lm", "glove.txt")
+    named = Chosen(Likeness(encoder=str(tiny_lm), lm=str(tiny_lm)))
+    assert metric_entry(named, models).models == ("tiny-lm", "input embeddings of tiny-encoder")
+
+
+def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
+    """No language model is named, so the metric is not run; the signature says why."""
+    entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent")), Models(home))
+    assert entry.models == ()
+    assert "not run" in entry.signature
+
+
+def test_a_report_written_before_models_were_named_still_loads(tmp_path: Path) -> None:
+    reports.write(small(), tmp_path)
+    path = tmp_path / "report.json"
+    head = json.loads(path.read_text())
+    del head["metrics"][0]["models"]
+    path.write_text(json.dumps(head))
+    assert reports.read(tmp_path).metrics == small().metrics
+
+
+def test_the_models_are_kept_in_the_report(tmp_path: Path) -> None:
+    (entry,) = small().metrics
+    named = dataclasses.replace(small(), metrics=(dataclasses.replace(entry, models=("a", "b")),))
+    reports.write(named, tmp_path)
+    assert reports.read(tmp_path).metrics[0].models == ("a", "b")
+
+
+@pytest.mark.parametrize("lost", ["columns", "signature"])
+def test_an_entry_that_lacks_anything_else_is_refused(tmp_path: Path, lost: str) -> None:
+    from harness.errors import BadReport
+
+    reports.write(small(), tmp_path)
+    path = tmp_path / "report.json"
+    head = json.loads(path.read_text())
+    del head["metrics"][0][lost]
+    path.write_text(json.dumps(head))
+    with pytest.raises(BadReport, match=lost):
+        reports.read(tmp_path)

@@ -1,0 +1,472 @@
+"""Metrics of other libraries: the library's own numbers, per item, under the name that was asked for."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item
+from harness.cli import main
+from metrics import adapters, registry
+from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource, UnknownMetric
+from metrics.metric import options, signature
+from metrics.models import Models
+from tests.conftest import make_item
+
+evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
+pytest.importorskip("sentence_transformers", exc_type=ImportError)
+
+ITEMS = [
+    make_item("one", "hello you", "hello there", "you like tea", context=("what is good", "the tea")),
+    make_item("two", "good tea is good", "not the tea", context=("like tea",)),
+    make_item("none", "what is the reply", context=()),
+    make_item("again", "hello you", "you like tea", context=("the tea",)),
+]
+
+SCRIPT = '''
+import datasets
+import evaluate
+
+
+class Overlap(evaluate.{kind}):
+    def _info(self):
+        return evaluate.{kind}Info(description="", citation="", inputs_description="",
+                                   features={features})
+
+    def _compute(self, {inputs}):
+        {body}
+'''
+TEXT, TEXTS = "datasets.Value('string')", "datasets.Sequence(datasets.Value('string'))"
+SHARED = ("words = set(predictions[0].split()); held = {word for text in references[0] for word in text.split()}; "
+          "return {'overlap': [weight * len(words & held) / len(words)]}")
+
+
+def script(folder: Path, body: str = SHARED, references: str = TEXTS, *, name: str = "overlap", response: str = TEXT,
+           arguments: str = "weight=1.0") -> Path:
+    """A script of the library, as one is published."""
+    parts = {"predictions": response} | ({"references": references} if references else {})
+    features = "datasets.Features({" + ", ".join(f"{key!r}: {value}" for key, value in parts.items()) + "})"
+    path = folder / f"{name}.py"
+    path.write_text(SCRIPT.format(kind="Metric", features=features, inputs=", ".join([*parts, arguments]), body=body))
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the library away from the cache of whoever runs the tests."""
+    folder, path = tmp_path_factory.mktemp("evaluate"), list(sys.path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate.config, "HF_MODULES_CACHE", folder / "modules")
+        patch.setattr(evaluate.config, "HF_METRICS_CACHE", folder / "metrics")
+        yield
+    sys.path[:] = path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def cross_encoders(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> dict[int, Path]:
+    """Cross-encoders with random weights, by their number of labels."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    made = {}
+    for labels in (1, 3):
+        folder = tmp_path_factory.mktemp("models") / f"cross-{labels}"
+        shutil.copytree(tiny_encoder, folder)
+        config = BertConfig.from_pretrained(tiny_encoder, num_labels=labels)
+        if labels == 3:
+            config.id2label = {0: "contradiction", 1: "entailment", 2: "neutral"}
+        torch.manual_seed(1)
+        BertForSequenceClassification(config).save_pretrained(folder)
+        made[labels] = folder
+    return made
+
+
+def scored(asked: str, items: Sequence[Item], home: Path) -> Any:
+    (column,) = registry.choose(asked).metric.score(items, Models(home)).values()
+    return column
+
+
+def test_a_name_becomes_a_metric_with_a_card_of_that_name(tmp_path: Path) -> None:
+    chosen = registry.choose(f"evaluate:{script(tmp_path)}")
+    card = chosen.metric.card
+    assert card.columns == (card.name,) == (chosen.label,) == (f"evaluate:{tmp_path}/overlap.py",)
+    assert card.needs == ("references",)
+
+
+def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> None:
+    """'hello you' shares both words with its two references together, and one with each."""
+    path = script(tmp_path)
+    module = evaluate.load(str(path))
+    column = scored(f"evaluate:{path}", ITEMS, home)
+    for item, value in zip(ITEMS, column, strict=True):
+        texts = [reference.text for reference in item.references]
+        if texts:
+            assert item.response is not None
+            assert [value] == module.compute(predictions=[item.response.text], references=[texts])["overlap"]
+    np.testing.assert_array_equal(column, [1.0, 1 / 3, np.nan, 0.5])
+
+
+@pytest.mark.parametrize(("references", "expected"), [("standard", 1.0), ("max", 1.0), ("mean", 0.75), ("first", 0.5)])
+def test_a_module_that_takes_one_reference_meets_them_one_by_one(tmp_path: Path, home: Path, references: str,
+                                                                 expected: float) -> None:
+    """The halves of the response that are in 'hello there' and in 'hello you too'."""
+    path = script(tmp_path, SHARED.replace("references[0]", "references"), TEXT)
+    items = [make_item("one", "hello you", "hello there", " ", "hello you too")]
+    assert scored(f"evaluate:{path}[references={references}]", items, home) == [expected]
+
+
+def test_a_list_module_can_be_made_to_meet_them_one_by_one(tmp_path: Path, home: Path) -> None:
+    assert scored(f"evaluate:{script(tmp_path)}[references=mean]", ITEMS[:1], home) == [0.5]
+
+
+def test_a_module_without_references_scores_every_item(tmp_path: Path, home: Path) -> None:
+    path = script(tmp_path, "return {'overlap': len(predictions[0].split())}", "", arguments="unit=None")
+    assert registry.card(f"evaluate:{path}").needs == ()
+    np.testing.assert_array_equal(scored(f"evaluate:{path}", ITEMS, home), [2, 4, 4, 2])
+
+
+def test_of_a_measurement_the_response_is_the_data(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "count.py"
+    path.write_text(SCRIPT.format(kind="Measurement", features=f"datasets.Features({{'data': {TEXT}}})", inputs="data",
+                                  body="return {'count': len(data[0])}"))
+    assert scored(f"evaluate:{path}", ITEMS[:1], home) == [9]
+
+
+def test_of_several_forms_the_one_that_takes_lists_is_taken(tmp_path: Path, home: Path) -> None:
+    path = script(tmp_path)
+    one, many = (f"datasets.Features({{'predictions': {TEXT}, 'references': {kind}}})" for kind in (TEXT, TEXTS))
+    path.write_text(path.read_text().replace(many, f"[{one}, {many}]"))
+    assert scored(f"evaluate:{path}", ITEMS[:1], home) == [1.0]
+
+
+def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> None:
+    body = SHARED.replace("weight", "(weight * (power or 1) * (-1 if flag else 1))")
+    path = script(tmp_path, body, arguments="weight=1.0, flag=False, power=None, table={}, **more")
+    assert set(options(registry.choose(f"evaluate:{path}").metric)) == {"references", "negated", "weight", "flag",
+                                                                       "power"}
+    chosen = registry.choose(f"evaluate:{path}[flag=true, power=3, weight=2]")
+    assert chosen.label.endswith("[flag=True,power=3,weight=2.0]")
+    assert chosen.metric.score(ITEMS[:1], Models(home))[chosen.metric.card.name] == [-6]
+    with pytest.raises(BadOption, match=r"no option 'wait'.*did you mean 'weight'"):
+        registry.choose(f"evaluate:{path}[wait=2]")
+
+
+@pytest.mark.parametrize(("result", "field", "expected"), [
+    ("{'overlap': 2, 'other': 3}", "", 2), ("{'overlap': 2, 'other': 3}", ":other", 3), ("{'score': [7.5]}", "", 7.5),
+    ("{'score': 0.5, 'name': 'x', 'each': [1, 2]}", "", 0.5), ("{'match': True}", "", 1), ("0.25", "", 0.25),
+    ("{'score': __import__('numpy').float32(0.5)}", "", 0.5), ("{'a': [[4]], 'b': None}", ":a", 4),
+])
+def test_the_field_picks_the_number(tmp_path: Path, home: Path, result: str, field: str, expected: float) -> None:
+    path = script(tmp_path, f"return {result}")
+    assert scored(f"evaluate:{path}{field}", ITEMS[:1], home) == [expected]
+
+
+@pytest.mark.parametrize(("result", "field", "part"), [
+    ("{'a': 2, 'b': 3}", "", "several numbers, so say which as NAME:FIELD; known: a, b"),
+    ("{'recall': 2, 'b': 3}", ":recal", "no number 'recal'; known: recall, b; did you mean 'recall'"),
+    ("{'a': 'x', 'b': [1, 2]}", "", "gives no number"), ("None", "", "gives no number"),
+])
+def test_without_a_number_to_pick_the_cell_fails(tmp_path: Path, home: Path, result: str, field: str,
+                                                 part: str) -> None:
+    path = script(tmp_path, f"return {result}")
+    with pytest.raises(BadOption) as caught:
+        scored(f"evaluate:{path}{field}", ITEMS, home)
+    assert part in str(caught.value)
+
+
+def test_a_rate_of_errors_is_negated_and_its_best_reference_is_the_smallest(tmp_path: Path, home: Path) -> None:
+    path = script(tmp_path, "return {'wer': len(references[0])}", TEXT)
+    items = [make_item("one", "hello", "four", "seventh")]
+    assert scored(f"evaluate:{path}[negated=true]", items, home) == [-4]
+
+
+def test_an_item_that_has_no_score_is_missing_and_a_crash_is_seen(tmp_path: Path, home: Path) -> None:
+    items = [make_item("full", "hello", "tea"), make_item("blank", "", "tea"), make_item("odd", "tea", "tea")]
+    indexing = f"evaluate:{script(tmp_path, 'return {0: len(predictions[0].split()[0])}', name='a')}"
+    np.testing.assert_array_equal(scored(indexing, items, home), [5, np.nan, 3])
+    assert np.isnan(scored(indexing, items[1:2], home)).all()
+    some = script(tmp_path, "return {0: 1 / (predictions[0] == 'hello')}", name="b")
+    np.testing.assert_array_equal(scored(f"evaluate:{some}", items, home), [1, np.nan, np.nan])
+    with pytest.raises(MetricError, match="item odd: ZeroDivisionError"):
+        scored(f"evaluate:{some}", items[1:], home)
+    broken = script(tmp_path, "return {0: {'hello': 1}[predictions[0]]}", name="c")
+    with pytest.raises(MetricError, match="item odd: KeyError: 'tea'"):
+        scored(f"evaluate:{broken}", items, home)
+
+
+def test_an_edited_script_is_another_metric(tmp_path: Path, home: Path) -> None:
+    path, models = script(tmp_path), Models(home)
+    before = signature(registry.choose(f"evaluate:{path}").metric, models)
+    assert f"|asked=evaluate:{path}|evaluate={evaluate.__version__}|code=" in before
+    assert before == signature(registry.choose(f"evaluate:{path}").metric, models)
+    script(tmp_path, SHARED.replace("1.0", "2.0") + "  # ", arguments="weight=2.0")
+    assert signature(registry.choose(f"evaluate:{path}").metric, models).rpartition("|")[2] not in before
+    assert scored(f"evaluate:{path}", ITEMS[:1], home) == [2.0]
+
+
+@pytest.mark.parametrize(("asked", "folder"), [("seen", "evaluate-metric--seen"), ("some/seen", "some--seen")])
+def test_an_id_is_taken_from_the_librarys_cache(home: Path, asked: str, folder: str) -> None:
+    kept = Path(evaluate.config.HF_MODULES_CACHE) / "evaluate_modules" / "metrics" / folder / ("0" * 64)
+    kept.mkdir(parents=True)
+    for package in (kept, kept.parent, kept.parents[1]):
+        (package / "__init__.py").touch()
+    script(kept, name="seen")
+    assert scored(f"evaluate:{asked}:overlap", ITEMS[:1], home) == [1.0]
+    assert not evaluate.config.HF_EVALUATE_OFFLINE
+
+
+@pytest.mark.parametrize("folder", ["a:b", "a [1]", "ü, =x", "overlap"])
+def test_a_path_may_hold_any_sign(tmp_path: Path, home: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    path = script(tmp_path / folder)
+    for asked in (path, f"{path}:overlap", f"{path}[weight=1]", *([path.parent] if folder == "overlap" else [])):
+        assert scored(f"evaluate:{asked}", ITEMS[:1], home) == [1.0]
+
+
+@pytest.mark.parametrize(("more", "error", "part"), [
+    ({"response": "datasets.Value('int32')"}, BrokenPlugin, "what can be given is a response and its references"),
+    ({"references": "datasets.Value('float32')"}, BrokenPlugin, "as texts"),
+    ({"arguments": "sources"}, None, ""),
+    ({"arguments": ")(", "name": "syntax"}, BrokenPlugin, "SyntaxError"),
+])
+def test_a_module_that_cannot_be_used_is_told(tmp_path: Path, more: dict[str, str], error: type[Exception] | None,
+                                              part: str) -> None:
+    path = script(tmp_path, **more)  # type: ignore[arg-type]
+    if error is None:
+        assert "sources" in options(registry.choose(f"evaluate:{path}").metric)
+        return
+    with pytest.raises(error) as caught:
+        registry.choose(f"evaluate:{path}")
+    assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "error", "part"), [
+    ("import no_such_package_anywhere\n", MissingResource, "no_such_package_anywhere"),
+    ("x = 1\n", BrokenPlugin, "no class that is an evaluate.Metric"),
+    ("raise SystemExit(3)\n", BrokenPlugin, "SystemExit: 3"), ("open('not/here')\n", BrokenPlugin, "FileNotFoundError"),
+])
+def test_a_script_that_cannot_be_loaded_is_told(tmp_path: Path, text: str, error: type[Exception], part: str) -> None:
+    (tmp_path / "odd.py").write_text(text)
+    with pytest.raises(error) as caught:
+        registry.choose(f"evaluate:{tmp_path}/odd.py")
+    assert part in str(caught.value)
+
+
+def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in {
+        "evaluate", "sentence_transformers"} else there(name, *more))
+    with pytest.raises(MissingResource, match=r"evaluate is not installed; the extra \[all\] brings it"):
+        registry.choose("evaluate:wer")
+    with pytest.raises(MissingResource, match=r"sentence-transformers is not installed; the extra \[all\] brings it"):
+        signature(registry.choose("st:any").metric, Models(home))
+
+
+def cosine(model: Any, left: str, right: str) -> float:
+    return float(model.similarity(model.encode(left), model.encode(right)))
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> Path:
+    """A sentence encoder with a pooling, a layer and a prompt of its own."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+
+    torch.manual_seed(2)
+    network = modules.Transformer(str(tiny_encoder))
+    parts = [network, modules.Pooling(16, pooling_mode="cls"), modules.Dense(16, 4), modules.Normalize()]
+    folder = tmp_path_factory.mktemp("models") / "pooled"
+    SentenceTransformer(modules=parts, device="cpu").save_pretrained(str(folder), create_model_card=False)
+    return folder
+
+
+@pytest.mark.parametrize("which", ["tiny_encoder", "pooled"])
+def test_st_is_the_packages_cosine(request: pytest.FixtureRequest, which: str, home: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    folder = request.getfixturevalue(which)
+    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    expected = [cosine(model, "the tea", "hello you"), cosine(model, "like tea", "good tea is good"), np.nan,
+                cosine(model, "the tea", "hello you")]
+    np.testing.assert_allclose(scored(f"st:{folder}", ITEMS, home), expected, atol=1e-5)
+    whole = scored(f"st:{folder}[against=context]", ITEMS[:1], home)
+    np.testing.assert_allclose(whole, [cosine(model, "what is good the tea", "hello you")], atol=1e-5)
+    each = [cosine(model, text, "hello you") for text in ("hello there", "you like tea")]
+    for how, wanted in (("max", max(each)), ("mean", sum(each) / 2), ("first", each[0])):
+        found = scored(f"st:{folder}[against=references,references={how}]", ITEMS[:3], home)
+        np.testing.assert_allclose(found[0], wanted, atol=1e-5)
+        assert np.isnan(found[2])
+
+
+def test_what_a_pair_metric_needs_depends_on_what_it_compares_with() -> None:
+    assert registry.choose("st:any").metric.card.needs == ("context",)
+    assert registry.choose("ce:any[against=references]").metric.card.needs == ("references",)
+    assert registry.card("st:any").needs == ("context",)
+
+
+def test_each_distinct_text_is_embedded_once(tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    read: list[str] = []
+    encode = SentenceTransformer.encode
+    monkeypatch.setattr(SentenceTransformer, "encode",
+                        lambda self, texts, **more: read.extend(texts) or encode(self, texts, **more))
+    models = Models(home)
+    for asked in (f"st:{tiny_encoder}", f"st:{tiny_encoder}[against=context]"):
+        registry.choose(asked).metric.score(ITEMS, models)
+    assert len(read) == len(set(read)) == 5
+
+
+@pytest.mark.parametrize("activation", ["", "identity"])
+def test_ce_is_the_packages_score(cross_encoders: dict[int, Path], tmp_path: Path, home: Path, activation: str) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder = cross_encoders[1]
+    if activation:
+        folder = shutil.copytree(folder, tmp_path / "own")
+        config = json.loads((folder / "config.json").read_text())
+        named = {"version": "4.0.0", "activation_fn": "torch.nn.modules.linear.Identity"}
+        (folder / "config.json").write_text(json.dumps(config | {"sentence_transformers": named}))
+    model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+    pairs = [("the tea", "hello you"), ("like tea", "good tea is good")]
+    expected = [*model.predict(pairs), np.nan, model.predict(pairs[:1])[0]]
+    column = scored(f"ce:{folder}", ITEMS, home)
+    np.testing.assert_allclose(column, expected, atol=1e-5)
+    assert column[0] == column[3]
+    np.testing.assert_allclose(scored(f"ce:{folder}[negated=true]", ITEMS, home), -column)
+    references = model.predict([("hello there", "hello you"), ("you like tea", "hello you")])
+    found = scored(f"ce:{folder}[against=references,references=mean]", ITEMS[:1], home)
+    np.testing.assert_allclose(found, [references.mean()], atol=1e-5)
+
+
+def test_of_several_labels_one_is_the_score(cross_encoders: dict[int, Path], home: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder = cross_encoders[3]
+    model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+    expected = model.predict([("the tea", "hello you")], apply_softmax=True)[0]
+    for label, place in (("entailment", 1), ("Neutral", 2), ("0", 0)):
+        found = scored(f"ce:{folder}[label={label}]", ITEMS[:1], home)
+        np.testing.assert_allclose(found, [expected[place]], atol=1e-5)
+    for asked, part in ((f"ce:{folder}", "known: contradiction, entailment, neutral"),
+                        (f"ce:{folder}[label=entail]", "did you mean 'entailment'"),
+                        (f"ce:{cross_encoders[1]}[label=good]", "it has one output and none")):
+        with pytest.raises(BadOption, match=part):
+            scored(asked, ITEMS[:1], home)
+
+
+def test_an_encoder_is_refused_as_a_cross_encoder(tiny_encoder: Path, pooled: Path, home: Path) -> None:
+    """Its head would be drawn at random."""
+    for folder in (tiny_encoder, pooled):
+        with pytest.raises(MissingResource, match=r"no cross-encoder .*; a sentence encoder is asked for as st:MODEL"):
+            signature(registry.choose(f"ce:{folder}").metric, Models(home))
+
+
+@pytest.mark.parametrize("prefix", ["st", "ce"])
+def test_order_and_company_change_no_score(prefix: str, tiny_encoder: Path, cross_encoders: dict[int, Path],
+                                           home: Path) -> None:
+    asked = f"{prefix}:{tiny_encoder if prefix == 'st' else cross_encoders[1]}"
+    items = [*ITEMS, make_item("blank", "")]
+    column = scored(asked, items, home)
+    np.testing.assert_allclose(scored(asked, items[::-1], home)[::-1], column, atol=1e-5)
+    np.testing.assert_allclose([scored(asked, [item], home)[0] for item in items], column, atol=1e-5)
+    assert np.isfinite(column[-1])
+
+
+def test_a_models_signature_holds_all_that_is_read(pooled: Path, tmp_path: Path, home: Path) -> None:
+    folder = shutil.copytree(pooled, tmp_path / "pooled")
+    models = Models(home)
+    before = signature(registry.choose(f"st:{pooled}").metric, models)
+    assert before.startswith("st|r1|against=last|references=max|asked=st:")
+    same = signature(registry.choose(f"st:{folder}").metric, models)
+    assert same.replace(str(folder), str(pooled)) == before
+    (config,) = folder.glob("*_Pooling/config.json")
+    config.write_text(config.read_text().replace("cls", "mean"))
+    assert signature(registry.choose(f"st:{folder}").metric, models) != same
+
+
+def test_weights_of_a_module_that_are_a_pickle_are_refused(pooled: Path, tmp_path: Path, home: Path) -> None:
+    folder = shutil.copytree(pooled, tmp_path / "pooled")
+    (weights,) = folder.glob("*_Dense/*.safetensors")
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    with pytest.raises(MissingResource, match="Dense are a pickle, which can run code"):
+        signature(registry.choose(f"st:{folder}").metric, Models(home))
+
+
+def test_a_models_folder_can_run_no_code(pooled: Path, tmp_path: Path, home: Path) -> None:
+    folder = shutil.copytree(pooled, tmp_path / "pooled")
+    listed = json.loads((folder / "modules.json").read_text())
+    (folder / "own.py").write_text("raise SystemExit(3)\n")
+    (folder / "modules.json").write_text(json.dumps([*listed, {"idx": 9, "name": "9", "path": "", "type": "own.Own"}]))
+    with pytest.raises(MissingResource, match="cannot load it as SentenceTransformer"):
+        scored(f"st:{folder}", ITEMS, home)
+
+
+@pytest.mark.parametrize(("asked", "part"), [
+    ("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, st, ce"), ("st:", "names nothing"),
+    (":x", "before the colon stands ''"), ("x" * 900 + ":y", "known:"),
+])
+def test_an_unknown_prefix_is_answered_with_the_nearest(asked: str, part: str) -> None:
+    with pytest.raises(UnknownMetric) as caught:
+        registry.choose(asked)
+    assert part in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", ["wer", "no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "-",
+                                  "x\ny", "x\x00y", "\udce9", "[", "]", "a]", "a[]", "..", "http://example.org/x"])
+@pytest.mark.parametrize("prefix", adapters.PREFIXES)
+def test_a_name_that_is_not_there_is_told_in_one_line(prefix: str, name: str, home: Path) -> None:
+    with pytest.raises(MetricError) as caught:
+        signature(registry.choose(f"{prefix}:{name}").metric, Models(home))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_the_command_line_takes_them_and_a_second_run_scores_nothing(
+    tmp_path: Path, tiny_encoder: Path, cross_encoders: dict[int, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One dataset without references, one with them, and one of whole dialogues."""
+    out, path = tmp_path / "out", script(tmp_path)
+    asked = [f"evaluate:{path}:overlap[weight=2.0]", f"st:{tiny_encoder}", f"ce:{cross_encoders[1]}", "length"]
+    words = [word for name in asked for word in ("--metric", name)]
+    words += [word for name in ("convai2-grade", "topical-usr", "fed-dial") for word in ("--dataset", name)]
+    words += ["--data", "sample", "--draws", "0", "--device", "cpu", "--out", str(out)]
+    assert main(["run", *words, "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("to be scored") == 10
+    assert told.count("skip: no item has references") == 2
+    assert main(["run", *words]) == 0
+    assert "10 scored, 0 kept from before, 2 skipped, 0 crashed" in capsys.readouterr().out
+    kept = {part.name.partition("-")[0] for part in (out / "scores").rglob("*.parquet")}
+    assert kept == {"ce", "evaluate", "length", "st"}
+    pages, table = out / "site", (out / "site" / "agreements.csv").read_text()
+    for name in asked:
+        assert all(name in (pages / page).read_text().replace("<wbr>", "")
+                   for page in ("index.html", "about.html", "dataset/topical-usr.html"))
+        assert f",{name},{name}," in table
+    assert main(["run", *words]) == 0
+    assert "0 scored, 10 kept from before, 2 skipped, 0 crashed" in capsys.readouterr().out
+    assert (out / "site" / "agreements.csv").read_text() == table
+
+
+@pytest.mark.parametrize(("asked", "status"), [("evaluate:no such", 2), ("nothing:x", 2), ("st:../no such", 0)])
+def test_what_is_not_there_ends_in_one_line(asked: str, status: int, tmp_path: Path,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    """A script must be there for the plan; a model that is not there costs its cells."""
+    words = ["--metric", asked, "--dataset", "convai2-grade", "--out", str(tmp_path), "--offline"]
+    assert main(["run", *words, "--dry-run"]) == status
+    told = capsys.readouterr()
+    assert len(told.err.splitlines()) == (status == 2)
+    assert ("skip: '../no such' is neither" in told.out) == (status == 0)

@@ -1,0 +1,321 @@
+"""Causal language models: likelihoods against transformers' own loss, whatever the batches, devices and lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metrics import causal, continuations
+from metrics.causal import LanguageModel
+from metrics.continuations import Following, Reader
+from metrics.errors import CannotScore, MissingResource
+from metrics.models import Choice, Models
+from tests import tiny
+
+torch = pytest.importorskip("torch")
+
+CONTEXT = "hello there, what do you like?<|endoftext|>"
+PAIRS = [
+    ("", "I like tea."), (CONTEXT, "I like tea."), (CONTEXT, "na na na na na na na na na na na"), ("hello", " you"),
+    ("", "a"), ("x", "y"), (CONTEXT + "tea", " is good, is it not?"), ("日本語", "émigré 🙂"),
+    (CONTEXT, "I do not know."),
+]
+CLOSE: dict[str, Any] = {"rtol": 0, "atol": 1e-5}
+
+
+@pytest.fixture
+def model(home: Path, tiny_lm: Path) -> LanguageModel:
+    return Models(home, Choice(lm=str(tiny_lm))).lm()
+
+
+def fresh(home: Path, folder: Path, **choice: Any) -> LanguageModel:
+    """A model that remembers nothing yet."""
+    return Models(home, Choice(lm=str(folder), **choice)).lm()
+
+
+def negative_loss(model: LanguageModel, before: list[int], after: list[int]) -> float:
+    """The mean log p of `after` as transformers computes it, with labels for those tokens alone."""
+    ids = torch.tensor([[*before, *after]])
+    labels = torch.tensor([[-100] * len(before) + after])
+    return -float(model.networks[0](input_ids=ids, labels=labels).loss)
+
+
+def numbers(model: LanguageModel, text: str) -> list[int]:
+    return list(model.tokenizer.plain([text])[0])
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel, before: str, after: str) -> None:
+    """The first token of a text with nothing before it is scored after <|endoftext|>, number 0."""
+    [values] = model.log_likelihoods([(before, after)])
+    start, following = numbers(model, before) or [0], numbers(model, after)
+    assert values.shape == (len(following),)
+    assert values.mean() == pytest.approx(negative_loss(model, start, following), abs=1e-5)
+
+
+def test_a_token_has_the_probability_that_softmax_gives_it(model: LanguageModel) -> None:
+    ids = [0, *numbers(model, "tea")]
+    shares = torch.softmax(model.networks[0](input_ids=torch.tensor([ids])).logits[0], -1)
+    expected = [float(shares[place, ids[place + 1]]) for place in range(3)]
+    np.testing.assert_allclose(np.exp(model.log_likelihoods([("", "tea")])[0]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("choice", [
+    {"batch_tokens": 1}, {"batch_tokens": 70}, {"batch_tokens": 10_000}, {"device": "cpu,cpu"},
+    {"device": "cpu,cpu,cpu", "batch_tokens": 60},
+])
+def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path, choice: dict[str, Any]) -> None:
+    expected = fresh(home, tiny_lm).log_likelihoods(PAIRS)
+    found = fresh(home, tiny_lm, **choice).log_likelihoods(PAIRS[::-1])[::-1]
+    for left, right in zip(expected, found, strict=True):
+        np.testing.assert_allclose(right, left, **CLOSE)
+
+
+def test_each_pair_alone_is_what_it_is_among_others(home: Path, tiny_lm: Path) -> None:
+    together = fresh(home, tiny_lm).log_likelihoods(PAIRS)
+    for pair, values in zip(PAIRS, together, strict=True):
+        np.testing.assert_allclose(fresh(home, tiny_lm).log_likelihoods([pair])[0], values, **CLOSE)
+
+
+def test_a_text_without_a_token_has_no_likelihoods(model: LanguageModel) -> None:
+    assert model.log_likelihoods([]) == []
+    empty = model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])
+    assert [values.size for values in empty] == [0, 0, 1]
+
+
+def test_what_comes_before_loses_its_beginning(model: LanguageModel) -> None:
+    """Of 96 positions the 4 tokens of the continuation take 4, so that 92 are left."""
+    before = "".join(f"{number} " for number in range(200))
+    [values] = model.log_likelihoods([(before, " tea")])
+    kept = numbers(model, before)[-92:]
+    assert values.mean() == pytest.approx(negative_loss(model, kept, numbers(model, " tea")), abs=1e-5)
+
+
+def test_a_continuation_that_is_too_long_loses_its_end(model: LanguageModel) -> None:
+    """One position is left for what comes before."""
+    after = "".join(f"{number} " for number in range(200))
+    [values] = model.log_likelihoods([("hello", after)])
+    assert values.shape == (95,)
+    expected = negative_loss(model, numbers(model, "o"), numbers(model, after)[:95])
+    assert values.mean() == pytest.approx(expected, abs=1e-5)
+    assert model.sizes([after, "", "tea"]).tolist() == [95, 0, 3]
+
+
+BEFORES = [CONTEXT, "", "hello", CONTEXT + "I like tea. " * 2, CONTEXT]
+AFTER = ["Tell me more!", "", "That makes no sense!", "a", "That's really boring.", "Tell me more!"]
+
+
+def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.ndarray[Any, Any]:
+    """What `after_each` should give, pair by pair."""
+    return np.array([[negative_loss(model, numbers(model, before) or [0], numbers(model, after)) if after else np.nan
+                      for after in afters] for before in befores])
+
+
+def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> None:
+    found = model.after_each(BEFORES, AFTER)
+    assert found.shape == (5, 6)
+    np.testing.assert_allclose(found, means(model, BEFORES, AFTER), **CLOSE)
+
+
+@pytest.mark.parametrize("choice", [{"batch_tokens": 1}, {"batch_tokens": 10_000}, {"device": "cpu,cpu"}])
+def test_after_each_is_the_same_whatever_the_batches_and_devices(
+        home: Path, tiny_lm: Path, choice: dict[str, Any]) -> None:
+    found = fresh(home, tiny_lm, **choice).after_each(BEFORES[::-1], AFTER)
+    np.testing.assert_allclose(found[::-1], fresh(home, tiny_lm).after_each(BEFORES, AFTER), **CLOSE)
+
+
+def test_nothing_before_or_nothing_after_has_its_shape(model: LanguageModel) -> None:
+    assert model.after_each([], AFTER).shape == (0, 6)
+    assert model.after_each(BEFORES, []).shape == (5, 0)
+    assert np.isnan(model.after_each([CONTEXT], ["", ""])).all()
+
+
+def test_all_continuations_meet_the_same_end_of_a_text_that_is_too_long(model: LanguageModel) -> None:
+    before = "".join(f"{number} " for number in range(200))
+    found = model.after_each([before], ["abcdef", "abcd"])
+    kept = numbers(model, before)[-90:]
+    expected = [negative_loss(model, kept, numbers(model, text)) for text in ("abcdef", "abcd")]
+    np.testing.assert_allclose(found[0], expected, **CLOSE)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=st.text("abc <|>é🙂", max_size=30), afters=st.lists(st.text("abc é", max_size=12), max_size=5))
+def test_both_ways_of_reading_agree(model: LanguageModel, before: str, afters: list[str]) -> None:
+    """`log_likelihoods` of a single pair reads it as a whole; a text with several is read once for them."""
+    group = Following(numbers(model, before) or [0], [numbers(model, after) for after in afters])
+    reader = Reader(model.networks[0], "cpu", model.tokenizer.pad)
+    with torch.inference_mode():
+        once = reader._once(group) if any(group.afters) else []
+    whole = [values for [values] in reader.read(group.units(keeps=False))]
+    for left, right in zip(once, whole, strict=False):
+        np.testing.assert_allclose(left, right, **CLOSE)
+
+
+def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
+    many = Following([1] * 32, [[1], [2], [3]])
+    few = Following([1] * 32, [[1], [2]])
+    assert many.units(keeps=True) == [many]
+    assert many.units(keeps=False) == [Following(many.start, [after]) for after in many.afters]
+    assert few.units(keeps=True) == [Following(few.start, [[1]]), Following(few.start, [[2]])]
+
+
+@pytest.fixture
+def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The (rows, positions) for which each reading computed scores over the vocabulary."""
+    network, seen = model.networks[0], []
+    forward = network.forward
+
+    def noted(**inputs: Any) -> Any:
+        found = forward(**inputs)
+        seen.append((found.logits.shape[0], found.logits.shape[1]))
+        return found
+
+    monkeypatch.setattr(network, "forward", noted)
+    return seen
+
+
+def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
+    pairs, table = model.log_likelihoods(PAIRS), model.after_each(BEFORES, AFTER)
+    assert counted
+    counted.clear()
+    again = model.log_likelihoods(PAIRS[::-1])[::-1]
+    assert all(left is right for left, right in zip(pairs, again, strict=True))
+    np.testing.assert_array_equal(model.after_each(BEFORES[:2], AFTER), table[:2])
+    assert counted == []
+
+
+def test_a_shared_text_is_computed_once(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
+    model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
+    assert counted == [(1, 1), (26, 1)]
+
+
+def test_no_scores_are_computed_for_the_context(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
+    """30 tokens before, 4 after: 4 places and the last, which nothing follows."""
+    model.log_likelihoods([("x" * 30, " tea")])
+    assert counted == [(1, 5)]
+
+
+def test_scores_over_the_vocabulary_stay_within_their_bytes(
+        model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
+    model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
+    assert len(counted) > 1
+    assert max(rows * places for rows, places in counted) <= 100
+
+
+def test_repeated_states_stay_within_their_bytes(
+        model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = means(model, [CONTEXT], AFTER)
+    counted.clear()
+    monkeypatch.setattr(continuations, "REPEATED", 1)
+    np.testing.assert_allclose(model.after_each([CONTEXT], AFTER), expected, **CLOSE)
+    assert {rows for rows, _ in counted} == {1}
+
+
+def short_of_memory(most: int) -> Callable[..., Any]:
+    read = Reader.read
+
+    def failing(self: Reader, units: list[Following]) -> Any:
+        if len(units) > most:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return read(self, units)
+
+    return failing
+
+
+def test_batches_are_halved_where_memory_runs_out(
+        home: Path, tiny_lm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = fresh(home, tiny_lm).log_likelihoods(PAIRS), fresh(home, tiny_lm).after_each(BEFORES, AFTER)
+    monkeypatch.setattr(Reader, "read", short_of_memory(1))
+    for left, right in zip(expected[0], fresh(home, tiny_lm).log_likelihoods(PAIRS), strict=True):
+        np.testing.assert_allclose(right, left, **CLOSE)
+    np.testing.assert_allclose(fresh(home, tiny_lm).after_each(BEFORES, AFTER), expected[1], **CLOSE)
+    monkeypatch.setattr(Reader, "read", short_of_memory(0))
+    with pytest.raises(CannotScore, match="out of memory"):
+        fresh(home, tiny_lm).log_likelihoods(PAIRS)
+
+
+def network_of(kind: str) -> Any:
+    """A tiny network of another architecture, over the same bytes."""
+    import transformers
+
+    sizes = {"vocab_size": 257, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "max_position_embeddings": 96, "initializer_range": 0.4}
+    configs = {
+        "llama": lambda: transformers.LlamaConfig(**sizes, intermediate_size=32, num_key_value_heads=1),
+        "gpt_neox": lambda: transformers.GPTNeoXConfig(**sizes, intermediate_size=32),
+        "opt": lambda: transformers.OPTConfig(**sizes, ffn_dim=32, word_embed_proj_dim=16),
+        "bloom": lambda: transformers.BloomConfig(vocab_size=257, hidden_size=16, n_layer=2, n_head=2),
+        "mamba": lambda: transformers.MambaConfig(vocab_size=257, hidden_size=16, num_hidden_layers=2, state_size=4),
+    }
+    torch.manual_seed(1)
+    return transformers.AutoModelForCausalLM.from_config(configs[kind]()).requires_grad_(False)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt_neox", "opt", "bloom", "mamba"])
+def test_other_architectures_agree_with_their_own_loss(home: Path, tmp_path: Path, kind: str) -> None:
+    """Rotary, learned and linear positions, states that are no keys and values: one contract."""
+    model = fresh(home, tiny.causal(tmp_path / kind))
+    vars(model)["networks"] = [network_of(kind).eval()]
+    for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
+        expected = negative_loss(model, numbers(model, before) or [0], numbers(model, after))
+        assert values.mean() == pytest.approx(expected, abs=1e-4)
+    np.testing.assert_allclose(model.after_each(BEFORES, AFTER), means(model, BEFORES, AFTER), rtol=0, atol=1e-4)
+
+
+def with_tokenizer(folder: Path, **tokens: str) -> Path:
+    """The tiny model with other special tokens, or with none."""
+    from transformers import PreTrainedTokenizerFast
+
+    tiny.causal(folder)
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink(missing_ok=True)
+    raw = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), model_max_length=96, **tokens)
+    raw.save_pretrained(folder)
+    return folder
+
+
+def test_a_model_without_special_tokens_starts_after_a_line_end(home: Path, tmp_path: Path) -> None:
+    model = fresh(home, with_tokenizer(tmp_path / "bare"))
+    assert model.tokenizer.whole.bos_token_id is None
+    assert model.tokenizer.whole.eos_token_id is None
+    assert model.end == "\n"
+    [values] = model.log_likelihoods([("", "tea")])
+    assert values.mean() == pytest.approx(negative_loss(model, numbers(model, "\n"), numbers(model, "tea")), abs=1e-5)
+    np.testing.assert_allclose(model.after_each([CONTEXT, "a"], AFTER), means(model, [CONTEXT, "a"], AFTER), **CLOSE)
+
+
+def test_without_a_beginning_the_end_of_text_stands_first(home: Path, tmp_path: Path) -> None:
+    model = fresh(home, with_tokenizer(tmp_path / "ends", eos_token="<|endoftext|>"))
+    assert model.end == "<|endoftext|>"
+    [values] = model.log_likelihoods([("", "tea")])
+    assert values.mean() == pytest.approx(negative_loss(model, [0], numbers(model, "tea")), abs=1e-5)
+
+
+def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tmp_path: Path) -> None:
+    """As with Llama, whose texts all begin with <s>; a text that is too long keeps it."""
+    from tokenizers import Tokenizer, processors
+
+    folder = with_tokenizer(tmp_path / "begins", bos_token="<|endoftext|>", eos_token="<|endoftext|>")
+    raw = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    raw.post_processor = processors.TemplateProcessing(single="<|endoftext|> $A", pair="<|endoftext|> $A $B",
+                                                       special_tokens=[("<|endoftext|>", 0)])
+    raw.save(str(folder / "tokenizer.json"))
+    model = fresh(home, folder)
+    long = "x" * 200
+    found = model.log_likelihoods([("hello", " tea"), ("", " tea"), (long, " tea")])
+    tea = numbers(model, " tea")
+    starts = [[0, *numbers(model, "hello")], [0], [0, *numbers(model, long)[-91:]]]
+    assert [values.mean() for values in found] == pytest.approx(
+        [negative_loss(model, start, tea) for start in starts], abs=1e-5)
+
+
+def test_no_language_model_is_assumed(home: Path) -> None:
+    with pytest.raises(MissingResource, match="--lm"):
+        Models(home).lm()

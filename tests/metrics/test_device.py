@@ -1,0 +1,143 @@
+"""A device is resolved without torch where none is in sight, and refused in one line where it is not here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metrics import device
+from metrics.device import TOKENS, Machine, machine
+from metrics.errors import MetricError
+from tests.conftest import ROOT
+
+
+@pytest.mark.parametrize("name", [
+    "", "cuda:", "cuda:x", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", ",cpu", "mps,mps",
+    "auto,cpu", "cuda:0;cuda:1", "cpu\n", "tpu", "cpu, cpu",
+])
+def test_what_is_no_device_is_refused(name: str) -> None:
+    with pytest.raises(MetricError, match="device should be auto, cpu, cuda, cuda:N") as caught:
+        machine(name)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:0,cuda:1", "cuda:7", "mps"])
+def test_a_device_that_is_not_here_is_refused_in_one_line(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        pytest.skip("an accelerator is here")
+    with pytest.raises(MetricError) as caught:
+        machine(name)
+    assert str(caught.value).startswith(f"device {name.partition(',')[0]}: ")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_without_torch_a_device_other_than_the_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MetricError, match=r"torch is not installed; the extra \[neural\] brings it"):
+        machine("cuda")
+    assert machine("cpu").devices == ("cpu",)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [
+    (("cpu", "auto", None), Machine(("cpu",), "fp32", TOKENS["cpu"])),
+    (("cpu,cpu", "auto", None), Machine(("cpu", "cpu"), "fp32", TOKENS["cpu"])),
+    (("cpu", "int8", 7), Machine(("cpu",), "int8", 7)),
+    (("cpu", "bf16", 1), Machine(("cpu",), "bf16", 1)),
+])
+def test_what_was_asked_for_is_made_definite(asked: tuple[str, str, int | None], expected: Machine) -> None:
+    assert machine(*asked) == expected
+    assert expected.kind == "cpu"
+
+
+def test_on_cuda_the_default_precision_is_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_check", lambda name: None)
+    assert str(machine("cuda:0,cuda:1")) == "cuda:0,cuda:1 bf16"
+    assert machine("cuda").tokens == TOKENS["cuda"]
+    assert str(machine("mps")) == "mps fp32"
+    with pytest.raises(MetricError, match="int8 is for cpu, not for cuda: take bf16"):
+        machine("cuda", "int8")
+
+
+@pytest.mark.parametrize("name", ["cuda:0,cuda:0", "cuda,cuda:1,cuda:1"])
+def test_a_device_twice_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two copies on one card would only halve its memory; on the processor it is how sharing is tried."""
+    monkeypatch.setattr(device, "_check", lambda name: None)
+    with pytest.raises(MetricError, match="names a device twice"):
+        machine(name)
+
+
+@pytest.mark.parametrize(("precision", "tokens", "told"), [
+    ("fp8", None, "precision should be one of auto, fp32, bf16, fp16, int8, not 'fp8'"),
+    ("", None, "precision should be one of"),
+    ("fp32", 0, "a batch should hold 1 token or more, not 0"),
+    ("fp32", -5, "a batch should hold 1 token or more"),
+])
+def test_what_cannot_be_is_refused(precision: str, tokens: int | None, told: str) -> None:
+    with pytest.raises(MetricError, match=told):
+        machine("cpu", precision, tokens)
+
+
+def test_each_precision_has_its_type() -> None:
+    torch = pytest.importorskip("torch")
+    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.float32}
+    assert {name: Machine(precision=name).dtype() for name in kinds} == kinds
+
+
+def test_auto_takes_the_processor_without_loading_torch() -> None:
+    """Where no driver's file is in sight, as on a server without a card."""
+    code = ("import sys\nfrom pathlib import Path\nfrom metrics import device\n"
+            "from metrics.models import Choice, Models\n"
+            "device.platform.system = lambda: 'Linux'\n"
+            "device.Path.exists = lambda path: False\n"
+            "assert device.machine('auto').devices == ('cpu',)\n"
+            "assert str(Models(Path('home'), Choice()).machine) == 'cpu fp32'\n"
+            "assert not {'torch', 'transformers', 'huggingface_hub'} & set(sys.modules), 'loaded for nothing'\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("system", "processor", "files", "sight"), [
+    ("Linux", "x86_64", (), False),
+    ("Linux", "x86_64", ("/dev/nvidiactl",), True),
+    ("Linux", "x86_64", ("/dev/dxg",), True),  # Windows' subsystem for Linux
+    ("Linux", "x86_64", ("/dev/kfd",), True),  # AMD
+    ("Darwin", "arm64", (), True),
+    ("Darwin", "x86_64", (), False),
+    ("Windows", "AMD64", (), True),
+])
+def test_torch_is_asked_only_where_an_accelerator_can_be(
+    system: str, processor: str, files: tuple[str, ...], sight: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr("platform.machine", lambda: processor)
+    monkeypatch.setattr(device, "Path", type("Paths", (), {"__init__": lambda self, name: setattr(self, "name", name),
+                                                           "exists": lambda self: self.name in files}))
+    assert device._in_sight() is sight
+
+
+def test_without_torch_auto_is_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_in_sight", lambda: True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert machine("auto").devices == ("cpu",)
+
+
+@pytest.mark.gpu
+def test_several_cards_are_found() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device is here")
+    assert machine("auto").devices == ("cuda:0",)
+    with pytest.raises(MetricError, match="device cuda:99: "):
+        machine("cuda:99")
+
+
+def test_the_home_is_not_asked_for_a_device(tmp_path: Path) -> None:
+    from metrics.models import Choice, Models
+
+    assert Models(tmp_path / "nowhere", Choice(device="cpu,cpu")).machine.devices == ("cpu", "cpu")
+    assert not (tmp_path / "nowhere").exists()

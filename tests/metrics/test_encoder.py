@@ -1,0 +1,332 @@
+"""An encoder reads each text once, in whatever batches, and finds what the reference implementations find."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics import weights
+from metrics.encoder import Encoder
+from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.memory import ENTRY, MEBIBYTE, Memory, Vectors
+from metrics.models import Choice, Models
+from tests import tiny
+from tests.metrics.test_tokens import AWKWARD, HALVES
+
+torch = pytest.importorskip("torch")
+
+POOLINGS: tuple[Literal["mean", "max", "cls"], ...] = ("mean", "max", "cls")
+TALK = ("hello there", "you like tea?", "what a good reply to you", "not a good reply, is it", "i like the tea", "a")
+
+
+@pytest.fixture(scope="session")
+def tiny_bytes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.byte_encoder(tmp_path_factory.mktemp("models") / "tiny-bytes")
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def folder(request: pytest.FixtureRequest, tiny_encoder: Path, tiny_bytes: Path) -> Path:
+    return {"bert": tiny_encoder, "roberta": tiny_bytes}[request.param]
+
+
+def made(home: Path, folder: Path | str, layer: int = 0, memory: Memory | None = None, **choice: Any) -> Encoder:
+    models = Models(home, Choice(**{"device": "cpu", **choice}))
+    if memory is not None:
+        models.memory = memory
+    return models.encoder(str(folder), layer)
+
+
+def rows_read(encoder: Encoder) -> list[int]:
+    """A list that grows by the number of rows with each call of a network."""
+    rows: list[int] = []
+
+    def count(_: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        rows.append(len(kwargs["input_ids"]))
+
+    for network in encoder.networks:
+        network.register_forward_pre_hook(count, with_kwargs=True)
+    return rows
+
+
+# beside the references
+
+
+def test_sentences_are_those_of_sentence_transformers(home: Path) -> None:
+    """Reimers and Gurevych 2019: the mean over tokens, brought to length 1."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    texts = [text for text in AWKWARD if text.strip("\x00 \u200f\u0301\x01\x02\x7f")] + ["hello there " * 300]
+    theirs = sentence_transformers.SentenceTransformer(
+        str(weights.find(weights.EMBEDDED, home).folder), device="cpu").encode(texts, normalize_embeddings=True)
+    ours = made(home, "").sentences(texts)
+    assert np.abs(ours / np.linalg.norm(ours, axis=1, keepdims=True) - theirs).max() < 1e-6
+
+
+def states_alone(folder: Path, encoder: Encoder, text: str) -> list[Vectors]:
+    """Every layer of the library's own model, given one text by itself."""
+    import transformers
+
+    network = transformers.AutoModel.from_pretrained(str(folder)).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+    given = tokenizer(text, return_tensors="pt", truncation=True, max_length=encoder.tokenizer.limit)
+    with torch.inference_mode():
+        found = network(**{name: given[name] for name in ("input_ids", "attention_mask")}, output_hidden_states=True)
+    return [states[0].numpy() for states in found.hidden_states]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_a_layer_is_that_of_the_whole_model(home: Path, folder: Path, layer: int) -> None:
+    encoder = made(home, folder, layer)
+    for text, ours in zip(TALK, encoder.states(TALK), strict=True):
+        assert np.allclose(ours, states_alone(folder, encoder, text)[layer], atol=1e-5)
+
+
+def test_without_a_layer_it_is_the_last(home: Path, folder: Path) -> None:
+    for last, named in zip(made(home, folder).states(TALK), made(home, folder, 2).states(TALK), strict=True):
+        assert np.allclose(last, named, atol=1e-6)
+
+
+@pytest.mark.parametrize("layer", [1, 3, 6])
+def test_a_layer_of_the_embedded_model(home: Path, layer: int) -> None:
+    encoder = made(home, "", layer)
+    ours, = encoder.states(["What do you think of it?"])
+    expected = states_alone(encoder.weights.folder, encoder, "What do you think of it?")[layer]
+    assert np.allclose(ours, expected, atol=1e-5)
+
+
+def test_a_pair_is_read_as_the_library_reads_it(home: Path, folder: Path) -> None:
+    import transformers
+
+    encoder = made(home, folder)
+    pairs = [("hello there", "you like tea?"), ("a", ""), ("", "good"), ("what", "reply")]
+    network = transformers.AutoModel.from_pretrained(str(folder)).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+    for pair, ours in zip(pairs, encoder.pairs(pairs), strict=True):
+        with torch.inference_mode():
+            theirs = network(**tokenizer([pair], return_tensors="pt")).last_hidden_state[0, 0].numpy()
+        assert np.allclose(ours, theirs, atol=1e-5), pair
+
+
+def test_the_longest_text_that_roberta_has_positions_for(home: Path, tiny_bytes: Path) -> None:
+    """Its positions are counted from the padding's, so that 66 of them are enough for 64 tokens."""
+    encoder = made(home, tiny_bytes)
+    assert encoder.tokenizer.limit == 64
+    assert encoder.states(["a " * 500])[0].shape == (64, 16)
+
+
+# poolings
+
+
+def test_poolings_are_of_the_states(home: Path, folder: Path) -> None:
+    encoder = made(home, folder)
+    for pooling, of in (("mean", np.mean), ("max", np.max), ("cls", lambda states, axis: states[0])):
+        expected = [of(states, axis=0) for states in encoder.states(TALK)]
+        assert np.allclose(encoder.sentences(TALK, pooling), expected, atol=1e-6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_a_text_without_a_token_has_the_zero_vector(home: Path, tiny_encoder: Path, pooling: Any) -> None:
+    encoder = made(home, tiny_encoder)
+    found = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
+    assert (found[:4] == 0).all()
+    assert (found[4] != 0).any()
+
+
+def test_a_word_is_the_mean_of_its_tokens(home: Path, tiny_encoder: Path) -> None:
+    """[CLS] hello c ##a ##t ##s tea [SEP]"""
+    encoder = made(home, tiny_encoder)
+    states, = encoder.states(["hello cats tea"])
+    words, none, odd = encoder.words([("hello", "cats", "tea"), (), ("", "tea", "\x00")])
+    assert np.allclose(words, [states[1], states[2:6].mean(axis=0), states[6]], atol=1e-5)
+    assert none.shape == (0, 16)
+    assert (odd[[0, 2]] == 0).all()
+    assert (odd[1] != 0).any()
+
+
+def test_words_beyond_the_limit_have_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
+    found, = made(home, tiny_encoder).words([("hello",) * 100])
+    assert found.shape == (100, 16)
+    assert (found[:62] != 0).any(axis=1).all()
+    assert (found[62:] == 0).all()
+
+
+def test_nothing_has_the_right_shape(home: Path, tiny_encoder: Path) -> None:
+    encoder = made(home, tiny_encoder)
+    assert encoder.sentences([]).shape == encoder.pairs([]).shape == (0, 16)
+    assert encoder.states([]) == encoder.words([]) == []
+
+
+@pytest.mark.parametrize("text", [*AWKWARD, *HALVES, "hello " * 17_000, "a" * 100_000])
+def test_any_text_has_finite_numbers(home: Path, folder: Path, text: str) -> None:
+    encoder = made(home, folder)
+    assert np.isfinite(encoder.sentences([text])).all()
+    assert np.isfinite(encoder.pairs([(text, text)])).all()
+    assert np.isfinite(encoder.words([(text, "end")])[0]).all()
+
+
+# batches
+
+
+TEXTS = st.lists(st.sampled_from(AWKWARD) | st.text("abc de.", max_size=80), min_size=1, max_size=12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(texts=TEXTS, tokens=st.integers(1, 200), order=st.randoms(use_true_random=False))
+def test_neither_batches_nor_order_change_a_score(
+    tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory, texts: list[str], tokens: int, order: Any
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    turned = list(texts)
+    order.shuffle(turned)
+    one = dict(zip(texts, made(home, tiny_encoder, batch_tokens=100_000).sentences(texts), strict=True))
+    two = dict(zip(turned, made(home, tiny_encoder, batch_tokens=tokens).sentences(turned), strict=True))
+    assert all(np.allclose(one[text], two[text], atol=1e-5) for text in texts)
+
+
+def test_two_devices_find_what_one_finds(home: Path, folder: Path) -> None:
+    texts = [f"{one} {two}" for one in TALK for two in TALK]
+    one, two = made(home, folder, batch_tokens=64), made(home, folder, batch_tokens=64, device="cpu,cpu")
+    assert len(two.networks) == 2
+    assert np.allclose(one.sentences(texts), two.sentences(texts), atol=1e-5)
+
+
+def test_too_little_memory_costs_no_result(home: Path, tiny_encoder: Path) -> None:
+    texts = [f"{one} {two}" for one in TALK for two in TALK]
+    encoder = made(home, tiny_encoder, batch_tokens=10_000)
+    expected = made(home, tiny_encoder).sentences(texts)
+    rows = refusing(encoder, lambda shape: shape.numel() > 100)
+    assert np.allclose(encoder.sentences(texts), expected, atol=1e-5)
+    assert max(rows) > 1
+
+
+def test_a_text_too_large_for_the_memory_is_said(home: Path, tiny_encoder: Path) -> None:
+    encoder = made(home, tiny_encoder)
+    refusing(encoder, lambda shape: shape.numel() > 10)
+    with pytest.raises(CannotScore, match="a single text of 64 tokens"):
+        encoder.sentences(["hello", "tea " * 100])
+
+
+def refusing(encoder: Encoder, too_much: Callable[[Any], bool]) -> list[int]:
+    """A network that runs out of memory; and the rows that it read."""
+    rows: list[int] = []
+
+    def hook(_: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        if too_much(kwargs["input_ids"].shape):
+            raise torch.OutOfMemoryError("out of memory")
+        rows.append(len(kwargs["input_ids"]))
+
+    for network in encoder.networks:
+        network.register_forward_pre_hook(hook, with_kwargs=True)
+    return rows
+
+
+# once
+
+
+def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None:
+    encoder = made(home, tiny_encoder)
+    rows = rows_read(encoder)
+    for pooling in POOLINGS:
+        encoder.sentences([*TALK, *TALK], pooling)
+    encoder.states(TALK[::-1])
+    assert sum(rows) == len(TALK)
+    encoder.words([("hello", "there")] * 3)
+    encoder.pairs([("hello", "there")] * 3)
+    encoder.pairs([("hello", "there")], "mean")
+    assert sum(rows) == len(TALK) + 2
+
+
+def test_whoever_asks_by_whatever_name_has_the_same_encoder(home: Path, tiny_encoder: Path) -> None:
+    models = Models(home, Choice(device="cpu", encoder=str(tiny_encoder)))
+    assert models.encoder() is models.encoder(str(tiny_encoder)) is models.encoder(f"{tiny_encoder}/.")
+    assert models.encoder("", 1) is not models.encoder()
+
+
+@pytest.mark.parametrize("capacity", [0, ENTRY + 64, 5 * (ENTRY + 64), 20_000, MEBIBYTE])
+def test_little_memory_forgets_and_finds_the_same(home: Path, tiny_encoder: Path, capacity: int) -> None:
+    memory = Memory(capacity)
+    encoder = made(home, tiny_encoder, memory=memory)
+    plain = made(home, tiny_encoder)
+    texts = [*TALK, "", *TALK[::-1]]
+    for pooling in POOLINGS:
+        assert np.allclose(encoder.sentences(texts, pooling), plain.sentences(texts, pooling), atol=1e-5)
+    for ours, theirs in zip(encoder.states(texts), plain.states(texts), strict=True):
+        assert np.allclose(ours, theirs, atol=1e-5)
+    assert memory.held <= capacity
+
+
+def test_nobody_can_spoil_what_others_are_given(home: Path, tiny_encoder: Path) -> None:
+    encoder = made(home, tiny_encoder)
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.states(["hello"])[0][:] = 0
+    mine = encoder.sentences(["hello"])
+    mine[:] = 0
+    assert (encoder.sentences(["hello"]) != 0).any()
+
+
+def test_no_gradient_and_no_connection(home: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("asked the network"))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked for an address"))
+    encoder = made(home, tiny_encoder)
+    encoder.sentences(TALK)
+    assert not any(weight.requires_grad for weight in encoder.networks[0].parameters())
+    assert not encoder.networks[0].training
+
+
+# what cannot be an encoder
+
+
+def test_a_model_that_also_decodes_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
+    from transformers import T5Config, T5Model
+
+    T5Model(T5Config(vocab_size=90, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)).save_pretrained(tmp_path / "t5")
+    for path in tiny_encoder.glob("*token*"):
+        shutil.copy(path, tmp_path / "t5")
+    with pytest.raises(BadOption, match="an encoder and a decoder; only encoders are read"):
+        made(home, tmp_path / "t5").sentences(["hello"])
+
+
+@pytest.mark.parametrize("layer", [3, 99])
+def test_a_layer_that_is_not_there_is_refused(home: Path, tiny_encoder: Path, layer: int) -> None:
+    with pytest.raises((BadOption, MissingResource)) as caught:
+        made(home, tiny_encoder, layer).sentences(["hello"])
+    assert "\n" not in str(caught.value)
+
+
+# precision
+
+
+def cosines(one: Vectors, two: Vectors) -> Vectors:
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+    found: Vectors = (one * two).sum(axis=1) / lengths
+    return found
+
+
+@pytest.fixture(scope="session")
+def utterances(real_data: Path) -> list[str]:
+    with gzip.open(real_data / "corpora" / "dailydialog.jsonl.gz", "rt", encoding="utf-8") as lines:
+        dialogues = [json.loads(line) for line, _ in zip(lines, range(30), strict=False)]
+    return list(dict.fromkeys(turn["text"] for dialogue in dialogues for turn in dialogue["utterances"]))
+
+
+@pytest.mark.parametrize(("precision", "least"), [("bf16", 0.999), ("fp16", 0.9999), ("int8", 0.80)])
+def test_a_lower_precision_stays_near(home: Path, utterances: list[str], precision: str, least: float) -> None:
+    """The least cosine to fp32 over real utterances on the embedded model."""
+    fp32, low = (made(home, "", precision=one).sentences(utterances) for one in ("fp32", precision))
+    assert cosines(fp32, low).min() > least
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "int8"])
+def test_a_lower_precision_is_part_of_the_identity(home: Path, tiny_encoder: Path, precision: str) -> None:
+    models = Models(home, Choice(device="cpu", precision=precision))
+    assert models.identity("encoder", str(tiny_encoder)).endswith(f" {precision}")

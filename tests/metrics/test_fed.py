@@ -1,0 +1,134 @@
+"""FED: its table, the released code's arithmetic on a tiny model, and what it does with both levels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item, Utterance
+from metrics import registry
+from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
+from metrics.metric import Columns
+from metrics.models import Choice, Models
+from tests import tiny
+from tests.conftest import make_item
+
+torch = pytest.importorskip("torch")
+
+END = "<|endoftext|>"
+ITEMS = [
+    make_item("a", "I like tea.", context=("hi", "what do you like?")),
+    make_item("b", "", context=("what do you like?",)),
+    Item("c", (), Utterance("system", "hello there")),
+    Item("d", (), Utterance("system", " ")),
+    Item("e", (Utterance("user", "hi"), Utterance("system", "hello there")), None),
+]
+TEXTS = [f"hi{END}what do you like?{END}I like tea.", f"what do you like?{END}", "hello there", "",
+         f"hi{END}hello there"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model with room for a conversation and a follow-up, both in bytes."""
+    return tiny.causal(tmp_path_factory.mktemp("models") / "roomy-lm", n_positions=160)
+
+
+@pytest.fixture
+def models(home: Path, folder: Path) -> Models:
+    return Models(home, Choice(lm=str(folder)))
+
+
+def scores(name: str, models: Models, items: list[Item]) -> Columns:
+    return registry.choose(name).metric.score(items, models)
+
+
+def loss(models: Models, text: str, last: str = "") -> float:
+    """What transformers gives for the text, of all tokens or of the last part's alone."""
+    model = models.lm()
+    ids, tail = model.tokenizer.plain([text + last, last])
+    labels = torch.tensor([ids])
+    if last:
+        labels[0, : -len(tail)] = -100
+    return float(model.networks[0](input_ids=torch.tensor([ids]), labels=labels).loss)
+
+
+def test_the_table_has_the_qualities_of_the_fed_dataset() -> None:
+    """The paper's table 2 names eight qualities of a turn and ten of a dialogue, besides the overall impression."""
+    assert list(TURN) == ["interesting", "engaging", "specific", "relevant", "correct", "semantically-appropriate",
+                          "understandable", "fluent"]
+    assert list(DIALOGUE) == ["coherent", "error-recovery", "consistent", "diverse", "depth", "likeable",
+                              "understanding", "flexible", "informative", "inquisitive"]
+    assert len(QUALITIES) == 18
+
+
+def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:
+    counts = {quality: (len(sides.speak_for), len(sides.against)) for quality, sides in QUALITIES.items()}
+    assert counts == {
+        "interesting": (3, 3), "engaging": (3, 3), "specific": (3, 3), "relevant": (0, 3), "correct": (0, 3),
+        "semantically-appropriate": (2, 1), "understandable": (2, 4), "fluent": (2, 3), "coherent": (0, 3),
+        "error-recovery": (0, 3), "consistent": (0, 2), "diverse": (0, 3), "depth": (0, 2), "likeable": (3, 3),
+        "understanding": (0, 3), "flexible": (2, 2), "informative": (3, 2), "inquisitive": (2, 2),
+    }
+    assert len(UTTERANCES) == len(set(UTTERANCES)) == 63
+    assert all(text == text.strip() for text in UTTERANCES)
+
+
+@pytest.mark.parametrize("row", [0, 1, 4])
+def test_a_quality_is_praise_minus_complaint(models: Models, row: int) -> None:
+    """Loss with labels for the follow-up's tokens alone, after the conversation between ends of text."""
+    found = scores("fed", models, ITEMS)
+    for quality in ("interesting", "relevant", "understandable", "likeable"):
+        praise, complaint = ([-loss(models, f"{END}{TEXTS[row]}{END}", text) for text in side] for side in
+                             (QUALITIES[quality].speak_for, QUALITIES[quality].against))
+        expected = (np.mean(praise) if praise else 0) - np.mean(complaint)
+        assert found[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("row", [0, 2])
+def test_the_released_form_takes_the_loss_of_everything(models: Models, row: int) -> None:
+    """Low score minus high score, each the mean loss of conversation and follow-up; 0 for a side without any."""
+    found = scores("fed[tokens=all]", models, ITEMS)
+    for quality, sides in QUALITIES.items():
+        high, low = ([loss(models, f"{END}{TEXTS[row]}{END}{text}") for text in side] for side in
+                     (sides.speak_for, sides.against))
+        expected = sum(low) / max(len(low), 1) - sum(high) / max(len(high), 1)
+        assert found[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["fed", "fed[tokens=all]"])
+def test_the_mean_is_over_the_qualities_of_the_items_level(models: Models, name: str) -> None:
+    found = scores(name, models, ITEMS)
+    for row, qualities in ((0, TURN), (2, TURN), (4, DIALOGUE)):
+        expected = np.mean([found[f"fed-{quality}"][row] for quality in qualities])
+        assert found["fed"][row] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["fed", "fed[tokens=all]"])
+def test_only_a_conversation_without_text_has_no_score(models: Models, name: str) -> None:
+    for column in scores(name, models, ITEMS).values():
+        np.testing.assert_array_equal(np.isnan(column), [False, False, False, True, False])
+
+
+def test_to_a_model_that_cannot_tell_praise_is_as_likely_as_complaint(home: Path, folder: Path, tmp_path: Path) -> None:
+    """Every token 1 of 257: two sides cancel, a single side is log 257."""
+    from transformers import GPT2LMHeadModel
+
+    network = GPT2LMHeadModel.from_pretrained(folder)
+    torch.nn.init.zeros_(network.lm_head.weight)
+    uniform = tiny.causal(tmp_path / "uniform", n_positions=160)
+    network.save_pretrained(uniform)
+    found = scores("fed", Models(home, Choice(lm=str(uniform))), ITEMS[:1])
+    for quality, sides in QUALITIES.items():
+        assert found[f"fed-{quality}"][0] == pytest.approx(0 if sides.speak_for else math.log(257), abs=1e-5)
+    assert found["fed"][0] == pytest.approx(2 / 8 * math.log(257), abs=1e-5)
+
+
+def test_a_conversation_longer_than_the_model_keeps_its_end(models: Models) -> None:
+    start = tuple(Utterance("user", f"line {number}") for number in range(100))
+    same_end = [Item("x", (*start, *ITEMS[4].context * 8), None), Item("y", (*start[1:], *ITEMS[4].context * 8), None)]
+    for column in scores("fed", models, same_end).values():
+        assert np.isfinite(column).all()
+        assert column[0] == pytest.approx(column[1], abs=1e-6)

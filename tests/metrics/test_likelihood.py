@@ -1,0 +1,209 @@
+"""Perplexity, holistic evaluation and Deep AM-FM: against transformers' loss, the released scripts, and by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Dataset, Item, Utterance
+from harness.scoring import score
+from metrics import registry
+from metrics.errors import CannotScore, MissingResource
+from metrics.likelihood._context import scaled
+from metrics.metric import Columns, signature
+from metrics.models import Choice, Models
+from tests import tiny
+from tests.conftest import make_card, make_item
+
+torch = pytest.importorskip("torch")
+
+NAMES = ("perplexity", "holistic", "deep-am-fm", "fed")
+ITEMS = [
+    make_item("a", "I like tea.", context=("hi", "what do you like?")),
+    make_item("b", "na na na", context=("what do you like?",)),
+    make_item("c", "", context=("what do you like?",)),
+    make_item("d", "the reply is good", context=("is it not?", "", "not good")),
+    Item("e", (), Utterance("system", "hello there")),
+    make_item("f", "you", context=(" ",)),
+    make_item("g", "I like tea.", context=("a b c", "hello there", "good")),
+]
+
+
+@pytest.fixture
+def models(home: Path, tiny_lm: Path, tiny_encoder: Path) -> Models:
+    return Models(home, Choice(lm=str(tiny_lm), encoder=str(tiny_encoder)))
+
+
+@pytest.fixture(scope="module")
+def uniform(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model to which every token is as likely as any other: 1 of 257."""
+    from transformers import GPT2LMHeadModel
+
+    folder = tiny.causal(tmp_path_factory.mktemp("models") / "uniform")
+    network = GPT2LMHeadModel.from_pretrained(folder)
+    torch.nn.init.zeros_(network.lm_head.weight)
+    network.save_pretrained(folder)
+    return folder
+
+
+def scores(name: str, models: Models, items: list[Item] | None = None) -> Columns:
+    return registry.choose(name).metric.score(ITEMS if items is None else items, models)
+
+
+def mean(models: Models, before: str, after: str) -> float:
+    """The mean log p of a text after another, as transformers' loss has it."""
+    model = models.lm()
+    start, end = model.tokenizer.plain([before, after])
+    ids = torch.tensor([[*(start or [0]), *end]])
+    labels = ids.clone()
+    labels[0, : len(start) or 1] = -100
+    return -float(model.networks[0](input_ids=ids, labels=labels).loss)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_language_model_it_says_how_to_name_one(name: str, home: Path) -> None:
+    with pytest.raises(MissingResource, match="--lm"):
+        scores(name, Models(home))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_signature_holds_the_model_and_its_digest(name: str, models: Models, tiny_lm: Path) -> None:
+    found = signature(registry.choose(name).metric, models)
+    assert f"lm={tiny_lm.name}@" in found
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
+def test_a_whole_dialogue_is_refused(name: str, models: Models) -> None:
+    with pytest.raises(CannotScore, match="whole dialogue"):
+        scores(name, models, [make_item("x", None)])
+
+
+@pytest.mark.parametrize("name", [
+    *NAMES, "perplexity[context=all]", "holistic[turns=last,separator=end]", "fed[tokens=all]",
+])
+def test_order_and_batches_change_nothing(name: str, models: Models, tiny_lm: Path, tiny_encoder: Path) -> None:
+    found = scores(name, models)
+    other = Models(models.home, Choice(lm=str(tiny_lm), encoder=str(tiny_encoder), batch_tokens=40))
+    for column, values in scores(name, other, ITEMS[::-1]).items():
+        np.testing.assert_allclose(values[::-1], found[column], rtol=1e-4, atol=1e-5)
+
+
+def test_perplexity_of_a_fair_die_is_its_number_of_sides(home: Path, uniform: Path) -> None:
+    found = scores("perplexity", Models(home, Choice(lm=str(uniform))))["perplexity"]
+    np.testing.assert_allclose(found, [-257, -257, np.nan, -257, -257, -257, -257], rtol=1e-5)
+
+
+def test_perplexity_is_of_the_response_alone(models: Models) -> None:
+    found = scores("perplexity", models)["perplexity"]
+    expected = [-math.exp(-mean(models, "", item.response.text)) if item.response and item.response.text else math.nan
+                for item in ITEMS]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert found[0] == found[6]
+
+
+@pytest.mark.parametrize(("options", "before", "space"), [
+    ("context=all", "hi<|endoftext|>what do you like?<|endoftext|>", ""),
+    ("context=last", "what do you like?<|endoftext|>", ""),
+    ("context=all,separator=space", "hi what do you like?", " "),
+    ("context=last,separator=space", "what do you like?", " "),
+])
+def test_perplexity_after_the_context(models: Models, options: str, before: str, space: str) -> None:
+    found = scores(f"perplexity[{options}]", models)["perplexity"]
+    assert found[0] == pytest.approx(-math.exp(-mean(models, before, f"{space}I like tea.")), rel=1e-5)
+    assert np.isnan(found[[2, 4, 5]]).all()
+    assert np.isfinite(found[[0, 1, 3, 6]]).all()
+
+
+def test_a_perplexity_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metrics.likelihood._context._means", lambda model, pairs: np.full(len(pairs), -2000.0))
+    found = scores("perplexity", models)["perplexity"]
+    assert np.isfinite(found).all()
+    assert (found < -1e300).all()
+
+
+@pytest.mark.parametrize(("means", "expected"), [
+    ([-4.0, -2.0, -1.0, 0.0], [0.0, 1 - 2 / 3.7, 1 - 1 / 3.7, 1.0]),
+    ([-5.0], [0.0]),
+    ([-3.0, -3.0], [0.0, 0.0]),
+    ([-4.0, math.nan, -2.0, -1.0, -math.inf, 0.0], [0.0, math.nan, 1 - 2 / 3.7, 1 - 1 / 3.7, 0.0, 1.0]),
+    ([0.0, 0.0, math.nan, -math.inf], [1.0, 1.0, math.nan, 0.0]),
+    ([math.nan], [math.nan]),
+    ([], []),
+])
+def test_the_scale_begins_at_the_fifth_percentile(means: list[float], expected: list[float]) -> None:
+    """By hand: the 5th percentile of 4 values lies 0.15 of the way from the lowest to the next, here at -3.7."""
+    np.testing.assert_allclose(scaled(np.array(means)), expected, atol=1e-12)
+
+
+def test_holistic_is_the_released_arithmetic(models: Models) -> None:
+    """(max(cutoff, m) - cutoff) / |cutoff| with cutoff the 0.05 quantile, of m over what was said after a context."""
+    items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
+    found = scores("holistic", models, items)
+    contexts = ["hi what do you like?", "what do you like?", "is it not?  not good", "a b c hello there good"]
+    said = [item.response.text for item in items if item.response]
+    for column, raw in (
+            ("holistic-coherence", [mean(models, c, " " + r) for c, r in zip(contexts, said, strict=True)]),
+            ("holistic-fluency", [mean(models, "", r) for r in said])):
+        cutoff = np.quantile(raw, 0.05)
+        np.testing.assert_allclose(found[column], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
+
+
+def test_holistic_of_what_lacks_a_context_or_a_word(models: Models) -> None:
+    found = scores("holistic", models)
+    np.testing.assert_array_equal(np.isnan(found["holistic-coherence"]), [0, 0, 0, 0, 1, 1, 0])
+    assert np.isfinite(found["holistic-fluency"]).all()
+    assert found["holistic-coherence"][2] == found["holistic-fluency"][2] == 0
+    for column in found.values():
+        there = column[np.isfinite(column)]
+        assert there.min() >= 0
+        assert there.max() <= 1
+
+
+def test_an_empty_response_moves_no_other(models: Models) -> None:
+    silent = [make_item(f"s{number}", "", context=("hi",)) for number in range(50)]
+    alone, among = scores("holistic", models), scores("holistic", models, [*ITEMS, *silent])
+    for column, values in alone.items():
+        np.testing.assert_allclose(among[column][: len(ITEMS)], values, atol=1e-6)
+
+
+def test_am_is_the_cosine_with_the_last_utterance(models: Models) -> None:
+    found = scores("deep-am-fm", models)["am"]
+    vectors = models.encoder().sentences(["I like tea.", "what do you like?"]).astype(float)
+    cosine = vectors[0] @ vectors[1] / math.prod(np.linalg.norm(vectors, axis=1))
+    assert found[0] == pytest.approx(cosine, abs=1e-6)
+    assert found[2] == 0
+    np.testing.assert_array_equal(np.isnan(found), [0, 0, 0, 0, 1, 1, 0])
+
+
+def test_fm_is_the_organisers_arithmetic(models: Models) -> None:
+    """Their script takes the last utterance, a space and the response, and divides by the response's tokens."""
+    items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
+    lasts = ["what do you like?", "what do you like?", "not good", "good"]
+    said = [item.response.text for item in items if item.response]
+    raw = [mean(models, last, f" {text}") for last, text in zip(lasts, said, strict=True)]
+    cutoff = np.quantile(raw, 0.05)
+    found = scores("deep-am-fm", models, items)["fm"]
+    np.testing.assert_allclose(found, (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
+
+
+def test_deep_am_fm_is_the_mean_of_both(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metrics.likelihood.deep_am_fm.cosines", lambda *_: np.array([0.8, -0.4, 0.0]))
+    monkeypatch.setattr("metrics.likelihood.deep_am_fm.conditional", lambda *_: np.array([-1.0, 0.0, -math.inf]))
+    items = [ITEMS[0], ITEMS[1], ITEMS[2]]
+    found = scores("deep-am-fm", models, items)
+    np.testing.assert_allclose(found["am"], [0.8, -0.4, 0.0])
+    np.testing.assert_allclose(found["fm"], [0.0, 1.0, 0.0])
+    np.testing.assert_allclose(found["deep-am-fm"], [0.4, 0.5, 0.0])
+
+
+def test_a_dialogue_is_scored_turn_by_turn(models: Models) -> None:
+    turns = (Utterance("user", "hi"), Utterance("system", "I like tea.")) * 3
+    items = (Item("one", turns, None), Item("two", turns[:2], None))
+    data = Dataset(make_card(level="dialogue"), items, (), "imported")
+    found: dict[str, Any] = score(registry.choose("perplexity").metric, data, models).columns
+    assert found["perplexity"][0] == pytest.approx(found["perplexity"][1])
+    assert found["perplexity:sum"][0] == pytest.approx(3 * found["perplexity"][1])

@@ -1,0 +1,66 @@
+"""What is remembered is bounded, the longest unused goes first, and nobody can change it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.memory import ENTRY, Memory, Vectors
+
+
+def vector(value: float = 0.0, size: int = 1) -> Vectors:
+    return np.full(size, value, dtype=np.float32)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=60), st.integers(0, 3 * (ENTRY + 400)))
+def test_never_more_than_its_bytes(puts: list[tuple[int, int]], capacity: int) -> None:
+    memory, last = Memory(capacity), {}
+    for key, size in puts:
+        last[key] = size
+        memory.put(key, vector(key, size))
+        assert memory.held <= capacity
+        kept = {key: found for key in range(6) if (found := memory.get(key)) is not None}
+        assert len(memory) == len(kept)
+        assert memory.held == sum(found.nbytes + ENTRY for found in kept.values())
+        assert all(found.size == last[key] for key, found in kept.items()), "never what was there before"
+
+
+def test_the_longest_unused_goes_first() -> None:
+    memory = Memory(2 * (ENTRY + 4))
+    memory.put("a", vector(1))
+    memory.put("b", vector(2))
+    assert memory.get("a") is not None
+    memory.put("c", vector(3))
+    assert memory.get("b") is None
+    assert [float(found[0]) for key in "ac" if (found := memory.get(key)) is not None] == [1, 3]
+
+
+def test_what_is_too_large_is_not_kept_and_drives_nothing_out() -> None:
+    memory = Memory(ENTRY + 40)
+    memory.put("small", vector())
+    memory.put("large", vector(size=11))
+    assert memory.get("large") is None
+    assert memory.get("small") is not None
+    memory.put("small", vector(size=11))
+    assert memory.get("small") is None, "rather nothing than what was there before"
+
+
+def test_nobody_can_change_what_the_next_is_given() -> None:
+    memory = Memory(1000)
+    mine = vector()
+    memory.put("a", mine)
+    for array in (mine, memory.get("a")):
+        assert array is not None
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1
+
+
+def test_halves_of_surrogate_pairs_are_keys_like_any() -> None:
+    memory = Memory(1000)
+    memory.put(("text", "\ud800"), vector(1))
+    memory.put(("text", "\ufffd"), vector(2))
+    found = memory.get(("text", "\ud800"))
+    assert found is not None
+    assert found[0] == 1

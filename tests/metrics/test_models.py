@@ -1,0 +1,131 @@
+"""The Models service loads each model once, says what a score depends on, and owns device and memory."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metrics import weights
+from metrics.errors import MetricError, MissingResource
+from metrics.models import LOCATIONS, Choice, Models
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture
+def models(home: Path, tiny_encoder: Path, tiny_lm: Path) -> Models:
+    return Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm), device="cpu"))
+
+
+def test_an_empty_name_stands_for_what_the_run_was_told(models: Models, tiny_encoder: Path, tiny_lm: Path) -> None:
+    assert models.identity("encoder") == models.identity("encoder", str(tiny_encoder))
+    assert models.identity("lm") == models.identity("lm", str(tiny_lm))
+    assert models.encoder().name == "tiny-encoder"
+    assert models.lm().name == "tiny-lm"
+
+
+def test_a_metric_that_names_its_model_has_that_one(models: Models) -> None:
+    assert models.identity("encoder", weights.EMBEDDED).startswith("all-MiniLM-L6-v2@53aa51172d14.")
+    assert models.encoder(weights.EMBEDDED).width == 384
+
+
+def test_without_a_choice_the_encoder_is_the_embedded_one_and_there_is_no_language_model(home: Path) -> None:
+    bare = Models(home, Choice(device="cpu"))
+    assert bare.encoder().name == weights.EMBEDDED
+    with pytest.raises(MissingResource, match="no language model is named: give one by --lm"):
+        bare.lm()
+    with pytest.raises(MissingResource, match="no language model is named"):
+        bare.identity("lm")
+
+
+def test_each_model_is_loaded_once(models: Models) -> None:
+    assert models.encoder() is models.encoder()
+    assert models.lm() is models.lm()
+    assert models.vectors() is models.vectors()
+
+
+def test_no_network_is_loaded_for_a_signature(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metrics.networks.transformer", lambda *_: pytest.fail("loaded"))
+    for kind in ("encoder", "lm", "vectors"):
+        assert models.identity(kind)
+        assert models.shown(kind)
+    models.encoder()
+
+
+def test_the_name_on_a_page_has_no_folder_and_no_digest(models: Models, home: Path) -> None:
+    assert models.shown("encoder") == "tiny-encoder"
+    assert models.shown("encoder", weights.EMBEDDED) == weights.EMBEDDED
+    assert models.shown("encoder", "nobody/nothing") == ""
+    assert str(home.parent) not in models.identity("encoder")
+
+
+def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
+    told = {(precision, keep): Models(home, Choice(str(tiny_encoder), precision=precision, device="cpu",
+                                                   keep_embeddings=keep)).identity("encoder")
+            for precision in ("fp32", "bf16", "int8") for keep in (False, True)}
+    assert len(set(told.values())) == len(told)
+    assert told["bf16", True] == f"{told['fp32', False]} bf16 kept as fp16"
+
+
+def test_the_device_is_no_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
+    one, two = (Models(home, Choice(str(tiny_encoder), device=device)) for device in ("cpu", "cpu,cpu"))
+    assert one.identity("encoder") == two.identity("encoder")
+
+
+def test_a_device_that_is_not_here_is_refused_when_first_asked(home: Path) -> None:
+    models = Models(home, Choice(device="abacus"))
+    with pytest.raises(MetricError, match="'abacus'"):
+        models.machine  # noqa: B018
+
+
+def test_word_vectors_in_a_file_are_told_by_its_content(home: Path) -> None:
+    place = home / "vectors"
+    place.mkdir()
+    (place / "mine.txt").write_text("hello 1 0\nthere 0 1\n")
+    models = Models(home, Choice(vectors="mine.txt", device="cpu"))
+    digest = hashlib.sha256((place / "mine.txt").read_bytes()).hexdigest()
+    assert models.identity("vectors") == f"mine.txt@{digest[:12]}"
+    with pytest.raises(MissingResource, match="word vectors 'yours.txt': no such file"):
+        models.identity("vectors", "yours.txt")
+
+
+def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:
+    with pytest.raises(MissingResource, match=f"no resource 'nothing' is known; known: {next(iter(LOCATIONS))}"):
+        models.resource("nothing")
+
+
+def test_without_the_neural_extra_it_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    there = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else there(name))
+    with pytest.raises(MissingResource, match=r"torch is not installed; the extra \[neural\] brings it"):
+        Models(home).identity("encoder")
+
+
+def test_nothing_is_shared_by_two_services(home: Path, tiny_encoder: Path) -> None:
+    one, two = (Models(home, Choice(str(tiny_encoder), device="cpu")) for _ in range(2))
+    assert one.memory is not two.memory
+    assert one.encoder() is not two.encoder()
+    assert np.array_equal(one.encoder().sentences(["hello"]), two.encoder().sentences(["hello"]))
+
+
+def test_a_model_that_could_not_be_found_is_not_looked_for_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network may take its time to fail, and every metric on every dataset asks."""
+    asked: list[str] = []
+
+    def find(name: str, home: Path, *, download: bool) -> weights.Weights:
+        asked.append(name)
+        raise MissingResource(f"model {name}: no network")
+
+    monkeypatch.setattr(weights, "find", find)
+    models = Models(home, Choice(device="cpu", download=True))
+    for _ in range(3):
+        with pytest.raises(MissingResource, match="no network"):
+            models.identity("encoder", "nobody/nothing")
+    assert asked == ["nobody/nothing"]

@@ -1,0 +1,287 @@
+"""A text is read as the model's own tokenizer reads it, whatever its length and its signs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics import weights
+from metrics.errors import MissingResource
+from metrics.tokens import Tokenizer, sound
+from tests import tiny
+
+transformers = pytest.importorskip("transformers")
+
+FOLDERS = ("bert", "roberta", "minilm")
+AWKWARD = (
+    "", " ", ".", "?!", "a", "hello there", "Hello THERE, you like tea?", "日本語のテキスト です", "émigré naïve café",
+    "🙂🙃 🙂", "👩‍👩‍👧‍👦 family", "a\u202eb\u0000c", "\x00", "\x01\x02 \x7f", "\u200f\u202bשלום עולם\u202c",
+    "<b>&amp;</b> <skipped>",
+    "3.5 % of $1,000-2,000", "don't can't won't", "-\nx\t\r\ny", "İstanbul ǅ ß", "ﬁ ﬀ ½", "\ufeffmark",
+    "[SEP] </s> [CLS] <s>",
+    "  two  spaces  ", "नमस्ते दुनिया", "\U0010ffff", "\u0301 alone",
+)
+HALVES = ("\ud800", "a\udfff", "\ud83d\ude42 joined", "\ude42\ud83d turned round", "hi \ud800there")
+TEXTS = st.text(max_size=120) | st.sampled_from(AWKWARD + HALVES) | st.text("ab \ud800\udc00", max_size=40)
+
+
+@pytest.fixture(scope="session")
+def folders(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    roberta = tiny.byte_encoder(tmp_path_factory.mktemp("models") / "tiny-bytes")
+    return {"bert": tiny_encoder, "roberta": roberta, "minilm": weights.find(weights.EMBEDDED, roberta).folder}
+
+
+@pytest.fixture(scope="session")
+def made(folders: dict[str, Path]) -> dict[str, tuple[Tokenizer, Any]]:
+    """Each tokenizer of ours beside the library's own."""
+    return {name: (tokenizer(folder), transformers.AutoTokenizer.from_pretrained(str(folder)))
+            for name, folder in folders.items()}
+
+
+def tokenizer(folder: Path, longest: int = 256) -> Tokenizer:
+    return Tokenizer(weights.find(str(folder), folder), longest)
+
+
+@pytest.fixture(params=FOLDERS)
+def both(request: pytest.FixtureRequest, made: dict[str, tuple[Tokenizer, Any]]) -> tuple[Tokenizer, Any]:
+    return made[request.param]
+
+
+# as the model's own
+
+
+def test_texts_are_read_as_the_model_reads_them(both: tuple[Tokenizer, Any]) -> None:
+    ours, theirs = both
+    whole = [text for text in AWKWARD if len(theirs(text)["input_ids"]) <= ours.limit]
+    assert len(whole) > len(AWKWARD) // 2
+    assert [row.ids for row in ours.texts(whole)] == [theirs(text)["input_ids"] for text in whole]
+
+
+def test_pairs_are_read_as_the_model_reads_them(both: tuple[Tokenizer, Any]) -> None:
+    ours, theirs = both
+    pairs = [(context, response) for context in AWKWARD for response in AWKWARD[:8]]
+    for pair, row in zip(pairs, ours.pairs(pairs), strict=True):
+        expected = theirs([pair])
+        ids, = expected["input_ids"]
+        if len(ids) <= ours.limit:
+            assert row.ids == ids, pair
+            assert ("token_type_ids" in expected) == (row.types is not None)
+            assert row.types is None or [row.types] == expected["token_type_ids"], pair
+
+
+def test_a_model_that_knows_no_types_is_not_told_any(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+    assert made["roberta"][0].pairs([("hello", "there")])[0].types is None
+    assert made["bert"][0].pairs([("hello", "there")])[0].types == [0, 0, 0, 1, 1]
+
+
+def test_types_follow_the_names_of_a_models_inputs_not_its_template(folders: dict[str, Path]) -> None:
+    """The template of DistilBERT marks the second part, and its network takes no such marks."""
+    ours = tokenizer(folders["bert"])
+    ours.whole.model_input_names = ["input_ids", "attention_mask"]
+    assert ours.pairs([("hello", "there")])[0].types is None
+
+
+def test_roberta_stands_two_ends_between_the_parts(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+    """Liu et al. 2019; ids of <s> and </s> are 0 and 2."""
+    ours = made["roberta"][0]
+    context, response = ours.plain(["hello", "there"])
+    assert ours.pairs([("hello", "there")])[0].ids == [0, *context, 2, 2, *response, 2]
+    assert ours.frame == (1, 1)
+    assert ours.pad == 1
+    assert {0, 1, 2} <= ours.specials
+
+
+# what is cut
+
+
+def test_a_long_text_keeps_its_beginning(both: tuple[Tokenizer, Any]) -> None:
+    ours, theirs = both
+    text = "hello there you like tea " * 200
+    assert ours.texts([text])[0].ids == theirs(text, truncation=True, max_length=ours.limit)["input_ids"]
+
+
+def test_a_long_context_keeps_its_end_and_the_response_is_whole(both: tuple[Tokenizer, Any]) -> None:
+    ours, _ = both
+    context, response = ours.plain(["hello there you like tea " * 200, "good reply"])
+    row = ours.pairs([("hello there you like tea " * 200, "good reply")])[0]
+    before, between, after = ours._pair
+    room = ours.limit - len(before) - len(between) - len(after) - len(response)
+    assert row.ids == [*before, *context[-room:], *between, *response, *after]
+    assert len(row.ids) == ours.limit
+
+
+def test_of_two_long_parts_each_keeps_half(both: tuple[Tokenizer, Any]) -> None:
+    ours, _ = both
+    context, response = ours.plain(["you like tea " * 200, "not a good reply " * 200])
+    row = ours.pairs([("you like tea " * 200, "not a good reply " * 200)], limit=24)[0]
+    before, between, after = ours._pair
+    room = 24 - len(before) - len(between) - len(after)
+    half = room - room // 2
+    assert row.ids == [*before, *context[-(room - half):], *between, *response[:half], *after]
+
+
+def test_a_short_context_leaves_its_room_to_the_response(both: tuple[Tokenizer, Any]) -> None:
+    ours, _ = both
+    row = ours.pairs([("a", "not a good reply " * 200)])[0]
+    assert len(row.ids) == ours.limit
+    assert row.ids[len(ours._pair[0]):][: len(ours.plain(["a"])[0])] == ours.plain(["a"])[0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(context=TEXTS, response=TEXTS, limit=st.integers(1, 40), name=st.sampled_from(FOLDERS),
+       times=st.tuples(st.integers(1, 4), st.integers(1, 4)))
+def test_a_pair_never_exceeds_the_limit_nor_loses_a_part(
+    made: dict[str, tuple[Tokenizer, Any]], context: str, response: str, limit: int, name: str, times: tuple[int, int]
+) -> None:
+    """Any lengths; where the special tokens alone are longer than the limit, they alone are left."""
+    ours = made[name][0]
+    context, response = context * times[0], response * times[1]
+    whole, answer = ours.plain([context, response])
+    row = ours.pairs([(context, response)], limit=limit)[0]
+    before, between, after = ours._pair
+    specials = len(before) + len(between) + len(after)
+    assert len(row.ids) == max(specials, min(limit, specials + len(whole) + len(answer)))
+    assert row.types is None or len(row.types) == len(row.ids)
+    if limit >= specials + 2:
+        assert (len(answer) > 0) <= (row.ids != [*before, *whole[-(limit - specials):], *between, *after])
+        assert row.ids[-len(after):] == after
+        middle = row.ids[len(before): len(row.ids) - len(after)]
+        if whole and answer:
+            assert any(middle == [*whole[-left:], *between, *answer[: len(middle) - left - len(between)]]
+                       for left in range(1, len(middle)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=TEXTS, name=st.sampled_from(FOLDERS))
+def test_any_text_is_read(made: dict[str, tuple[Tokenizer, Any]], text: str, name: str) -> None:
+    ours, theirs = made[name]
+    assert ours.plain([text])[0] == theirs(sound(text), add_special_tokens=False)["input_ids"]
+    assert len(ours.texts([text])[0].ids) <= ours.limit
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_half_of_a_surrogate_pair_is_survived(both: tuple[Tokenizer, Any], text: str) -> None:
+    """json.loads makes such a str of the escape in a damaged file."""
+    ours, _ = both
+    assert ours.plain([text]) == ours.plain([sound(text)])
+    assert ours.pairs([(text, text)])[0].ids == ours.pairs([(sound(text), sound(text))])[0].ids
+    assert len(ours.words([(text, text)])) == 1
+
+
+@pytest.mark.parametrize(("text", "read"), [
+    ("plain 🙂", "plain 🙂"), ("\ud800", "\ufffd"), ("a\udfffb", "a\ufffdb"), ("\ud83d\ude42", "🙂"),
+    ("\ude42\ud83d", "\ufffd\ufffd"), ("\ud83dx", "\ufffdx"), ("", ""), ("\ufeffx", "\ufeffx"),
+])
+def test_halves_are_joined_or_replaced(text: str, read: str) -> None:
+    assert sound(text) == read
+
+
+@pytest.mark.parametrize("text", ["hello " * 17_000, "a" * 100_000, "🙂" * 100_000, "字" * 100_000, "\x00" * 100_000,
+                                  "." * 100_000, " " * 100_000, "\u0301" * 100_000, "ab" * 50_000])
+def test_a_hundred_thousand_signs_take_seconds_at_most(both: tuple[Tokenizer, Any], text: str) -> None:
+    ours, _ = both
+    start = time.process_time()
+    assert len(ours.texts([text])[0].ids) <= ours.limit
+    assert len(ours.pairs([(text, text)])[0].ids) <= ours.limit
+    assert len(ours.words([(text, "end")])[0][0].ids) <= ours.limit
+    assert time.process_time() - start < 20
+
+
+# limits
+
+
+@pytest.mark.parametrize(("longest", "said", "limit"), [
+    (64, None, 64), (256, 20, 20), (8, 20, 8), (64, "many", 64), (64, [], 64),
+])
+def test_the_limit_is_the_least_that_anyone_sets(
+    folders: dict[str, Path], tmp_path: Path, longest: int, said: object, limit: int
+) -> None:
+    import json
+    import shutil
+
+    copy = Path(shutil.copytree(folders["bert"], tmp_path / "copy"))
+    if said is not None:
+        (copy / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": said}))
+    assert tokenizer(copy, longest).limit == limit
+
+
+def test_the_embedded_model_reads_256_tokens(made: dict[str, tuple[Tokenizer, Any]], folders: dict[str, Path]) -> None:
+    """Its sentence_bert_config.json says so, though it has 512 positions."""
+    assert tokenizer(folders["minilm"], 512).limit == 256
+
+
+def test_a_limit_below_the_special_tokens_leaves_them(folders: dict[str, Path]) -> None:
+    ours = tokenizer(folders["bert"], 1)
+    assert [len(row.ids) for row in ours.texts(["hello there"])] == [2]
+    assert [len(row.ids) for row in ours.pairs([("hello", "there")])] == [3]
+
+
+# words
+
+
+def test_tokens_know_their_words(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+    """BERT cuts what is no word of its vocabulary: 'cats' is c ##a ##t ##s, "don't" is d ##o ##n ' t."""
+    ours = made["bert"][0]
+    (row, places), = ours.words([("hello", "cats", "tea?", "there")])
+    tokens = ours.whole.convert_ids_to_tokens(row.ids)
+    assert list(zip(tokens, places, strict=True)) == [
+        ("[CLS]", None), ("hello", 0), ("c", 1), ("##a", 1), ("##t", 1), ("##s", 1), ("tea", 2), ("?", 2), ("there", 3),
+        ("[SEP]", None)]
+
+
+SENTENCES = [
+    ("hello", "there"), ("you", "like", "tea", "?"), ("a",), (), ("", "a", ""), ("don't", "can't"), ("émigré", "naïve"),
+    ("🙂🙃", "🙂", "日本語", "です"), ("\x00", "a"), ("İstanbul", "ß"), ("hello there", "you"), ("x" * 300, "end"),
+]
+
+
+@pytest.mark.parametrize("words", SENTENCES)
+def test_words_are_read_as_the_text_they_make(both: tuple[Tokenizer, Any], words: tuple[str, ...]) -> None:
+    ours, _ = both
+    (row, places), = ours.words([words])
+    assert row.ids == ours.texts([" ".join(words)])[0].ids
+    assert len(places) == len(row.ids)
+    owned = [place for place in places if place is not None]
+    assert owned == sorted(owned)
+    assert set(owned) <= {place for place, word in enumerate(words) if word}
+
+
+@pytest.mark.parametrize("words", [one for one in SENTENCES if "hello there" not in one])
+def test_words_are_aligned_as_the_library_aligns_them(
+    made: dict[str, tuple[Tokenizer, Any]], words: tuple[str, ...]
+) -> None:
+    """Its way of reading a list of words gives the same where the tokenizer itself splits at every space."""
+    ours, theirs = made["minilm"]
+    expected = theirs(list(words), is_split_into_words=True, truncation=True, max_length=ours.limit)
+    (row, places), = ours.words([words])
+    assert row.ids == expected["input_ids"]
+    assert places == expected.word_ids()
+
+
+def test_a_word_within_a_text_keeps_the_space_before_it(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+    """For RoBERTa 'there' and ' there' are different tokens; read without spaces, a sentence would be one word."""
+    ours = made["roberta"][0]
+    (row, places), = ours.words([("hello", "there")])
+    assert row.ids == ours.texts(["hello there"])[0].ids
+    first, second = len(ours.plain(["hello"])[0]), len(ours.plain([" there"])[0])
+    assert places == [None, *[0] * first, *[1] * second, None]
+
+
+# what is no tokenizer
+
+
+def test_a_tokenizer_that_reads_nothing_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    copy = Path(shutil.copytree(folders["roberta"], tmp_path / "copy"))
+    content = json.loads((copy / "tokenizer.json").read_text())
+    content["model"] |= {"vocab": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4}, "merges": []}
+    (copy / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(MissingResource, match="reads no text"):
+        tokenizer(copy)

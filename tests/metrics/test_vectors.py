@@ -1,0 +1,364 @@
+"""Word vectors: every format against gensim, lookup by hand, and files that are damaged, cut short or no vectors."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import pickle
+import shutil
+import struct
+import subprocess
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metrics import vector_files
+from metrics.errors import MissingResource
+from metrics.memory import Vectors
+from metrics.models import Choice, Models, Resource
+from metrics.vectors import WordVectors, from_encoder, from_file
+from tests.conftest import ROOT
+
+PLAIN = "the 0.5 1 -2\ntea 1 0 0\nTea 0 1 0\ndo 0 2 4\nn't 2 4 0\nit 1 1 1\n's 3 1 5\n"
+FORMATS = ("headed.txt", "headless.txt", "binary.bin")
+
+
+def resource(path: Path) -> Resource:
+    return Resource(path.name, path, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def opened(path: Path, home: Path) -> WordVectors:
+    return from_file(resource(path), home)
+
+
+def placed(folder: Path, content: bytes | str, name: str = "vectors.txt") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def binary(entries: dict[str, list[float]], feed: bytes = b"") -> bytes:
+    width = len(next(iter(entries.values())))
+    return b"%d %d\n" % (len(entries), width) + b"".join(
+        word.encode() + b" " + struct.pack(f"<{width}f", *numbers) + feed for word, numbers in entries.items())
+
+
+def tables(home: Path) -> list[Path]:
+    return sorted(path for path in (home / "vectors").iterdir() if path.suffix != ".sha256")
+
+
+# --- gensim as oracle
+
+
+def written(folder: Path, form: str, words: list[str], table: Vectors) -> tuple[Path, Any]:
+    """A file that gensim wrote, and what gensim reads from it; from its twin with a header where it has none."""
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    vectors = keyed(table.shape[1])
+    vectors.add_vectors(words, table)
+    path, twin = folder / form, folder / "twin"
+    kind = {"binary": form.startswith("binary")}
+    vectors.save_word2vec_format(str(path), write_header=form != "headless.txt", **kind)
+    vectors.save_word2vec_format(str(twin), **kind)
+    return path, keyed.load_word2vec_format(str(twin), **kind)
+
+
+@pytest.mark.parametrize("form", [*FORMATS, *(f"{form}.gz" for form in FORMATS)])
+def test_every_format_is_read_as_gensim_reads_it(form: str, tmp_path: Path, home: Path,
+                                                 rng: np.random.Generator) -> None:
+    words = ["the", ",", "0.5", "'s", "naïve", "日本", "🙂", "New_York", "</s>", *(f"word{n}" for n in range(2000))]
+    table = rng.normal(size=(len(words), 50)).astype(np.float32)
+    path, keyed = written(tmp_path, form.removesuffix(".gz"), words, table)
+    if form.endswith(".gz"):
+        path = placed(tmp_path, gzip.compress(path.read_bytes()), form)
+    found = opened(path, home)
+    assert (found.name, found.width) == (form, 50)
+    np.testing.assert_array_equal(found.of(words), keyed[words])
+    assert found.of(words).dtype == np.float32
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8), min_size=1, max_size=6,
+             unique=True),
+    st.integers(1, 5), st.sampled_from(FORMATS), st.integers(0, 1 << 32),
+)
+def test_any_words_are_read_as_gensim_reads_them(tmp_path: Path, home: Path, words: list[str], width: int, form: str,
+                                                 seed: int) -> None:
+    if form == "headless.txt" and width == 1:
+        width = 2  # a word that is a number, and one number, are a header
+    table = np.random.default_rng(seed).normal(size=(len(words), width)).astype(np.float32)
+    path, keyed = written(tmp_path, form, words, table)
+    np.testing.assert_array_equal(opened(path, home).of(words), keyed[words])
+
+
+def test_of_a_word_that_occurs_twice_the_first_counts_as_in_gensim(tmp_path: Path, home: Path) -> None:
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")
+    found = opened(path, home)
+    assert found.of(["a", "b"]).tolist() == [[1, 2], [5, 6]]
+    assert found.of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()]
+
+
+# --- the formats, by hand
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ("2 2\na 1 2 \nb 3 4 \n", "ab"),                      # a space at the end, as word2vec and fastText write it
+    ("a 1 2\r\nb 3 4\r\n", "ab"),
+    ("a\t1\t2\nb\t3\t4", "ab"),                           # no line feed at the end
+    ("a 1 2\n\nb 3 4\n\n", "ab"),                         # lines without a sign
+    ("7 1 2\n8 3 4\n", "78"),                             # words that are numbers
+    (b"\xff\xfe 9 9\na 1 2\nb 3 4\n", "ab"),              # a word that is not UTF-8
+    ("\u0085 1 2\n\u00a0 3 4\n", "\u0085\u00a0"),         # GloVe's: what Unicode calls space is a word here
+    ("2 2\na 1e0 +2\nb .3e1 4.\n", "ab"),
+])
+def test_text_as_it_is_found_in_the_wild(content: bytes | str, words: str, tmp_path: Path, home: Path) -> None:
+    assert opened(placed(tmp_path, content), home).of(list(words)).tolist() == [[1, 2], [3, 4]]
+
+
+def test_words_hold_spaces_and_the_last_fields_are_the_vector(tmp_path: Path, home: Path) -> None:
+    """Lines such as these stand in glove.840B.300d."""
+    found = opened(placed(tmp_path, ". . . 1 2\nto name@domain.com 3 4\n, 5 6\n"), home)
+    assert found.of([". . .", "to name@domain.com", ","]).tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize("feed", [b"", b"\n"])
+@pytest.mark.parametrize("name", ["vectors.bin", "vectors.w2v"])
+def test_binary_with_and_without_line_feeds(feed: bytes, name: str, tmp_path: Path, home: Path) -> None:
+    entries = {"in": [1.0, -2.5], "</s>": [0.1, 1e-3], "naïve": [4.0, 0.0]}
+    found = opened(placed(tmp_path, binary(entries, feed), name), home)
+    np.testing.assert_array_equal(found.of(entries), np.array(list(entries.values()), np.float32))
+
+
+def test_a_vector_may_hold_the_bytes_of_a_space_and_a_line_feed(tmp_path: Path, home: Path) -> None:
+    [number] = struct.unpack("<f", b" \n \n")
+    found = opened(placed(tmp_path, binary({"a": [number] * 3, "b": [1, 2, 3]}), "vectors.bin"), home)
+    assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
+
+
+def test_words_lie_across_the_chunks_that_are_read(tmp_path: Path, home: Path,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_files, "_CHUNK", 128)
+    entries = {f"word{number}" * (number % 9 + 1): [float(number), number / 7, -1.0] for number in range(300)}
+    for content in (binary(entries), binary(entries, b"\n")):
+        found = opened(placed(tmp_path, content, "vectors.bin"), home)
+        np.testing.assert_array_equal(found.of(entries), np.array(list(entries.values()), np.float32))
+
+
+# --- looking up
+
+
+def test_a_word_is_looked_up_as_it_is_then_lower_cased_then_in_its_parts(tmp_path: Path, home: Path) -> None:
+    found = opened(placed(tmp_path, PLAIN), home)
+    assert found.of(["Tea", "tea", "TEA", "The"]).tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0], [0.5, 1, -2]]
+    assert found.of(["don't", "Don’t", "it's"]).tolist() == [[1, 3, 2], [1, 3, 2], [2, 1, 3]]
+    assert found.of(["tea's"]).tolist() == [[2, 0.5, 2.5]]
+    assert found.of(["xyz's"]).tolist() == [[3, 1, 5]], "of parts that are known"
+
+
+def test_unknown_words_are_left_out(tmp_path: Path, home: Path) -> None:
+    found = opened(placed(tmp_path, PLAIN), home)
+    assert found.of(["coffee", "it", "x't", "", "'", "it", "\ud800"]).tolist() == [[1, 1, 1]] * 2
+    assert found.of([]).shape == found.of(["coffee"]).shape == (0, 3)
+    assert "it" in found
+    assert "coffee" not in found
+
+
+def test_each_word_is_looked_up_once_and_many_are_kept() -> None:
+    asked = []
+
+    def look_up(word: str) -> Vectors | None:
+        asked.append(word)
+        return None if int(word) % 3 == 0 else np.full(2, int(word), np.float32)
+
+    found = WordVectors("numbers", 2, look_up)
+    words = [str(number) for number in range(5000)]
+    for _ in range(2):
+        assert found.of(words)[:, 1].tolist() == [number for number in range(5000) if number % 3]
+    assert asked == words
+
+
+# --- conversion
+
+
+def test_a_second_run_reads_what_the_first_converted(tmp_path: Path, home: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    path = placed(tmp_path, PLAIN)
+    known = resource(path)
+    before = from_file(known, home).of(["it", "don't"])
+    path.unlink()
+    np.testing.assert_array_equal(from_file(known, home).of(["it", "don't"]), before)
+
+
+def test_another_content_under_the_same_name_is_another_table(tmp_path: Path, home: Path) -> None:
+    assert opened(placed(tmp_path, "a 1 2\n"), home).of("a").tolist() == [[1, 2]]
+    assert opened(placed(tmp_path, "a 3 4\n"), home).of("a").tolist() == [[3, 4]]
+    assert len(tables(home)) == 2
+
+
+def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -> None:
+    path = placed(tmp_path, PLAIN, "toy.txt")
+    (home / "vectors").mkdir()
+    shutil.copy(path, home / "vectors" / "other.txt")
+    for models in (Models(home, Choice(vectors=str(path))), Models(home, Choice(vectors="other.txt"))):
+        assert models.vectors().of(["it"]).tolist() == [[1, 1, 1]]
+        assert models.vectors() is models.vectors()
+    assert Models(home).vectors(str(path)).name == "toy.txt"
+
+
+@pytest.mark.parametrize("left", [0, 1, 63, 64, 100, -1])
+def test_a_table_that_was_cut_is_made_anew(left: int, tmp_path: Path, home: Path) -> None:
+    path = placed(tmp_path, PLAIN)
+    opened(path, home)
+    [table] = tables(home)
+    whole = table.read_bytes()
+    for damaged in (whole[:left], whole + b"x", whole[:64] + bytes(len(whole) - 64), bytes(len(whole))):
+        table.write_bytes(damaged)
+        assert opened(path, home).of(["it", "Tea"]).tolist() == [[1, 1, 1], [0, 1, 0]]
+        assert table.read_bytes() == whole
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path, place: float, change: int) -> None:
+    path = placed(tmp_path, PLAIN)
+    words = [line.split()[0] for line in PLAIN.splitlines()]
+    expected = [[float(number) for number in line.split()[1:]] for line in PLAIN.splitlines()]
+    opened(path, home)
+    [table] = tables(home)
+    content = bytearray(table.read_bytes())
+    content[int(place * len(content))] ^= change
+    table.write_bytes(content)
+    assert opened(path, home).of(words).tolist() == expected
+
+
+def test_processes_that_convert_at_once_do_not_clash(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
+    table = rng.normal(size=(3000, 20)).astype(np.float32)
+    path = placed(tmp_path, binary({f"w{row}": vector.tolist() for row, vector in enumerate(table)}), "vectors.bin")
+    code = ("import sys; from pathlib import Path; from metrics.models import Models; "
+            "print(Models(Path(sys.argv[1])).vectors(sys.argv[2]).of(['w7', 'w2999']).tolist())")
+    running = [subprocess.Popen([sys.executable, "-c", code, str(home), str(path)], stdout=subprocess.PIPE, cwd=ROOT)
+               for _ in range(3)]
+    told = [process.communicate(timeout=60)[0].decode().strip() for process in running]
+    assert told == [str(table[[7, 2999]].tolist())] * 3
+    assert [path.suffix for path in tables(home)] == [".table"]
+
+
+def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
+    """Of 24 MB, chunks of one megabyte and 16 bytes a word in the index."""
+    path = tmp_path / "vectors.bin"
+    with path.open("wb") as out:
+        out.write(b"10000 600\n")
+        for number in range(10_000):
+            out.write(b"w%d " % number + struct.pack("<f", number) * 600)
+    known = Resource(path.name, path, "0" * 64)
+    tracemalloc.start()
+    try:
+        assert from_file(known, home).of(["w9999"])[0, 0] == 9999
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(MissingResource, match=r"vectors.txt: cannot be converted .* No space left on device"):
+        opened(placed(tmp_path, PLAIN), home)
+    assert tables(home) == []
+
+
+# --- what is refused
+
+
+GOOD = binary({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+
+@pytest.mark.parametrize(("name", "content", "told"), [
+    ("v.txt", "", "line 1: neither word2vec nor GloVe"),
+    ("v.txt", "just words here\n", "line 1: neither"),
+    ("v.bin", pickle.dumps({"a": [1.0]}), "line 1: neither"),
+    ("v.zip", b"PK\x03\x04\x14\x00 1 2\n", "line 1: neither"),
+    ("v.bin", b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "line 1: neither"),                      # fastText's own
+    ("v.txt", "0 3\n", "line 1: 0 vectors of 3 numbers"),
+    ("v.txt", "3 0\n", "line 1: 3 vectors of 0 numbers"),
+    ("v.bin", "3 999999999999\n", "line 1: 3 vectors of 999999999999 numbers"),
+    ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: 3 vectors are told, 2 are there"),
+    ("v.txt", "1 2\na 1 2\nb 3 4\n", "line 1: 1 vectors are told, 2 are there"),
+    ("v.txt", "a 1 2\nb 3\n", "line 2: .*(2 finite numbers|could not convert)"),
+    ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: not a word and 2 finite numbers"),
+    ("v.txt", "2 2\na 1 2\nb 3 4 5\n", "line 3: not a word and 2 finite numbers"),
+    ("v.txt", "a 1 2\nb\n", "line 2: not a word and 2"),
+    ("v.txt", "a 1 2\n3 4\n", "line 2: not a word and 2"),                                  # the word is not there
+    ("v.txt", "a 1 2\nb 3 x\n", "line 2: could not convert"),
+    ("v.txt", "a 1 2\nb 3 nan\n", "line 2: not a word and 2 finite"),
+    ("v.txt", "a 1 2\nb 3 -inf\n", "line 2: not a word and 2 finite"),
+    ("v.bin", GOOD[:-1], "word 2 of 2: cut short"),
+    ("v.bin", GOOD[:13], "word 1 of 2: cut short"),
+    ("v.bin", GOOD[:4], "word 1 of 2: cut short"),
+    ("v.bin", GOOD + b"more", "word 2 of 2: the file goes on"),
+    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: no word and finite numbers"),
+    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: .*does a word hold a space"),
+    ("v.txt.gz", gzip.compress(PLAIN.encode())[:-12], "cannot be converted .*end-of-stream"),
+    ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
+    ("v.bin.gz", gzip.compress(GOOD[:-1]), "word 2 of 2: cut short"),
+])
+def test_what_is_no_file_of_vectors_is_told_with_file_and_line(name: str, content: bytes | str, told: str,
+                                                               tmp_path: Path, home: Path) -> None:
+    path = placed(tmp_path, content, name)
+    with pytest.raises(MissingResource, match=told) as caught:
+        opened(path, home)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert tables(home) == [], "nothing half-converted is left"
+
+
+def test_damage_that_stays_is_a_reason_and_no_crash(tmp_path: Path, home: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    found = opened(placed(tmp_path, PLAIN), home)
+    sums = itertools.count()
+    monkeypatch.setattr(zlib, "crc32", lambda *_: next(sums))
+    with pytest.raises(MissingResource, match="damaged"):
+        found.of(["it"])
+
+
+# --- an encoder's input embeddings
+
+
+def test_a_word_is_the_mean_of_its_tokens(tiny_encoder: Path, home: Path) -> None:
+    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    encoder, found = models.encoder(), models.vectors()
+    table = encoder.embeddings()
+    numbers = dict(encoder.tokenizer.whole.get_vocab())
+    assert found.width == 16
+    np.testing.assert_array_equal(found.of(["hello", "a"]), table[[numbers["hello"], numbers["a"]]])
+    np.testing.assert_array_equal(found.of(["cat"])[0], table[[numbers["c"], numbers["##a"], numbers["##t"]]].mean(0))
+    assert found.of(["🙂", "", "日本"]).shape == (0, 16), "[UNK] is no token of a word"
+    assert encoder.name in found.name
+
+
+def fake(plain: Callable[[str], list[int]]) -> Any:
+    """An encoder whose token n has the vector (n, n)."""
+    tokenizer = SimpleNamespace(plain=lambda texts: [plain(text) for text in texts],
+                                whole=SimpleNamespace(unk_token_id=None))
+    return SimpleNamespace(name="fake", embeddings=lambda: np.arange(200.0, dtype=np.float32)[:, None].repeat(2, 1),
+                           tokenizer=tokenizer)
+
+
+def test_a_word_is_read_as_within_a_sentence_where_a_space_belongs_to_the_token() -> None:
+    joined = from_encoder(fake(lambda text: [100 + ord(text[1])%100] if text[0] == " " else [ord(text[0])]))
+    apart = from_encoder(fake(lambda text: [ord(sign) for sign in text]))
+    assert joined.of(["b"]).tolist() == [[198, 198]]
+    assert apart.of(["b"]).tolist() == [[98, 98]]

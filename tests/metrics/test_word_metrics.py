@@ -1,0 +1,251 @@
+"""The metrics on word vectors: by hand, against naive loops over the formulas, and what they survive."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import official, registry
+from benchmarks.dataset import Item
+from metrics.embedding.embedding_average import EmbeddingAverage
+from metrics.embedding.greedy_matching import GreedyMatching
+from metrics.embedding.vector_extrema import VectorExtrema
+from metrics.metric import Column, signature
+from metrics.models import Choice, Models
+from metrics.text import Aggregation, words
+from metrics.vectors import WordVectors
+from tests.conftest import make_item
+
+METRICS = (EmbeddingAverage, VectorExtrema, GreedyMatching)
+Kind = type[EmbeddingAverage] | type[VectorExtrema] | type[GreedyMatching]
+Numbers = list[float]
+
+HAND = {"x": [1.0, 0.0], "y": [0.0, 1.0], "xy": [3.0, 3.0], "minus": [-2.0, 0.0], "nothing": [0.0, 0.0]}
+RANDOM = {word: vector.tolist() for word, vector in zip(
+    "abcdefg", np.random.default_rng(3).normal(size=(7, 5)).astype(np.float32), strict=True)}
+
+
+class Toy(Models):
+    """A service that knows the word vectors of a dictionary."""
+
+    def __init__(self, table: dict[str, Numbers]) -> None:
+        super().__init__(Path())
+        vectors = {word: np.array(numbers, np.float32) for word, numbers in table.items()}
+        self.known = WordVectors("toy", len(next(iter(vectors.values()))), vectors.get)
+
+    def vectors(self, name: str = "") -> WordVectors:
+        return self.known
+
+
+def scored(kind: Kind, items: Sequence[Item], models: Models, references: Aggregation = "standard") -> Column:
+    metric = kind(references=references)
+    [(name, column)] = metric.score(items, models).items()
+    assert (name,) == metric.card.columns
+    return column
+
+
+def one(kind: Kind, response: str, *references: str, table: dict[str, Numbers] = HAND,
+        how: Aggregation = "standard") -> float:
+    return float(scored(kind, [make_item("1", response, *references)], Toy(table), how)[0])
+
+
+# --- by hand
+
+HALF = math.sqrt(0.5)
+
+
+@pytest.mark.parametrize(("kind", "response", "reference", "expected"), [
+    (EmbeddingAverage, "x", "x", 1),
+    (EmbeddingAverage, "x", "y", 0),
+    (EmbeddingAverage, "x", "minus", -1),
+    (EmbeddingAverage, "x y", "x", HALF),                      # (½, ½) and (1, 0)
+    (EmbeddingAverage, "x x y", "x", 2 / math.sqrt(5)),        # (⅔, ⅓): a word counts as often as it occurs
+    (EmbeddingAverage, "x unheard y", "x", HALF),              # an unknown word is left out
+    (EmbeddingAverage, "X, y!", "x", HALF),                    # case and punctuation are no matter
+    (VectorExtrema, "x", "x", 1),
+    (VectorExtrema, "x minus", "x", -1),                       # −2 has the larger magnitude
+    (VectorExtrema, "x minus", "minus", 1),
+    (VectorExtrema, "x x y", "xy", 1),                         # (1, 1) and (3, 3): how often is no matter
+    (VectorExtrema, "x minus y", "y", 1 / math.sqrt(5)),       # (−2, 1) and (0, 1)
+    (GreedyMatching, "x", "x", 1),
+    (GreedyMatching, "x", "minus", -1),
+    (GreedyMatching, "x", "xy", HALF),                         # by cosine, not by product
+    (GreedyMatching, "x", "x y", (1 + 1 / 2) / 2),             # x to x: 1; x to x and y to x: (1 + 0) / 2
+    (GreedyMatching, "x y", "x", (1 / 2 + 1) / 2),
+    (GreedyMatching, "x y", "xy xy", HALF),
+    (GreedyMatching, "x nothing", "x", (1 / 2 + 1) / 2),       # a zero vector is known, and like nothing
+])
+def test_by_hand(kind: Kind, response: str, reference: str, expected: float) -> None:
+    assert one(kind, response, reference) == pytest.approx(expected, abs=1e-7)
+
+
+def test_of_two_extremes_of_equal_magnitude_the_positive_counts() -> None:
+    table = {"up": [2.0, 1.0], "down": [-2.0, 1.0]}
+    assert one(VectorExtrema, "up down", "up", table=table) == pytest.approx(1)
+    assert one(VectorExtrema, "down up", "up", table=table) == pytest.approx(1)
+
+
+# --- naive loops over the formulas
+
+
+def cosine(a: Numbers, b: Numbers) -> float:
+    length = math.sqrt(sum(value * value for value in a)) * math.sqrt(sum(value * value for value in b))
+    return sum(left * right for left, right in zip(a, b, strict=True)) / length
+
+
+def naive_average(response: list[Numbers], reference: list[Numbers]) -> float:
+    means = [[sum(vector[d] for vector in text) / len(text) for d in range(5)] for text in (response, reference)]
+    return cosine(*means)
+
+
+def naive_extrema(response: list[Numbers], reference: list[Numbers]) -> float:
+    extremes = []
+    for text in (response, reference):
+        extreme = []
+        for d in range(5):
+            best = 0.0
+            for vector in text:
+                if abs(vector[d]) > abs(best):
+                    best = vector[d]
+            extreme.append(best)
+        extremes.append(extreme)
+    return cosine(*extremes)
+
+
+def naive_greedy(response: list[Numbers], reference: list[Numbers]) -> float:
+    def one_way(from_: list[Numbers], to: list[Numbers]) -> float:
+        return sum(max(cosine(word, other) for other in to) for word in from_) / len(from_)
+
+    return (one_way(response, reference) + one_way(reference, response)) / 2
+
+
+NAIVE: dict[Kind, Callable[[list[Numbers], list[Numbers]], float]] = {
+    EmbeddingAverage: naive_average, VectorExtrema: naive_extrema, GreedyMatching: naive_greedy}
+TEXT = st.lists(st.sampled_from([*RANDOM, "unheard", "!"]), max_size=8).map(" ".join)
+REFERENCES = st.lists(TEXT.filter(str.strip), min_size=1, max_size=4)
+
+
+def naive(kind: Kind, response: str, reference: str) -> float:
+    a, b = ([RANDOM[word] for word in text.split() if word in RANDOM] for text in (response, reference))
+    return NAIVE[kind](a, b) if a and b else 0.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(METRICS), TEXT, REFERENCES)
+def test_equals_naive_loops(kind: Kind, response: str, references: list[str]) -> None:
+    each = [naive(kind, response, reference) for reference in references]
+    expected: dict[Aggregation, float] = {
+        "standard": max(each), "max": max(each), "mean": sum(each) / len(each), "first": each[0]}
+    for how, value in expected.items():
+        assert one(kind, response, *references, table=RANDOM, how=how) == pytest.approx(value, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(METRICS), st.lists(st.tuples(TEXT, REFERENCES), min_size=1, max_size=8), st.randoms())
+def test_an_item_scores_the_same_alone_and_in_any_order(kind: Kind, given_: list[tuple[str, list[str]]],
+                                                       random: object) -> None:
+    given_ += [(response, given_[0][1]) for response, _ in given_]  # some share their references
+    items = [make_item(str(place), response, *references) for place, (response, references) in enumerate(given_)]
+    together = scored(kind, items, Toy(RANDOM))
+    alone = [float(scored(kind, [item], Toy(RANDOM))[0]) for item in items]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(scored(kind, items[::-1], Toy(RANDOM)), alone[::-1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(METRICS), TEXT, TEXT.filter(str.strip))
+def test_it_lies_between_the_bounds_and_is_symmetric(kind: Kind, response: str, reference: str) -> None:
+    score = one(kind, response, reference, table=RANDOM)
+    assert -1 <= score <= 1
+    if response.strip():
+        assert one(kind, reference, response, table=RANDOM) == pytest.approx(score, abs=1e-6)
+    if set(reference.split()) & set(RANDOM):
+        assert one(kind, reference, reference, table=RANDOM) == pytest.approx(1, abs=1e-6)
+
+
+# --- what is missing
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_a_side_without_a_known_word_is_0(kind: Kind) -> None:
+    for response in ("", " ", "?!", "unheard"):
+        assert one(kind, response, "x", "unheard", "y") == 0
+        assert one(kind, response, "unheard") == 0
+    assert one(kind, "x", "unheard", "🙂") == 0
+    assert one(kind, "x", "unheard", "x") == pytest.approx(1)
+    assert one(kind, "x", "unheard", "x", how="mean") == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_without_a_reference_it_is_missing_and_not_zero(kind: Kind) -> None:
+    for references in ((), ("",), (" ", "\n")):
+        for how in ("standard", "mean", "max", "first"):
+            assert math.isnan(one(kind, "x", *references, how=how))
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_a_blank_reference_is_none(kind: Kind) -> None:
+    for how in ("standard", "mean", "max", "first"):
+        assert one(kind, "x", " ", "minus", how=how) == pytest.approx(-1)
+
+
+def test_the_signature_tells_the_vectors(tiny_encoder: Path, tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "toy.txt"
+    path.write_text("x 1 0\ny 0 1\n")
+    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    own = signature(GreedyMatching(vectors=str(path)), models)
+    assert "vectors=toy.txt@" in own
+    assert "vectors=input embeddings of " in signature(GreedyMatching(), models)
+    assert GreedyMatching(vectors=str(path)).score([make_item("1", "x", "x y")], models)[
+        "greedy-matching"].tolist() == pytest.approx([0.75])
+
+
+# --- real texts
+
+
+def test_every_real_item_with_a_reference_has_a_score(real_data: Path, tiny_encoder: Path, home: Path) -> None:
+    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    for name in ("persona-usr", "topical-usr", "dailydialog-gupta", "dailydialog-zhao", "persona-zhao"):
+        path = real_data / "human_evaluation_data" / f"{name}_eval.json"
+        items = official.parse(path, registry.card(name)).items
+        has = [any(reference.text.strip() for reference in item.references) for item in items]
+        assert sum(has) > 250
+        for kind in METRICS:
+            np.testing.assert_array_equal(np.isfinite(scored(kind, items, models)), has)
+
+
+def test_equals_naive_loops_on_real_texts(real_data: Path, rng: np.random.Generator) -> None:
+    rows = json.loads((real_data / "side" / "dstc7-partial.json").read_text())[::500]
+    rows = [row for row in rows if row["reference"]]
+    pairs = [(words(row["response"]), words(row["reference"][0])) for row in rows]
+    vocabulary = sorted({word for pair in pairs for text in pair for word in text})
+    table = {word: rng.normal(size=5).tolist() for word in vocabulary}
+    assert len(pairs) > 15
+    for (response, reference), row in zip(pairs, rows, strict=True):
+        for kind in METRICS:
+            expected = NAIVE[kind]([table[word] for word in response], [table[word] for word in reference])
+            found = one(kind, row["response"], row["reference"][0], table=table)
+            assert found == pytest.approx(expected, abs=1e-5)
+
+
+GLOVE = "glove.6B.300d.txt"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "expected"), [
+    (EmbeddingAverage, 0.980075), (VectorExtrema, 0.94509), (GreedyMatching, 0.960771)])
+def test_equals_what_nlg_eval_publishes(kind: Kind, expected: float, real_data: Path, home: Path) -> None:
+    """The first example of nlg-eval's own tests; all its words are known and it has no punctuation."""
+    path = real_data / "resources" / GLOVE
+    if not path.is_file():
+        pytest.skip(f"no {GLOVE} among the resources")
+    models = Models(home, Choice(vectors=str(path)))
+    items = [make_item("1", "this is a good test", "this is a test", "this is also a test")]
+    assert scored(kind, items, models)[0] == pytest.approx(expected, abs=1e-5)

@@ -1,0 +1,78 @@
+"""Tiny models with random weights: real files in real formats, small enough to be made in every test run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WORDS = ("hello", "there", "you", "like", "tea", "what", "good", "reply", "a", "i", "to", "is", "the", "not")
+
+
+def encoder(folder: Path, **changes: int) -> Path:
+    """A BERT of two layers over single letters and a few words."""
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "?", "!", ",", *LETTERS,
+              *(f"##{letter}" for letter in LETTERS), *(word for word in WORDS if len(word) > 1)]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+             "max_position_embeddings": 64, **changes}
+    torch.manual_seed(0)
+    BertModel(BertConfig(vocab_size=len(vocabulary), initializer_range=0.4, **sizes)).save_pretrained(folder)
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", model_max_length=sizes["max_position_embeddings"],
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"]).save_pretrained(folder)
+    return folder
+
+
+def byte_encoder(folder: Path, **changes: int) -> Path:
+    """A RoBERTa of two layers over bytes and a few merges; positions are counted from the padding."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator([" ".join(WORDS)] * 3, trainers.BpeTrainer(
+        vocab_size=300, special_tokens=specials, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+             "max_position_embeddings": 66, "type_vocab_size": 1, **changes}
+    torch.manual_seed(0)
+    RobertaModel(RobertaConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, initializer_range=0.4,
+                               **sizes)).save_pretrained(folder)
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>",
+        pad_token="<pad>", unk_token="<unk>", mask_token="<mask>",
+        model_input_names=["input_ids", "attention_mask"]).save_pretrained(folder)
+    return folder
+
+
+def causal(folder: Path, **changes: int) -> Path:
+    """A GPT-2 of two layers over single bytes."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    pieces = ["<|endoftext|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 96, **changes}
+    torch.manual_seed(0)
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(pieces), bos_token_id=0, eos_token_id=0, initializer_range=0.4,
+                               **sizes)).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>",
+                            unk_token="<|endoftext|>", model_max_length=sizes["n_positions"]).save_pretrained(folder)
+    return folder
