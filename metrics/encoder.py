@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,8 @@ POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
     "max": lambda states: states.max(axis=0),
     "cls": lambda states: states[0].copy(),
 }
-BLOCK = 2_048
-"""How many texts are read at a time where only their pooled vectors are kept."""
+BLOCK = 1 << 18
+"""How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
 
 Text = TypeVar("Text", bound=Hashable)
 
@@ -123,7 +123,7 @@ class Encoder:
     def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
                 states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:
         known: dict[Text, Vectors] = {}
-        for block in _blocks(list(dict.fromkeys(texts)), BLOCK):
+        for block in _blocks(list(dict.fromkeys(texts))):
             missing = []
             for text in block:
                 vector = self._memory.get((self._key, pooling, kind, text))
@@ -172,7 +172,9 @@ class Encoder:
         return forward
 
 
-_COUNT_FROM_PAD = {"camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl"}
+_COUNT_FROM_PAD = {
+    "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
+}
 """Kinds of networks whose first position is the one after the padding's."""
 
 
@@ -203,6 +205,15 @@ def _by_word(states: Vectors, places: Sequence[int | None], words: int) -> Vecto
     return means
 
 
-def _blocks(texts: list[Text], size: int) -> Iterator[list[Text]]:
-    for start in range(0, len(texts), size):
-        yield texts[start : start + size]
+def _blocks(texts: list[Text]) -> Iterator[list[Text]]:
+    """The texts, or pairs of them, in blocks of about so many characters."""
+    block: list[Text] = []
+    held = 0
+    for text in texts:
+        block.append(text)
+        held += len(text) if isinstance(text, str) else sum(map(len, cast("tuple[str, str]", text)))
+        if held >= BLOCK:
+            yield block
+            block, held = [], 0
+    if block:
+        yield block

@@ -98,6 +98,9 @@ class File(str):
             raise MissingResource(f"{self.path}: {error.strerror}") from error
 
 
+NO_FILE = File()
+
+
 def options(metric: Metric) -> dict[str, Any]:
     """The options of a metric, as they are set."""
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ class Models:
         from metrics.encoder import Encoder
         from metrics.kept import Kept
 
-        found = self._weights("encoder", name or self.choice.encoder or files.EMBEDDED)
+        found = self._weights(name or self.choice.encoder or files.EMBEDDED)
 
         def load() -> Encoder:
             kept = None
@@ -132,7 +132,7 @@ class Models:
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
-        found = self._language_model(name) if kind == "lm" else self._weights("encoder", (
+        found = self._language_model(name) if kind == "lm" else self._weights((
             name if kind == "encoder" else "") or self.choice.encoder or files.EMBEDDED)
         parts = [found.identity] if kind != "vectors" else [f"input embeddings of {found.identity}"]
         if self.machine.precision != "fp32":
@@ -160,13 +160,23 @@ class Models:
         if not asked:
             raise MissingResource("no language model is named: give one by --lm (gpt2, microsoft/DialoGPT-small, "
                                   "a folder) or as the metric's option lm=NAME")
-        return self._weights("lm", asked)
+        return self._weights(asked)
 
-    def _weights(self, kind: str, name: str) -> Weights:
+    def _weights(self, name: str) -> Weights:
         for package in ("torch", "transformers"):
             if importlib.util.find_spec(package) is None:
                 raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
-        return self._once(("weights", kind, name), lambda: files.find(name, self.home, download=self.choice.download))
+        found = self._once(("weights", name), lambda: self._found(name))
+        if isinstance(found, str):
+            raise MissingResource(found)
+        return found
+
+    def _found(self, name: str) -> Weights | str:
+        """The model, or what is wrong: that is remembered as well, since a network takes its time to fail."""
+        try:
+            return files.find(name, self.home, download=self.choice.download)
+        except MissingResource as error:
+            return str(error)
 
     def _vector_file(self, name: str) -> Resource:
         for path in (Path(name).expanduser(), self.home / "vectors" / name):

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from metrics import packed
+from metrics import eight_bit, packed
 from metrics.device import Machine
 from metrics.errors import BadOption, MissingResource
 from metrics.weights import Weights
 
-_NOT_NEEDED = ("pooler", "position_ids", "lm_head", "cls.", "classifier")
-"""Parts of a network that an encoder's files may lack: none of what is read goes through them."""
+_NOT_NEEDED = ("pooler", "position_ids")
+"""Parts of a network that its files may lack: none of what is read goes through them."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
@@ -30,7 +30,8 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
                 config.num_hidden_layers = layers
             network, info = getattr(transformers, kind).from_pretrained(
                 str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
-                dtype=machine.dtype(), output_loading_info=True)
+                dtype=machine.dtype(), output_loading_info=True,
+                ignore_mismatched_sizes=True)  # refused below, with what is wrong
         except (MemoryError, BadOption):
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
@@ -38,15 +39,15 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
                                   f"({type(error).__name__}: {told:.160})") from error
     absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
-    if absent or info["mismatched_keys"]:
-        first = absent[0] if absent else str(info["mismatched_keys"])
+    absent += [key for key, *_ in info["mismatched_keys"]]
+    if absent:
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
-                              f"({first:.80}); they belong to another kind of model")
+                              f"({sorted(absent)[0]:.80}); they belong to another kind of model")
     return [_placed(network, device, machine) for device in machine.devices]
 
 
 def _check_depth(weights: Weights, config: Any, layers: int) -> None:
-    if layers > config.num_hidden_layers:
+    if not 1 <= layers <= config.num_hidden_layers:
         raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
 
 
@@ -95,13 +96,9 @@ def _placed(network: Any, device: str, machine: Machine) -> Any:
     """A network ready to be read on one device."""
     import copy
 
-    import torch
-
     network.eval().requires_grad_(False)
     if machine.precision == "int8":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch announces a successor outside of torch
-            return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear}, dtype=torch.qint8)
+        return eight_bit.quantize(copy.deepcopy(network))
     if machine.kind == "cpu" and machine.precision == "fp32" and packed.available():
         return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
     return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

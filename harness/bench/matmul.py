@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -53,10 +52,9 @@ def _product(machine: Machine, side: int) -> Callable[[], object]:
 def _quantised(side: int) -> Any:
     import torch
 
-    layer = torch.nn.Sequential(torch.nn.Linear(side, side, bias=False))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces a successor outside of torch
-        return torch.ao.quantization.quantize_dynamic(layer, {torch.nn.Linear}, dtype=torch.qint8)
+    from metrics import eight_bit
+
+    return eight_bit.quantize(torch.nn.Sequential(torch.nn.Linear(side, side, bias=False)).requires_grad_(False))
 
 
 def _wait(machine: Machine) -> None:

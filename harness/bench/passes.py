@@ -20,6 +20,7 @@ from harness.bench.texts import TextSet, part
 from metrics.device import Machine
 
 if TYPE_CHECKING:
+    from metrics.batches import Forward, Positions
     from metrics.encoder import Encoder
     from metrics.tokens import Tokenized
 
@@ -114,13 +115,25 @@ def batches(encoder: Encoder, rows: Sequence[Tokenized]) -> list[dict[str, Any]]
     machine: Machine = encoder.machine
     return [{name: torch.from_numpy(array).to(machine.devices[0])
              for name, array in padded([rows[place] for place in batch], encoder.tokenizer.pad).items()}
-            for batch in cut([len(row.ids) for row in rows], machine.tokens)]
+            for batch in cut([len(row.ids) for row in rows], machine.tokens, even=machine.kind == "cpu")]
 
 
 def forward(encoder: Encoder, inputs: Sequence[dict[str, Any]]) -> None:
-    """Send the batches through the network and keep nothing."""
+    """Send the batches through the network, by as many workers as the encoder has, and keep nothing."""
+    from metrics.batches import Batches
+    from metrics.networks import workers
+
+    forwards = [_through(network, inputs) for network, _ in workers(encoder.networks, encoder.machine)]
+    Batches(1).run([batch["input_ids"].numel() for batch in inputs], forwards)
+
+
+def _through(network: Any, inputs: Sequence[dict[str, Any]]) -> Forward[None]:
     import torch
 
-    with torch.inference_mode():
-        for batch in inputs:
-            encoder.networks[0](**batch)
+    def on(places: Positions) -> list[None]:
+        with torch.inference_mode():
+            for place in places:
+                network(**inputs[place])
+        return [None] * len(places)
+
+    return on

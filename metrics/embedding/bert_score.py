@@ -24,7 +24,7 @@ from benchmarks.dataset import Item, Reference
 from metrics.embedding._layers import baseline, layer_of, recommended
 from metrics.errors import BadOption
 from metrics.memory import Vectors
-from metrics.metric import Column, Columns, File, MetricCard
+from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
 from metrics.models import Models
 from metrics.similarity import unit
 from metrics.text import Aggregation, sharing, unscored
@@ -58,7 +58,7 @@ class BertScore:
     encoder: str = ""
     layer: int = 0
     idf: bool = False
-    baseline: File = File("")
+    baseline: File = NO_FILE
     references: Aggregation = "standard"
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metrics import weights
 from metrics.encoder import Encoder
-from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.errors import BadOption, CannotScore
 from metrics.memory import ENTRY, MEBIBYTE, Memory, Vectors
 from metrics.models import Choice, Models
 from tests import tiny
@@ -289,18 +289,18 @@ def test_no_gradient_and_no_connection(home: Path, tiny_encoder: Path, monkeypat
 def test_a_model_that_also_decodes_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
     from transformers import T5Config, T5Model
 
-    T5Model(T5Config(vocab_size=90, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)).save_pretrained(tmp_path / "t5")
+    config = T5Config(vocab_size=90, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    T5Model(config).save_pretrained(tmp_path / "t5")
     for path in tiny_encoder.glob("*token*"):
         shutil.copy(path, tmp_path / "t5")
     with pytest.raises(BadOption, match="an encoder and a decoder; only encoders are read"):
         made(home, tmp_path / "t5").sentences(["hello"])
 
 
-@pytest.mark.parametrize("layer", [3, 99])
+@pytest.mark.parametrize("layer", [-1, 3, 99])
 def test_a_layer_that_is_not_there_is_refused(home: Path, tiny_encoder: Path, layer: int) -> None:
-    with pytest.raises((BadOption, MissingResource)) as caught:
+    with pytest.raises(BadOption, match=f"has 2 layers, not {layer}"):
         made(home, tiny_encoder, layer).sentences(["hello"])
-    assert "\n" not in str(caught.value)
 
 
 # precision
@@ -319,7 +319,7 @@ def utterances(real_data: Path) -> list[str]:
     return list(dict.fromkeys(turn["text"] for dialogue in dialogues for turn in dialogue["utterances"]))
 
 
-@pytest.mark.parametrize(("precision", "least"), [("bf16", 0.999), ("fp16", 0.9999), ("int8", 0.80)])
+@pytest.mark.parametrize(("precision", "least"), [("bf16", 0.999), ("fp16", 0.9999), ("int8", 0.97)])
 def test_a_lower_precision_stays_near(home: Path, utterances: list[str], precision: str, least: float) -> None:
     """The least cosine to fp32 over real utterances on the embedded model."""
     fp32, low = (made(home, "", precision=one).sentences(utterances) for one in ("fp32", precision))

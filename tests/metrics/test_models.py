@@ -88,7 +88,7 @@ def test_word_vectors_in_a_file_are_told_by_its_content(home: Path) -> None:
     models = Models(home, Choice(vectors="mine.txt", device="cpu"))
     digest = hashlib.sha256((place / "mine.txt").read_bytes()).hexdigest()
     assert models.identity("vectors") == f"mine.txt@{digest[:12]}"
-    with pytest.raises(MissingResource, match="word vectors 'yours.txt': no such file"):
+    with pytest.raises(MissingResource, match=r"word vectors 'yours\.txt': no such file"):
         models.identity("vectors", "yours.txt")
 
 
