@@ -18,7 +18,7 @@ from metrics.errors import MetricError
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
-TOKENS = {"cpu": 1_024, "mps": 8_192, "cuda": 65_536}
+TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
 """How many tokens a batch may hold, padding included, where nothing else is asked for."""
 
 
