@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA = 1
+_LINES = json.JSONEncoder(ensure_ascii=False)
 
 Row = TypeVar("Row", Agreement, Standing, Contest, Ceiling)
 
@@ -102,7 +103,7 @@ def json_line(row: Agreement | Standing | Contest | Ceiling, **more: object) -> 
     values = {**more, **{name: getattr(row, name) for name in type(row).__slots__}}
     clean = {key: None if isinstance(value, float) and not math.isfinite(value) else value
              for key, value in values.items()}
-    return json.dumps(clean, ensure_ascii=False) + "\n"
+    return _LINES.encode(clean) + "\n"
 
 
 def _json(value: object) -> bytes:

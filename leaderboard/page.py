@@ -33,7 +33,7 @@ def site(report: Report) -> dict[str, bytes]:
     return {
         **{page.path: render.html(page, pages, downloads) for page in pages},
         MARKDOWN: render.markdown([page for page in pages if page.markdown]),
-        **{path: render.csv_file(table(report)) for path, table in EXPORTS.items()},
+        **{path: table(report) for path, table in EXPORTS.items()},
         STYLE: (resources.files("leaderboard") / "static" / STYLE).read_bytes(),
     }
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,15 +48,6 @@ def markdown(pages: Sequence[Page]) -> bytes:
     parts = [f"<a id=\"{page.anchor}\"></a>\n\n## {_md(page.title)}\n\n{_warning(page)}{_md(page.lead)}\n\n"
              + "\n".join(_md_section(section, anchors) for section in page.sections) for page in pages]
     return "\n".join(["# Leaderboard\n", LEGEND, "", *contents, "", *parts]).encode()
-
-
-def csv_file(table: Table) -> bytes:
-    """Render a table for machines."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heading.text for heading in table.headings)
-    writer.writerows([cell.text for cell in row] for row in table.rows)
-    return stream.getvalue().encode()
 
 
 def text(table: Table, width: int = WIDTH) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gc
 import shlex
 import sys
 from pathlib import Path
@@ -90,6 +91,7 @@ def _execute(context: Context, chosen: Settings) -> int:
     from harness.commands._output import print_agreements, write_site
     from leaderboard import page
 
+    gc.set_threshold(100_000, 50, 50)  # a report is made of very many small rows, none of them in a cycle
     for name in ("scores", "report", "site"):
         (chosen.out / name).mkdir(parents=True, exist_ok=True)
     sweep(chosen.out)
