@@ -8,6 +8,7 @@ is `max`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +21,7 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models import Models
 from metrics.similarity import unit
 from metrics.text import Aggregation, over_references, sharing, unscored, words
+from metrics.vectors import WordVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +42,44 @@ class GreedyMatching:
         standing: Aggregation = "max" if self.references == "standard" else self.references
         [column] = unscored(1, len(items))
         for together, replies in sharing(items, standing):
-            pool = _Pool([unit(vectors.of(words(reference.text))) for reference in together])
+            pool = _Pool([_read(reference.text, vectors) for reference in together])
             for row, text in replies:
-                response = unit(vectors.of(words(text)))
-                column[row] = over_references(pool.matched(response).tolist(), standing)
+                column[row] = over_references(pool.matched(_read(text, vectors)).tolist(), standing)
         return {"greedy-matching": np.clip(column, -1, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
+
+    vectors: Vectors
+    shares: Column
+
+
+def _read(text: str, vectors: WordVectors) -> _Text:
+    counts = Counter(word for word in words(text) if word in vectors)
+    times = np.array(list(counts.values()), dtype=np.float64)
+    return _Text(unit(vectors.of(counts)), times / max(1, times.sum()))
 
 
 class _Pool:
     """The words of all references in one matrix, so that a response is compared with all of them at once."""
 
-    def __init__(self, references: Sequence[Vectors]) -> None:
-        lengths = np.array([len(reference) for reference in references])
+    def __init__(self, references: Sequence[_Text]) -> None:
+        lengths = np.array([len(reference.shares) for reference in references])
         self._known = lengths > 0
-        self._lengths = lengths[self._known]
-        self._starts = np.cumsum(self._lengths) - self._lengths
-        self._words = np.concatenate(references)
+        self._starts = (np.cumsum(lengths) - lengths)[self._known]
+        self._vectors = np.concatenate([reference.vectors for reference in references])
+        self._shares = np.concatenate([reference.shares for reference in references])
 
-    def matched(self, response: Vectors) -> Column:
+    def matched(self, response: _Text) -> Column:
         """The score with each reference; 0 where either side has no known word."""
         scores = np.zeros(len(self._known))
-        if len(response) and len(self._words):
+        if len(response.shares) and len(self._shares):
             # (words of the response, words of all references); einsum, because a matrix product of this size is
             # slower where threads share it, and rounds differently for other sizes
-            cosines = np.einsum("ik,jk->ij", response, self._words).astype(np.float64)
-            from_response = np.maximum.reduceat(cosines, self._starts, axis=1).mean(axis=0)
-            from_reference = np.add.reduceat(cosines.max(axis=0), self._starts) / self._lengths
+            cosines = np.einsum("ik,jk->ij", response.vectors, self._vectors).astype(np.float64)
+            from_response = response.shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
+            from_reference = np.add.reduceat(cosines.max(axis=0) * self._shares, self._starts)
             scores[self._known] = (from_response + from_reference) / 2
         return scores

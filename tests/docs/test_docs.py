@@ -60,7 +60,8 @@ def examples() -> list[str]:
 def test_every_example_parses(line: str) -> None:
     args = cli.parser().parse_args(shlex.split(line)[1:])
     for asked in getattr(args, "metric", None) or ():
-        if asked != "questions":  # the metric that docs/adding.md teaches to write
+        # docs/adding.md teaches to write `questions`; what has a colon is of another library, and must be there
+        if asked != "questions" and ":" not in asked:
             metrics.choose(asked)
     for name in getattr(args, "dataset", None) or ():
         datasets.card(name)

@@ -19,6 +19,7 @@ from tests.conftest import make_card, make_item
 AWKWARD = (
     "", " ", ".", "?!", "a", "na na na na na", "ok " * 2000, "日本語のテキスト です", "émigré naïve café", "🙂🙃 🙂",
     "a\u202eb\u0000c", "<b>&amp;</b> <skipped>", "3.5 % of $1,000-2,000", "don't can't won't", "-\nx", "İstanbul ǅ ß",
+    "x" * 100_000, "word " * 20_000, "ירושלים مرحبا", "\x00\x07\x1b[31m", "cut \ud800 short",
 )
 
 

@@ -1,0 +1,58 @@
+"""Every neural metric on every real dataset: a column for every item that can be scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import official
+from benchmarks.dataset import Dataset, Item
+from benchmarks.registry import card
+from harness.scoring import score, unmet
+from metrics import registry
+from metrics.models import Choice, Models
+
+pytestmark = pytest.mark.slow
+
+NEURAL = tuple(name for name in registry.names() if registry.card(name).models)
+FEW = 20
+"""Items of each dataset for the metrics on language models, which read much."""
+
+SCORABLE: dict[str, Callable[[Item], bool]] = {
+    "references": lambda item: any(reference.text.strip() for reference in item.references),
+    "context": lambda item: bool(item.context and item.context[-1].text.strip()),
+    "response": lambda item: item.response is None or bool(item.response.text.strip()),
+}
+
+
+@pytest.fixture(scope="module")
+def datasets(real_data: Path) -> list[Dataset]:
+    paths = sorted((real_data / "human_evaluation_data").glob("*.json"))
+    return [official.parse(path, card(path.stem.removesuffix("_eval"))) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory, tiny_lm: Path) -> Models:
+    return Models(tmp_path_factory.mktemp("home"), Choice(lm=str(tiny_lm), device="cpu"))
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_every_item_that_can_be_scored_has_every_column(name: str, datasets: list[Dataset], models: Models) -> None:
+    assert len(datasets) == 10
+    metric = registry.choose(name).metric
+    scored = 0
+    for whole in datasets:
+        dataset = Dataset(whole.card, whole.items[:FEW], (), "imported") if "lm" in metric.card.models else whole
+        if unmet(metric, dataset):
+            continue
+        needs = {*metric.card.needs, "response"} | ({"context"} if name in {"cosine", "holistic"} else set())
+        there = np.array([all(SCORABLE[need](item) for need in needs) for item in dataset.items])
+        if dataset.card.level == "dialogue":
+            there[:] = True
+        for column, values in score(metric, dataset, models).columns.items():
+            assert np.isfinite(values[there]).all(), f"{column} on {dataset.card.name}"
+        scored += int(there.sum())
+    assert scored >= (FEW if "lm" in metric.card.models else 2_900)
