@@ -14,6 +14,7 @@ from harness.results import Run
 
 PACKAGES = (
     "datasets", "evaluate", "nltk", "numpy", "pandas", "pyarrow", "rouge-score", "sacrebleu", "scipy",
+    "sentence-transformers",
     "torch", "torch-geometric", "transformers",
 )
 

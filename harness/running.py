@@ -14,7 +14,7 @@ from benchmarks.errors import BadStore
 from harness import comparison, entries, environment, evaluation, plan, scoring
 from harness.challenge import Board, standings
 from harness.comparison import Draws
-from harness.errors import StoreError
+from harness.errors import HarnessError, StoreError
 from harness.evaluation import Cell
 from harness.memo import Memo
 from harness.plan import Plan
@@ -32,7 +32,7 @@ from harness.results import (
 )
 from harness.scoring import Scores
 from harness.store import ScoreStore
-from metrics.errors import CannotScore, MissingResource
+from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import signature
 from metrics.models import Choice, Models
 from metrics.registry import Chosen
@@ -170,7 +170,8 @@ def _cell(context: Context, dataset: Dataset, chosen: Chosen, found: Found) -> S
     except BaseException as error:  # a metric is foreign code
         told = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
         found.failures.append(Failure(name, label, told))
-        context.progress.line(f"{name}: {label} crashed\n{traceback.format_exc()}")
+        trace = "" if isinstance(error, MetricError | HarnessError) else f"\n{traceback.format_exc()}"
+        context.progress.line(f"{name}: {label} crashed: {told}{trace}")
         return None
     if kept is None:
         context.store.put(dataset.fingerprint, key, scores)

@@ -50,10 +50,12 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
         raise CannotScore(f"no item has {lacking}")
     by_turn = _by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
+    models.asked.clear()
     start = time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
+    _check_models(metric, models)
     if by_turn:
         columns = aggregated(columns, dataset.items)
     return Scores(tuple(item.id for item in dataset.items), columns, seconds)
@@ -99,6 +101,15 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
         given = ", ".join(sorted(map(str, columns.keys()))) if hasattr(columns, "keys") else type(columns).__name__
         raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {given}")
     return {column: _vector(name, column, columns[column], items) for column in promised}  # type: ignore[index]
+
+
+def _check_models(metric: Metric, models: Models) -> None:
+    """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
+    declared = {(kind, getattr(metric, kind)) for kind in metric.card.models}
+    for kind, name in sorted(models.asked - declared):
+        raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
+                        f"the card say models=('{kind}',), have an option {kind}: str = '', "
+                        f"and ask for models.{kind}(self.{kind})")
 
 
 def _by_turn(metric: Metric, dataset: Dataset) -> bool:

@@ -24,6 +24,7 @@ _FILES: dict[str, Any] = {
 
 _REFUSALS = {
     "HFValidationError": "it is neither a folder here nor a name that the hub can have",
+    "OfflineModeIsEnabled": "the hub is switched off by HF_HUB_OFFLINE",
     "GatedRepoError": "its licence must be accepted on the hub first, and HF_TOKEN set",
     "RepositoryNotFoundError": "the hub has no model of that name, or it is private and HF_TOKEN must be set",
     "RevisionNotFoundError": "the hub has the model, but no such revision of it",

@@ -30,6 +30,9 @@ Column: TypeAlias = npt.NDArray[np.float64]
 NEEDS = ("references", "context", "facts")
 """What a metric can need of an item."""
 
+KINDS = ("encoder", "lm", "vectors")
+"""The kinds of model that a metric can take."""
+
 Columns: TypeAlias = Mapping[str, Column]
 
 

@@ -72,6 +72,8 @@ class Models:
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
+        self.asked: set[tuple[str, str]] = set()
+        """The kinds and names that were asked for since this was last emptied."""
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -81,6 +83,10 @@ class Models:
 
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
         """The encoder of that name; `layer` 0 is its last."""
+        self.asked.add(("encoder", name))
+        return self._encoder(name, layer)
+
+    def _encoder(self, name: str, layer: int = 0) -> Encoder:
         from metrics.encoder import Encoder
         from metrics.kept import Kept
 
@@ -97,6 +103,7 @@ class Models:
 
     def lm(self, name: str = "") -> LanguageModel:
         """The causal language model of that name."""
+        self.asked.add(("lm", name))
         from metrics.causal import LanguageModel
 
         found = self._language_model(name)
@@ -104,11 +111,12 @@ class Models:
 
     def vectors(self, name: str = "") -> WordVectors:
         """The word vectors in that file; without one, the encoder's input embeddings."""
+        self.asked.add(("vectors", name))
         from metrics.vectors import from_encoder, from_file
 
         asked = name or self.choice.vectors
         if not asked:
-            return self._once(("vectors", ""), lambda: from_encoder(self.encoder()))
+            return self._once(("vectors", ""), lambda: from_encoder(self._encoder("")))
         return self._once(("vectors", asked), lambda: from_file(self._vector_file(asked), self.home))
 
     def network(self, kind: Callable[..., Loaded], folder: Path) -> Loaded:
@@ -142,12 +150,13 @@ class Models:
         return " ".join(parts)
 
     def shown(self, kind: str, name: str = "") -> str:
-        """The model's name as a page shows it beside a score; empty where it is not on this machine."""
+        """The model's name as a page shows it beside a score, with a precision other than fp32; empty if absent."""
         try:
             told = self.identity(kind, name)
         except MissingResource:
             return ""
-        return told.partition("@")[0]
+        name, _, rest = told.partition("@")
+        return " ".join([name, *rest.split()[1:]])
 
     def close(self) -> None:
         """Write what is to be kept for later runs."""

@@ -26,7 +26,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 import metrics as package
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import NEEDS, Metric, MetricCard
+from metrics.metric import KINDS, NEEDS, Metric, MetricCard
 
 GROUP = "harness.metrics"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -176,6 +176,10 @@ def _as_metric(kind: Any) -> type[Metric]:
     if not _NAME.fullmatch(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
         raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
                           f"and needs among {', '.join(NEEDS)}")
+    named = {field.name for field in dataclasses.fields(kind)} & set(KINDS)
+    if named != set(own.models):
+        raise MetricError(f"{own.name!r}: its card has models={own.models!r} and its options for models are "
+                          f"{', '.join(sorted(named)) or 'none'}; each of {', '.join(KINDS)} stands in both or neither")
     return cast("type[Metric]", kind)
 
 

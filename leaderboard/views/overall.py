@@ -35,6 +35,8 @@ def build(report: Report) -> tuple[Page, ...]:
 
 def why_nothing(report: Report) -> str:
     """Say why there is no board: what was rated, and what was scored."""
+    if (report.skips or report.failures) and not report.timings:
+        return "No board: nothing could be scored; below stands what was skipped or crashed, and why."
     rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
              f"{entry.items} items rated" for entry in report.datasets)
     return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."

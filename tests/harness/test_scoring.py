@@ -111,3 +111,19 @@ def test_what_a_metric_prints_does_not_reach_the_output(capsys: pytest.CaptureFi
 
     scoring.score(Loud(), make_dataset(["a", "b"], [(1,), (2,)]), MODELS)
     assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_model_that_the_signature_does_not_hold_is_refused(tiny_encoder: Path, home: Path) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Hidden:
+        """Takes an encoder and does not say so."""
+
+        card: ClassVar[MetricCard] = MetricCard("hidden", "Hidden", ("hidden",), "embedding", notes="For a test.")
+        name: str
+
+        def score(self, items: Any, models: Any) -> Any:
+            models.encoder(self.name)
+            return {"hidden": np.zeros(len(items))}
+
+    with pytest.raises(BadScores, match=r"hidden asks for models.encoder\('.*'\), which its signature does not hold"):
+        scoring.score(Hidden(str(tiny_encoder)), make_dataset(["hi"], [(1,)]), Models(home))
