@@ -4,8 +4,8 @@ A batch costs its longest text times its size, padding included. Longest first, 
 at once. When memory runs out the budget is halved and the texts that are left are cut anew.
 
 On the processor only texts of the same length share a batch, and every core takes batches of its own: nothing is
-padded, no core waits for another within a layer, and what a text gives is the same to the last bit whatever batch it
-was in and however many cores there are.
+padded, no core waits for another within a layer, and an encoder gives a text the same bits whatever batch it was in
+and however many cores there are (docs/decisions/0009).
 """
 
 from __future__ import annotations

@@ -21,12 +21,13 @@ from metrics import networks
 from metrics.batches import Batches, Forward, Positions
 from metrics.continuations import Following, Reader
 from metrics.device import Machine
+from metrics.errors import BadOption
 from metrics.memory import MEBIBYTE, Memory, Vectors
 from metrics.tokens import Tokenizer
 from metrics.weights import Weights
 
 LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
-"""Bytes that the scores over the vocabulary may take in a batch."""
+"""Bytes that the scores over the vocabulary may take in all batches that are read at a time."""
 
 
 class LanguageModel:
@@ -50,12 +51,15 @@ class LanguageModel:
     @cached_property
     def networks(self) -> list[Any]:
         """The network, once per device; loaded when the first text is to be read."""
-        return networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
+        found = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
+        if not networks.reads_one_way(found[0], self.machine.devices[0]):
+            raise BadOption(f"model {self.name}: every token sees what follows it; only causal models tell likelihoods")
+        return found
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, with the limit of the network's positions."""
-        return Tokenizer(self.weights, getattr(self.networks[0].config, "max_position_embeddings", 0) or 1 << 20)
+        return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
     def log_likelihoods(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
         """Tell log p of every token of the second text, after the first: (tokens,); empty where it has no token.
@@ -109,7 +113,8 @@ class LanguageModel:
     @cached_property
     def _batches(self) -> Batches:
         vocabulary = int(self.networks[0].config.vocab_size)
-        tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary)))
+        at_once = len(networks.workers(self.networks, self.machine))
+        tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary * at_once)))
         return Batches(tokens, even=self.machine.kind == "cpu")
 
     def _cut(self, continuations: Sequence[str]) -> list[list[int]]:

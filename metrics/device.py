@@ -48,7 +48,7 @@ class Machine:
 def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
     """What was asked for, made definite; MetricError where this machine does not have it."""
     if not DEVICE.fullmatch(device):
-        raise MetricError(f"device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
+        raise MetricError(f"--device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
     if precision not in PRECISIONS:
         raise MetricError(f"precision should be one of {', '.join(PRECISIONS)}, not {precision!r}")
     if tokens is not None and tokens < 1:

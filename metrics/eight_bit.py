@@ -51,13 +51,12 @@ def _largest() -> int:
 def _layer(weight: Any, bias: Any) -> Any:
     import torch
 
-    zero = torch.zeros(weight.shape[0])
-
     class EightBit(torch.nn.Module):  # type: ignore[misc]
         """y = x · Wᵀ + b, in whole numbers."""
 
-        def __init__(self) -> None:
+        def __init__(self, weight: Any, bias: Any) -> None:
             super().__init__()
+            zero = torch.zeros(weight.shape[0])
             scales = weight.abs().amax(1).clamp(min=1e-12) / _largest()
             whole = torch.round(weight / scales[:, None])
             self.register_buffer("weight", whole.to(torch.int8).T.contiguous())
@@ -73,4 +72,4 @@ def _layer(weight: Any, bias: Any) -> Any:
             found.addmm_(torch.cat([middle, torch.ones_like(middle)], dim=1), self.rest)
             return found.reshape(*states.shape[:-1], found.shape[1])
 
-    return EightBit()
+    return EightBit(weight, bias)

@@ -65,7 +65,7 @@ class Encoder:
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, with the limit of the network's positions."""
         config = self.networks[0].config
-        positions = getattr(config, "max_position_embeddings", 0) or 1 << 20
+        positions = networks.positions(config)
         first = getattr(config, "pad_token_id", 0) or 0
         return Tokenizer(self.weights, positions - (first + 1 if config.model_type in _COUNT_FROM_PAD else 0))
 

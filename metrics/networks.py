@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +15,19 @@ from metrics.device import Machine
 from metrics.errors import BadOption, MissingResource
 from metrics.weights import Weights
 
+NEAR = 0.01
+"""How far scores may lie apart by rounding."""
+
+PRIMITIVES = "64"
+"""How many kernels oneDNN keeps: there is one for every shape of batch, and most are not met again soon."""
+
 _NOT_NEEDED = ("pooler", "position_ids")
 """Parts of a network that its files may lack: none of what is read goes through them."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where asked."""
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     import transformers
 
     with quiet():
@@ -49,6 +57,21 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
 def _check_depth(weights: Weights, config: Any, layers: int) -> None:
     if not 1 <= layers <= config.num_hidden_layers:
         raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
+
+
+def positions(config: Any) -> int:
+    """How many positions a network has; some say with 0 or less that there is no end."""
+    told = int(getattr(config, "max_position_embeddings", 0) or 0)
+    return told if told > 0 else 1 << 20
+
+
+def reads_one_way(network: Any, device: str) -> bool:
+    """Whether a token's scores are the same whatever follows it."""
+    import torch
+
+    with torch.inference_mode():
+        scores = network(input_ids=torch.tensor([[1, 2], [1, 3]], device=device)).logits[:, 0].float()
+    return bool((scores[0] - scores[1]).abs().max() < NEAR)
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:

@@ -52,7 +52,7 @@ def _packed(layer: Any, activation: str) -> Any:
     class Packed(torch.nn.Module):  # type: ignore[misc]
         """y = activation(x · Wᵀ + b)."""
 
-        def __init__(self) -> None:
+        def __init__(self, layer: Any) -> None:
             super().__init__()
             self.weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
             self.bias = None if layer.bias is None else layer.bias.detach()
@@ -60,4 +60,4 @@ def _packed(layer: Any, activation: str) -> Any:
         def forward(self, rows: Any) -> Any:
             return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, activation, [], "none")
 
-    return Packed()
+    return Packed(layer)

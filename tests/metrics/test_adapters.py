@@ -469,4 +469,4 @@ def test_what_is_not_there_ends_in_one_line(asked: str, status: int, tmp_path: P
     assert main(["run", *words, "--dry-run"]) == status
     told = capsys.readouterr()
     assert len(told.err.splitlines()) == (status == 2)
-    assert ("skip: '../no such' is neither" in told.out) == (status == 0)
+    assert ("skip: model '../no such': there is no such folder" in told.out) == (status == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from metrics import causal, continuations
 from metrics.causal import LanguageModel
 from metrics.continuations import Following, Reader
-from metrics.errors import CannotScore, MissingResource
+from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.models import Choice, Models
 from tests import tiny
 
@@ -319,3 +320,13 @@ def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tm
 def test_no_language_model_is_assumed(home: Path) -> None:
     with pytest.raises(MissingResource, match="--lm"):
         Models(home).lm()
+
+
+def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_encoder: Path) -> None:
+    """Transformers loads a masked language model as a causal one, and every token then sees what follows."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    folder = Path(shutil.copytree(tiny_encoder, tmp_path / "masked"))
+    BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
+    with pytest.raises(BadOption, match="every token sees what follows"):
+        Models(tmp_path, Choice(lm=str(folder), device="cpu")).lm().log_likelihoods([("a", " b")])
