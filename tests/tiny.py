@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metrics.encoder import Encoder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = ("hello", "there", "you", "like", "tea", "what", "good", "reply", "a", "i", "to", "is", "the", "not")
@@ -76,3 +80,15 @@ def causal(folder: Path, **changes: int) -> Path:
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>",
                             unk_token="<|endoftext|>", model_max_length=sizes["n_positions"]).save_pretrained(folder)
     return folder
+
+
+def rows_read(encoder: Encoder) -> list[int]:
+    """A list that grows by the number of rows with each call of a network."""
+    rows: list[int] = []
+
+    def count(_: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        rows.append(len(kwargs["input_ids"]))
+
+    for network in encoder.networks:
+        network.register_forward_pre_hook(count, with_kwargs=True)
+    return rows

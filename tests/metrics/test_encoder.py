@@ -21,6 +21,7 @@ from metrics.memory import ENTRY, MEBIBYTE, Memory, Vectors
 from metrics.models import Choice, Models
 from tests import tiny
 from tests.metrics.test_tokens import AWKWARD, HALVES
+from tests.tiny import rows_read
 
 torch = pytest.importorskip("torch")
 
@@ -43,18 +44,6 @@ def made(home: Path, folder: Path | str, layer: int = 0, memory: Memory | None =
     if memory is not None:
         models.memory = memory
     return models.encoder(str(folder), layer)
-
-
-def rows_read(encoder: Encoder) -> list[int]:
-    """A list that grows by the number of rows with each call of a network."""
-    rows: list[int] = []
-
-    def count(_: Any, args: Any, kwargs: dict[str, Any]) -> None:
-        rows.append(len(kwargs["input_ids"]))
-
-    for network in encoder.networks:
-        network.register_forward_pre_hook(count, with_kwargs=True)
-    return rows
 
 
 # beside the references

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metrics import kept as module
-from metrics.encoder import Encoder
 from metrics.errors import MetricError
 from metrics.kept import Kept
 from metrics.memory import Vectors
 from metrics.models import Choice, Models
+from tests.tiny import rows_read
 
 WIDTH = 3
 
@@ -228,7 +228,7 @@ def run(home: Path, folder: Path, *, keep: bool = True) -> tuple[list[Vectors], 
     """All that an encoder tells of some texts, how often its network was asked, and its identity."""
     models = Models(home, Choice(device="cpu", keep_embeddings=keep))
     encoder = models.encoder(str(folder))
-    count = forwards(encoder)
+    count = rows_read(encoder)
     poolings: tuple[Pooling, ...] = ("mean", "max", "cls")
     found = [encoder.sentences(SENTENCES, pooling) for pooling in poolings]
     found += encoder.states(SENTENCES)
@@ -236,18 +236,6 @@ def run(home: Path, folder: Path, *, keep: bool = True) -> tuple[list[Vectors], 
     found.append(encoder.pairs([("hello", "there"), ("", ""), ("\ud800", "a")]))
     models.close()
     return found, len(count), models.identity("encoder", str(folder))
-
-
-def forwards(encoder: Encoder) -> list[int]:
-    """A list that grows by the number of rows with each call of the network."""
-    rows: list[int] = []
-
-    def count(_: Any, args: Any, kwargs: dict[str, Any]) -> None:
-        rows.append(len(kwargs["input_ids"]))
-
-    for network in encoder.networks:
-        network.register_forward_pre_hook(count, with_kwargs=True)
-    return rows
 
 
 def test_a_second_run_reads_nothing_anew_and_finds_the_same_bit_for_bit(home: Path, tiny_encoder: Path) -> None:
