@@ -41,7 +41,8 @@ class MetricCard:
     """What is known of a metric without running it.
 
     `needs` names what an item must have (references, context, facts), `resources` the data to be fetched; `models` the
-    kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for what the run was told.
+    kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for what the run was told;
+    `checkpoints` the trained weights it reads, for the encoder it takes.
     `scope` is "dataset" where an item's score depends on the other items.
     """
 
@@ -53,6 +54,7 @@ class MetricCard:
     needs: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
     paper: str = ""
     scope: Literal["item", "dataset"] = "item"
     trained_on: str = ""
@@ -117,6 +119,8 @@ def signature(metric: Metric, models: Models) -> str:
             value = models.identity(name, value)
         parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in metric.card.resources]
+    parts += [f"weights={models.checkpoint(name, getattr(metric, 'encoder', '')).identity}"
+              for name in metric.card.checkpoints]
     if isinstance(metric, Foreign):
         parts += metric.depends(models)
     parts += _code(type(metric))

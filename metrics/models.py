@@ -3,7 +3,7 @@
     models.encoder(name)          texts to vectors             metrics/encoder.py
     models.lm(name)               likelihoods of texts         metrics/causal.py
     models.vectors(name)          words to vectors             metrics/vectors.py
-    models.network(kind, folder)  a network of our own         metrics/networks.py
+    models.trained(name, kind)    a network trained here       metrics/checkpoint.py
     models.resource(name)         data fetched or imported once, such as WordNet
 
 An empty name stands for what the run was told (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.files import write_atomically
 from benchmarks.resources import resource_path
+from metrics import checkpoint
 from metrics import weights as files
+from metrics.checkpoint import Checkpoint
 from metrics.device import Machine, machine
 from metrics.errors import MissingResource
 from metrics.memory import MEBIBYTE, Memory
@@ -119,11 +121,21 @@ class Models:
             return self._once(("vectors", ""), lambda: from_encoder(self._encoder("")))
         return self._once(("vectors", asked), lambda: from_file(self._vector_file(asked), self.home))
 
-    def network(self, kind: Callable[..., Loaded], folder: Path) -> Loaded:
-        """A network of our own, with the weights of a folder (config.json, model.safetensors)."""
+    def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
+        """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
         from metrics import networks
 
-        found: Loaded = self._once(("network", kind, folder), lambda: networks.own(kind, folder, self.machine))
+        self.asked.add(("checkpoint", name))
+        found = self.checkpoint(name, encoder)
+        network: Loaded = self._once(("trained", kind, found.folder),
+                                     lambda: networks.own(kind, found, self.machine))
+        return network
+
+    def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
+        """The weights of that name for this encoder, or MissingResource."""
+        digest = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
+        found: Checkpoint = self._once(("checkpoint", name, digest),
+                                       lambda: checkpoint.find(name, digest, self.home))
         return found
 
     def resource(self, name: str) -> Resource:

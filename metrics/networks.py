@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics import eight_bit, packed
+from metrics.checkpoint import Checkpoint
 from metrics.device import Machine
 from metrics.errors import BadOption, MissingResource
 from metrics.weights import Weights
@@ -84,16 +85,13 @@ def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
     return placed * int(torch.get_num_threads())
 
 
-def own(kind: Callable[..., Any], folder: Path, machine: Machine) -> Any:
-    """A network of this project: `kind(**config)` with the weights of a folder, on the first device."""
+def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
+    """A network of this project: `kind(**config)` with the weights of a checkpoint, on the first device."""
     from safetensors.torch import load_file
 
-    config, weights = folder / "config.json", folder / "model.safetensors"
-    for path in (config, weights):
-        if not path.is_file():
-            raise MissingResource(f"{folder} lacks {path.name}")
-    network = kind(**json.loads(config.read_text(encoding="utf-8")))
-    network.load_state_dict(load_file(weights))
+    network = kind(**checkpoint.config["network"])
+    network.load_state_dict({name: tensor.float() for name, tensor in
+                             load_file(checkpoint.folder / "model.safetensors").items()}, strict=True)
     return network.to(machine.devices[0], machine.dtype()).eval()
 
 
