@@ -17,6 +17,7 @@ from harness.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
     from harness.plan import Plan, Selection
+    from harness.results import Report
     from harness.running import Context
     from metrics.models import Choice
 
@@ -104,10 +105,20 @@ def _execute(context: Context, chosen: Settings) -> int:
         print_agreements(report)
     else:
         print(page.summary(report))
+        if beside := _beside(report):
+            print(beside)
         print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "
               f"before, {len(report.skips)} skipped, {len(report.failures)} crashed")
         print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
     return 1 if report.failures else 0
+
+
+def _beside(report: Report) -> str:
+    """The figures beside published ones; empty where the run had none of the real datasets, or parts of them."""
+    from harness import figures
+    from harness.commands import _figures
+
+    return "" if figures.partial(report) else _figures.short(figures.gather([report]))
 
 
 def _check(chosen: Settings) -> None:

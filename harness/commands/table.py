@@ -1,0 +1,52 @@
+"""`harness table`: the measured figures beside published ones, of one run or of several with other weights."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.files import write_atomically
+from harness.errors import BadConfig
+
+NAME = "table"
+HELP = "print the figures of runs on real data beside published ones, or write them into a Markdown file"
+
+BEGIN, END = "<!-- harness table: begin -->", "<!-- harness table: end -->"
+"""The lines between which `--into` writes."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Which runs, and where to."""
+    parser.add_argument("--out", type=Path, metavar="DIR", action="append",
+                        help="where a run wrote its results (default: ./results); may be repeated, one for each "
+                             "set of weights")
+    parser.add_argument("--into", type=Path, metavar="FILE",
+                        help="write the table as Markdown between two marks of this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table, or write it."""
+    from harness import figures, reports
+    from harness.commands import _figures
+
+    folders = args.out or [Path("results")]
+    found = figures.gather([reports.read(folder / "report") for folder in folders])
+    if not found.turns:
+        raise BadConfig(f"{folders[0]}: no figures to set beside published ones: none of its turn-level datasets is "
+                        f"real and among {', '.join(figures.TURNS)}; `harness import` or `harness fetch` brings them")
+    if args.into is None:
+        print(_figures.text(found, found.rows))
+        return 0
+    write_into(args.into, _figures.markdown(found))
+    print(f"written into {args.into}: {len(found.rows)} columns of {len(folders)} "
+          f"run{'s' if len(folders) > 1 else ''}")
+    return 0
+
+
+def write_into(path: Path, content: str) -> None:
+    """Put a text between the two marks of a file; what is outside stays as it is."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN + "\n")
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise BadConfig(f"{path}: no place for the table; put the lines {BEGIN} and {END} where it should stand")
+    write_atomically(path, f"{before}{begin}\n{content}\n{end}{after}".encode())

@@ -1,0 +1,250 @@
+"""The measured figures: means within and over datasets, one value for each set of weights, beside what is in print."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness import figures, reports
+from harness.cli import main
+from harness.commands import _figures
+from harness.commands.table import BEGIN, END
+from harness.counterparts import challenge, counterparts, plain
+from harness.errors import BadReport
+from harness.results import Agreement, DatasetEntry, MetricEntry, QualityEntry, Report, Run
+
+QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
+CELLS = tuple((name, quality) for name, qualities in QUALITIES.items() for quality in qualities)
+
+
+def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin: str = "imported",
+         fingerprint: str = "f", models: tuple[str, ...] = (), options: Mapping[str, object] | None = None) -> Report:
+    """A report of two datasets; each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
+    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, fingerprint, 9, 9, tuple(
+        QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in qualities.items()), "l", "c")
+        for name, qualities in QUALITIES.items())
+    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", f"{name}|{weights}",
+                                models if name == "deb" else ()) for name in columns)
+    agreements = tuple(Agreement(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
+                       for name, values in columns.items() for cell, value in zip(CELLS, values, strict=True)
+                       for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
+    run = Run("1", None, 0, "cpu", dict(options or {}), "3", "linux", {}, "harness run --all")
+    return Report(run, datasets, metrics, agreements, ())
+
+
+CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
+
+
+def rows(*given: Report) -> dict[str, figures.Row]:
+    return {row.column: row for row in figures.gather(given).rows}
+
+
+def test_means_within_a_dataset_and_then_over_the_datasets() -> None:
+    row = rows(make({"deb": (0.5, 0.1, 0.3)}))["deb"]
+    assert row.sets["fed-turn"].mean == pytest.approx(0.2)  # (0.1 + 0.3) / 2
+    assert row.mean.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, and not 0.9 / 3
+    assert row.relevance.mean == pytest.approx(0.4)  # (0.5 + 0.3) / 2
+    assert row.mean.spread is None
+
+
+def test_each_set_of_weights_is_a_value_and_the_same_weights_are_one() -> None:
+    first, second = make({"deb": (0.5, 0.1, 0.3)}, "a"), make({"deb": (0.3, 0.1, 0.1)}, "b")
+    row = rows(first, second, first)["deb"]
+    assert row.mean.values == pytest.approx((0.35, 0.2))
+    assert row.mean.spread == pytest.approx((0.2, 0.35))
+    assert row.mean.mean == pytest.approx(0.275)
+
+
+def test_a_missing_cell_leaves_no_mean_and_the_column_comes_last() -> None:
+    found = figures.gather([make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)})])
+    assert [row.column for row in found.rows] == ["zzz", "deb", "aaa"]
+    last = found.rows[-1]
+    assert not last.complete
+    assert math.isnan(last.sets["fed-turn"].mean)
+    assert last.sets["convai2-grade"].mean == 0.9
+    assert last.relevance.mean == pytest.approx(0.6)  # its relevance cells are all there
+
+
+BEATS = [  # cells of the column and of the control, then (whole, sets, of)
+    ((0.5, 0.1, 0.3), (0.4, 0.2, 0.1), (True, 2, 2)),  # 0.5 > 0.4; (0.1 + 0.3) / 2 > (0.2 + 0.1) / 2
+    ((0.9, 0.1, 0.1), (0.4, 0.2, 0.1), (True, 1, 2)),
+    ((0.4, 0.2, 0.1), (0.4, 0.2, 0.1), (False, 0, 2)),  # a tie is not beaten
+    ((math.nan, 0.1, 0.3), (0.4, 0.2, 0.1), (True, 1, 1)),  # only where both have a number
+]
+
+
+@pytest.mark.parametrize(("column", "control", "expected"), BEATS)
+def test_beats(column: tuple[float, ...], control: tuple[float, ...], expected: tuple[bool, int, int]) -> None:
+    found = figures.beats(dict(zip(CELLS, column, strict=True)), dict(zip(CELLS, control, strict=True)), CELLS)
+    assert found == figures.Beaten(*expected)
+
+
+def test_without_a_shared_cell_nothing_is_said() -> None:
+    assert figures.beats({CELLS[0]: 0.5}, {CELLS[1]: 0.1}, CELLS) is None
+
+
+def test_length_is_to_be_beaten_on_all_qualities_and_cosine_on_those_of_relevance() -> None:
+    row = rows(make({**CONTROLS, "deb": (0.1, 0.9, 0.6)}))["deb"]
+    assert row.beats == {"length": figures.Beaten(True, 2, 2),  # 0.1 > 0.0; 0.75 > 0.4
+                         "cosine": figures.Beaten(True, 1, 2)}  # 0.1 < 0.4; 0.6 > 0.1; 0.35 > 0.25
+    assert not rows(make({**CONTROLS, "deb": (0.1, 0.9, 0.6)}))["length"].beats
+    assert not rows(make({"deb": (0.1, 0.9, 0.6)}))["deb"].beats, "no control was run"
+
+
+def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
+    found = rows(make({"deb": (0.5, 0.1, 0.3), "deb[negatives=both]": (0.5, 0.1, 0.3), "am": (0, 0, 0),
+                       "deep-am-fm": (0, 0, 0)}))
+    deb = found["deb"].published
+    assert deb is not None
+    assert deb == found["deb[negatives=both]"].published
+    assert (deb.source, deb.sets["convai2-grade"].value, deb.sets["convai2-grade"].same) == ("yeh2021", 0.504, True)
+    assert (deb.sets["fed-turn"].value, deb.sets["fed-turn"].same) == (0.187, False), "of one of its qualities"
+    assert math.isnan(deb.mean(("convai2-grade", "fed-turn")))
+    assert found["am"].published is None
+    baseline = found["deep-am-fm"].published
+    assert baseline is not None
+    assert baseline.source == "dstc10", "which prints it as it is measured here"
+    assert baseline.mean(("convai2-grade", "fed-turn")) == pytest.approx((0.0938 + 0.0509) / 2)
+
+
+@pytest.mark.parametrize(("column", "name"), [
+    ("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"), ("rouge-l", "ROUGE-L"),
+    ("bert-ruber", "BERT-RUBER"), ("deep-am-fm", "Deep AM-FM"), ("bleu-4[references=max]", "BLEU-4")])
+def test_columns_find_their_printed_name(column: str, name: str) -> None:
+    assert counterparts(dict.fromkeys(figures.TURNS, 1))[plain(column)].name == name
+
+
+def test_what_the_challenge_prints_on_the_nine() -> None:
+    means = {one.name: round(one.mean(figures.TURNS), 3) for one in challenge(figures.TURNS)}
+    assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"]) == (0.450, 0.447, 0.164)
+    assert list(means.values()) == sorted(means.values(), reverse=True)
+    assert len(means) == 10
+
+
+@pytest.mark.parametrize(("second", "message"), [
+    (make({"deb": (0, 0, 0)}, options={"limit": 5}), "--limit"),
+    (make({"deb": (0, 0, 0)}, options={"qualities": ["relevance"]}), "--quality"),
+    (make({"deb": (0, 0, 0)}, fingerprint="g"), "convai2-grade is not the same data"),
+    (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another")])
+def test_what_cannot_stand_in_one_table_is_refused(second: Report, message: str) -> None:
+    with pytest.raises(BadReport, match=message):
+        figures.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
+
+
+def test_the_sample_makes_no_figures() -> None:
+    found = figures.gather([make({"deb": (0.5, 0.1, 0.3)}, origin="sample")])
+    assert (found.turns, found.rows, _figures.short(found)) == ((), (), "")
+
+
+def test_a_screenful_keeps_controls_and_what_is_in_print() -> None:
+    many = {f"m{number:02}": (0.9, 0.9, 0.9) for number in range(50)}
+    found = figures.gather([make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)})])
+    lines = _figures.short(found).splitlines()
+    names = [line.split("  ")[0] for line in lines]
+    assert {"cosine", "length", "deb", "(published)", "challenge: MME-CRS"} <= set(names)
+    assert sum(name.startswith("m") for name in names) == _figures.MOST - 3
+    assert "bleu-4" not in names
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 110
+    assert "bleu-4" in _figures.text(found, found.rows)
+
+
+GOLDEN = """\
+|  | column | of 2 | relevance | beats | seeds | convai2-grade | fed-turn |
+| ---: | --- | ---: | ---: | --- | ---: | ---: | ---: |
+| 1 | `cosine` | 0.275 | 0.250 |  | 1 | 0.400 | 0.150 |
+| 2 | `deb`<br><sub>tiny</sub> | 0.275<br><sub>0.200 to 0.350</sub> | 0.300<br><sub>0.200 to 0.400</sub> | \
+> length (1 of 2)<br>> cosine (1 of 2) | 2 | 0.400<br><sub>0.300 to 0.500</sub> | 0.150<br><sub>0.100 to 0.200</sub> |
+|  | *published: DEB* | – |  |  |  | 0.504 | 0.187\\* |
+| 3 | `length` | 0.200 | 0.250 |  | 1 | 0.000 | 0.400 |
+|  | *challenge: MME-CRS* | 0.444 |  |  |  | 0.584 | 0.304 |
+"""
+
+
+def test_the_table_in_a_markdown_file_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, values in (("a", (0.5, 0.1, 0.3)), ("b", (0.3, 0.1, 0.1))):
+        own = make({"deb": values}, name, models=("tiny",))
+        control = make(CONTROLS)
+        reports.write(Report(own.run, own.datasets, own.metrics + control.metrics,
+                             own.agreements + control.agreements, ()), tmp_path / name / "report")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    command = ["table", "--out", str(tmp_path / "a"), "--out", str(tmp_path / "b"), "--into", str(page)]
+    assert main(command) == 0
+    first = page.read_text()
+    assert first.startswith(f"# Before\n\n{BEGIN}\n\nSpearman")
+    assert first.endswith(f"|\n\n{END}\n\nafter\n")
+    assert "old" not in first
+    for line in GOLDEN.splitlines():
+        assert line in first.splitlines()
+    assert main(command) == 0
+    assert page.read_text() == first
+    assert main(command[:-2]) == 0
+    assert "(published)" in capsys.readouterr().out
+
+
+def test_a_file_without_the_marks_and_a_run_without_real_data_are_refused(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports.write(make({"deb": (0.5, 0.1, 0.3)}), tmp_path / "real" / "report")
+    reports.write(make({"deb": (0.5, 0.1, 0.3)}, origin="sample"), tmp_path / "sample" / "report")
+    page = tmp_path / "page.md"
+    page.write_text("nothing\n")
+    assert main(["table", "--out", str(tmp_path / "real"), "--into", str(page)]) == 2
+    assert BEGIN in capsys.readouterr().err
+    assert page.read_text() == "nothing\n"
+    assert main(["table", "--out", str(tmp_path / "sample")]) == 2
+    assert "none of its turn-level datasets is real" in capsys.readouterr().err
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1, 1)), min_size=1, max_size=12), st.randoms())
+def test_a_mean_lies_between_its_cells_and_knows_no_order(values: list[tuple[str, float]], chance: object) -> None:
+    cells = {(name, str(place)): value for place, (name, value) in enumerate(values)}
+    shuffled = list(cells)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    found = figures.mean_of(cells, cells)
+    assert found == pytest.approx(figures.mean_of(cells, shuffled))
+    assert min(cells.values()) - 1e-9 <= found <= max(cells.values()) + 1e-9
+
+
+def test_a_run_on_real_data_prints_what_scipy_finds(
+        real_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("convai2-grade", "topical-usr")
+    for name in names:
+        assert main(["import", str(real_data / "human_evaluation_data" / f"{name}_eval.json")]) == 0
+    assert main(["run", "--all", "--data", "real", "--metric", "length", "--draws", "0", "--out", str(tmp_path)]) == 0
+    (row,) = figures.gather([reports.read(tmp_path / "report")]).rows
+    means = {name: _by_hand(real_data, name) for name in names}
+    assert {name: figure.mean for name, figure in row.sets.items()} == pytest.approx(means)
+    assert row.mean.mean == pytest.approx(np.mean(list(means.values())))
+    shown = [f"{value:.3f}" for value in (row.mean.mean, *means.values())]
+    assert ["length", *shown] in [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def _by_hand(real_data: Path, name: str) -> float:
+    """The mean correlation of the number of words: runs of letters and digits, with an apostrophe inside."""
+    listed = json.loads((real_data / "human_evaluation_data" / f"{name}_eval.json").read_text())
+    found = []
+    for quality in listed[0]["annotations"]:
+        rated = [row for row in listed if row["annotations"].get(quality)]
+        lengths = [float(len(re.findall(r"\w+(?:'\w+)*", row["response"]))) for row in rated]
+        votes = [float(np.mean(row["annotations"][quality])) for row in rated]
+        found.append(float(stats.spearmanr(lengths, votes).statistic))
+    return float(np.mean(found))
+
+
+@pytest.mark.slow
+def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    assert main(["import", str(real_data / "human_evaluation_data")]) == 0
+    assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
+    (row,) = figures.gather([reports.read(tmp_path / "report")]).rows
+    assert row.mean.mean == pytest.approx(0.268, abs=0.0005)
