@@ -54,7 +54,7 @@ def fetch_resource(name: str, home: Path, *, progress: bool = True) -> Path:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
     source, target = RESOURCES[name], resource_path(home, name)
     try:
-        with _workplace(home, name) as folder:
+        with workplace(home, name) as folder:
             file = download(source.url, folder / target.name, source.sha256, progress)
             check_wordnet(file, source.url)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,10 +80,10 @@ def converters() -> dict[str, Converter]:
 
 def _fetch(card: DatasetCard, source: Source, home: Path, progress: bool) -> Dataset:
     convert = converters()[source.form]
-    with _workplace(home, f"{card.name}-{source.form}") as folder:
+    with workplace(home, f"{card.name}-{source.form}") as folder:
         if source.form == "dstc11":
             return convert(mirrored(card.name, folder), card)
-        file = download(source.url, folder / _file_name(source.url), source.sha256, progress)
+        file = download(source.url, folder / file_name(source.url), source.sha256, progress)
         if not file.name.endswith(ARCHIVES):
             return convert(file, card)
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
@@ -92,7 +92,7 @@ def _fetch(card: DatasetCard, source: Source, home: Path, progress: bool) -> Dat
 
 
 @contextmanager
-def _workplace(home: Path, name: str) -> Iterator[Path]:
+def workplace(home: Path, name: str) -> Iterator[Path]:
     """The folder of one download, which is gone afterwards unless it holds the start of a file."""
     folder = home / "downloads" / name
     try:
@@ -113,7 +113,8 @@ def _remove_empty(folder: Path) -> None:
         return
 
 
-def _file_name(url: str) -> str:
+def file_name(url: str) -> str:
+    """Under which name the file of an address is kept."""
     name = Path(unquote(urlsplit(url).path)).name
     return name.lstrip(".") or "file"
 

@@ -38,16 +38,16 @@ class Release:
     ignored: tuple[str, ...]
 
 
-def read(path: Path) -> Release:
-    """Read every dataset of a folder, a zip or a single file."""
+def read(path: Path, required: bool = True) -> Release:
+    """Read every dataset of a folder, a zip or a single file; where none is `required`, there may be none."""
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
         datasets = {card.name: file for card in registry.cards().values() if (file := _file(card, files))}
         wordnet = next((file for file in files if file.name == "wordnet.zip"), None)
-        if not datasets and not wordnet:
+        if required and not datasets and not wordnet:
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
-            raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...)")
+            raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")
         taken = {*datasets.values(), wordnet}
         ignored = tuple(str(file.relative_to(folder)) for file in files if file not in taken and file.suffix == ".json")
         if wordnet:

@@ -1,4 +1,4 @@
-"""`harness fetch NAME...|--all`: take datasets, and WordNet, from their public sources."""
+"""`harness fetch NAME...|--all`: take datasets, WordNet, or with --corpora corpora, from their public sources."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "fetch"
-HELP = "take datasets from their public sources, or WordNet for METEOR"
+HELP = "take datasets from their public sources, or WordNet for METEOR, or corpora to train on"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Names, or all."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="dataset, or wordnet; `harness list` has the names")
     parser.add_argument("--all", action="store_true", help="all that is public and not there; goes on past a failure")
+    parser.add_argument("--corpora", action="store_true",
+                        help="corpora to train on instead: those named, else all that have a source and are not there")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,6 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from benchmarks import registry
     from benchmarks.fetch import RESOURCES, needs_registration
 
+    if args.corpora:
+        return _corpora(list(dict.fromkeys(args.names)), args.home)
     if bool(args.names) == args.all:
         print("harness: fetch takes either names or --all", file=sys.stderr)
         return 2
@@ -87,3 +91,33 @@ def _point_to_registration(names: Sequence[str]) -> None:
     where = registry.card(names[0]).sources[0].url
     print(f"only from the organisers, after registration at {where}: {', '.join(names)}")
     print("  then `harness import human_evaluation_data.zip`")
+
+
+def _corpora(names: Sequence[str], home: Path) -> int:
+    """Fetch the corpora named, or all that are not there; each is kept as soon as it came."""
+    from benchmarks import corpora
+    from benchmarks.corpus_cards import CARDS
+    from benchmarks.corpus_sources import SOURCES
+
+    for name in names:
+        corpora.card(name)
+    wanted = names or [name for name in SOURCES if not corpora.path(name, home).is_file()]
+    failed = [name for name in wanted if not _corpus_came(name, home, CARDS[name].licence)]
+    print(f"{len(wanted) - len(failed)} fetched into {home}" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    return 2 if failed else 0
+
+
+def _corpus_came(name: str, home: Path, licence: str) -> bool:
+    from benchmarks import corpus_sources
+    from benchmarks.errors import BenchmarkError
+
+    try:
+        count = corpus_sources.fetch(name, home)
+    except BenchmarkError as error:
+        print(f"harness: {error}", file=sys.stderr)
+        return False
+    except OSError as error:
+        print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
+        return False
+    print(f"{name:<22} {count:>6} dialogues  (licence: {licence})")
+    return True

@@ -1,0 +1,157 @@
+"""Replies and dialogues made worse, for training: corruptions of words, wrong replies, shuffled dialogues.
+
+Each function takes its randomness as a numpy Generator and gives the same for the same. Words are what spaces separate.
+Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), FineD-Eval (Zhang et al.
+2022), RUBER (Tao et al. 2018). Lexical negatives are found by `bm25.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import Utterance
+
+Rows = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.floating]
+BLOCK = 256
+"""Queries that share one draw of candidates, so that a block is one matrix product."""
+
+FUNCTION_WORDS = """
+a about above after again against all am an and any are as at be because been before being below between both but by
+can could did do does doing don down during each few for from further had has have having he her here hers him his how i
+if in into is it its itself just me might more most must my myself no nor not now of off on once only or other our ours
+out over own same she should so some such than that the their theirs them then there these they this those through to
+too under until up us very was we were what when where which while who whom why will with would you your yours yourself
+i'm i've i'd i'll you're you've you'd you'll he's she's it's we're we've they're that's there's what's let's don't
+doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't haven't hasn't hadn't
+"""
+STOP_WORDS = frozenset(FUNCTION_WORDS.split())
+"""Function words of English. A tokenised "do n't" loses its "do"."""
+
+
+def reordered(text: str, rng: np.random.Generator) -> str:
+    """The words in another order (MME-CRS, fluency); the same only where all words are the same."""
+    words = text.split()
+    return " ".join(_moved(words, rng))
+
+
+def dropped(text: str, rng: np.random.Generator, low: float = 0.15, high: float = 0.5) -> str:
+    """Without a share of its words, drawn between `low` and `high`, but never without all (MME-CRS, fluency)."""
+    words = text.split()
+    if len(words) < 2:
+        return text
+    count = min(len(words) - 1, max(1, round(rng.uniform(low, high) * len(words))))
+    gone = set(rng.choice(len(words), count, replace=False).tolist())
+    return " ".join(word for place, word in enumerate(words) if place not in gone)
+
+
+def repeated(text: str, rng: np.random.Generator, spans: int = 3, width: int = 3) -> str:
+    """With 1 to `spans` spans of 1 to `width` words said twice (MME-CRS, fluency)."""
+    words = text.split()
+    for _ in range(int(rng.integers(1, spans + 1)) if words else 0):
+        size = int(rng.integers(1, min(width, len(words)) + 1))
+        start = int(rng.integers(len(words) - size + 1))
+        words[start:start] = words[start:start + size]
+    return " ".join(words)
+
+
+def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) -> str:
+    """Without its stop words, or each of them gone with probability `share` (MME-CRS: a positive of fluency).
+
+    A text of stop words alone stays as it is.
+    """
+    words = text.split()
+    gone = rng.random(len(words)) < share
+    left = [word for word, goes in zip(words, gone, strict=True)
+            if not goes or word.casefold().strip(".,!?") not in STOP_WORDS]
+    return " ".join(left) if any(map(str.isalnum, "".join(left))) else text
+
+
+def random_others(rows: Rows, groups: Rows, count: int, rng: np.random.Generator) -> Rows:
+    """For each row of the pool `count` rows of other groups, at random (RUBER): an array (rows, count).
+
+    `groups` has for every row of the pool what it belongs to, such as the number of its dialogue.
+    """
+    if len(groups) == 0 or (groups == groups[0]).all():
+        raise ValueError("random negatives need replies of two dialogues or more")
+    drawn = rng.integers(len(groups), size=(len(rows), count))
+    while (same := groups[drawn] == groups[rows][:, None]).any():
+        drawn[same] = rng.integers(len(groups), size=int(same.sum()))
+    return drawn
+
+
+def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Generator,
+                   drawn: int = 1000, best: int = 5) -> Rows:
+    """For each row one of the `best` nearest of `drawn` rows, by cosine (GRADE, embedding-based sampling).
+
+    Rows of the same group do not count, nor do those of the very same vector. One draw serves 256 rows.
+    """
+    found = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start:start + BLOCK]
+        pool = rng.choice(len(vectors), min(drawn, len(vectors)), replace=False)
+        cosine = _unit(vectors[part]) @ _unit(vectors[pool]).T
+        cosine[(groups[part][:, None] == groups[pool]) | (cosine > 1 - 1e-5)] = -np.inf
+        top = np.argpartition(-cosine, min(best, len(pool)) - 1, axis=1)[:, :best]
+        chosen = top[np.arange(len(part)), rng.integers(top.shape[1], size=len(part))]
+        barred = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
+        found[start:start + BLOCK] = pool[chosen]
+        if barred.any():
+            found[start:start + BLOCK][barred] = random_others(part[barred], groups, 1, rng)[:, 0]
+    return found
+
+
+def middle_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Generator, drawn: int = 10) -> Rows:
+    """For each row the middle, by cosine, of `drawn` random rows of other groups (MME-CRS, relevance)."""
+    found = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start:start + BLOCK]
+        pool = random_others(part, groups, drawn, rng)
+        cosine = np.einsum("nd,nkd->nk", _unit(vectors[part]), _unit(vectors[pool]))
+        middle = np.argsort(-cosine, axis=1, kind="stable")[:, drawn // 2]
+        found[start:start + BLOCK] = pool[np.arange(len(part)), middle]
+    return found
+
+
+def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """One utterance gives way to one of the pool, which should be of other dialogues (DynaEval, UR)."""
+    place = int(rng.integers(len(dialogue)))
+    others = [text for text in (pool[int(one)] for one in rng.integers(len(pool), size=20))
+              if text != dialogue[place].text]
+    changed = list(dialogue)
+    changed[place] = Utterance(dialogue[place].speaker, others[0] if others else dialogue[place].text)
+    return tuple(changed)
+
+
+def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """What one speaker says changes places, what the others say does not (DynaEval, SS)."""
+    speakers = list(dict.fromkeys(turn.speaker for turn in dialogue))
+    movable = [who for who in speakers if len({turn.text for turn in dialogue if turn.speaker == who}) > 1]
+    if not movable:
+        return tuple(dialogue)
+    speaker = movable[int(rng.integers(len(movable)))]
+    said = iter(_moved([turn.text for turn in dialogue if turn.speaker == speaker], rng))
+    return tuple(Utterance(speaker, next(said)) if turn.speaker == speaker else turn for turn in dialogue)
+
+
+def shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """All that is said in another order, while the speakers keep their turns (FineD-Eval, coherence)."""
+    said = _moved([turn.text for turn in dialogue], rng)
+    return tuple(Utterance(turn.speaker, text) for turn, text in zip(dialogue, said, strict=True))
+
+
+def _moved(things: list[str], rng: np.random.Generator) -> list[str]:
+    """In an order drawn at random that is another one, if any two things differ."""
+    order = [things[place] for place in rng.permutation(len(things))]
+    if order == things and order:
+        order = order[1:] + order[:1]
+    return order
+
+
+def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
+    dense: npt.NDArray[np.float32] = np.asarray(vectors, dtype=np.float32)
+    length: npt.NDArray[np.float32] = np.linalg.norm(dense, axis=-1, keepdims=True)
+    return np.divide(dense, np.maximum(length, 1e-12))
