@@ -29,7 +29,7 @@ _CARDS = (
         "Non-commercial. Everyday conversations from sites for learners of English, tokenised. It repeats dialogues "
         "across its own splits, and dailydialog-zhao and DailyDialog++ were drawn from its train split too."),
     CorpusCard(
-        "dailydialog_pp", "DailyDialog++", ("train", "train_positive_only"), "not stated",
+        "dailydialog_pp", "DailyDialog++", ("train", "train_positive_only", "dev"), "not stated",
         "Sai, Mohankumar, Arora and Khapra (2020). Improving Dialog Evaluation with a Multi-reference Adversarial "
         "Dataset and Large Scale Pretraining. TACL.",
         "Contexts with five replies of each kind. The train split has adversarial and random negatives; "

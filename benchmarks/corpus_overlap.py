@@ -4,8 +4,8 @@ A dialogue meets a context when it shares two of its utterances, which are half 
 has only one. Utterances of fewer than 12 letters and digits do not count, nor do case, punctuation and spaces; of a
 conversation that has no others, all must be the same.
 
-`corpus_overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release, and those of the dev
-and test part of DailyDialog++, as digests that give no text away. It is remade from the organisers' folder and the
+`corpus_overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release, and those of the
+test part of DailyDialog++, as digests that give no text away. It is remade from the organisers' folder and the
 corpora, to the same bytes, by
 
     python -m benchmarks.corpus_overlap human_evaluation_data corpora
@@ -119,7 +119,7 @@ def shipped() -> Contexts:
 
 
 def made(release: Path, corpora: Path) -> Contexts:
-    """The contexts of the organisers' release, and of DailyDialog++'s own dev and test part."""
+    """The contexts of the organisers' release, and of DailyDialog++'s own test part."""
     found = Contexts()
     for name in registry.names():
         file = release / f"{name}_eval.json"
@@ -127,7 +127,7 @@ def made(release: Path, corpora: Path) -> Contexts:
             items = official.parse(file, registry.card(name)).items
             found.add(digests(turn.text for turn in item.context) for item in items)
     rows = corpus_files.read(corpora / "dailydialog_pp.jsonl.gz").rows
-    found.add(digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] in {"dev", "test"})
+    found.add(digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] == "test")
     return found
 
 

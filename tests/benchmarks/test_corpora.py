@@ -139,7 +139,7 @@ def test_what_is_listed_or_marked_is_left_out(home: Path) -> None:
 def test_what_another_split_repeats_is_left_out_unmarked(home: Path) -> None:
     """By content, short ones too if they are the same throughout; DailyDialog++'s contexts for one."""
     held = row("held", *PRIVATE, split="test")
-    keep(home, "dailydialog_pp", held, row("short", "Oh, really?", split="dev"),
+    keep(home, "dailydialog_pp", held, row("short", "Oh, really?", split="test"),
          row("a", "Hm.", *(text.upper() for text in PRIVATE[:2]), split="train_positive_only"),
          row("b", PRIVATE[0], split="train"), row("c", "oh really", split="train"), row("d", "oh", split="train"))
     corpus = corpora.load("dailydialog_pp", home)

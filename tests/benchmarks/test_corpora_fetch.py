@@ -120,7 +120,7 @@ def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
     assert rows[0]["adversarial_negative_responses"] == ["I ate."]
     assert "random_negative_responses" not in rows[1]
     assert [one.id for one in corpora.load("dailydialog_pp", home).dialogues] == [
-        "dailydialog++-train-0", "dailydialog++-train_positive_only-0"]
+        "dailydialog++-train-0", "dailydialog++-train_positive_only-0", "dailydialog++-dev-0"]
 
 
 def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
