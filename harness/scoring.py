@@ -20,7 +20,7 @@ import numpy.typing as npt
 from benchmarks.dataset import SYSTEM, Dataset, Item
 from harness.errors import BadScores
 from metrics.errors import CannotScore
-from metrics.metric import Column, Metric
+from metrics.metric import Column, Metric, checkpoints
 from metrics.models import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
@@ -106,7 +106,11 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
 def _check_models(metric: Metric, models: Models) -> None:
     """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
     declared = {(kind, getattr(metric, kind)) for kind in metric.card.models}
+    declared |= {("checkpoint", name) for name in checkpoints(metric)}
     for kind, name in sorted(models.asked - declared):
+        if kind == "checkpoint":
+            raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
+                            f"the card say checkpoints=({name!r},)")
         raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
                         f"the card say models=('{kind}',), have an option {kind}: str = '', "
                         f"and ask for models.{kind}(self.{kind})")

@@ -82,6 +82,20 @@ class Encoder:
         """One vector per text: (texts, width); zeros for a text without a token."""
         return self._pooled("text", texts, pooling, self.states, sum(self.tokenizer.frame))
 
+    def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
+        """Both pooled vectors of each text side by side, from one pass that nothing remembers: (texts, 2 · width).
+
+        For very many texts: no token states are held but those of the batch that is being read.
+        """
+        specials = sum(self.tokenizer.frame)
+        nothing = np.zeros(2 * self.width, np.float32)
+
+        def both(states: Vectors) -> Vectors:
+            return np.concatenate([states.mean(axis=0), states.max(axis=0)]) if len(states) > specials else nothing
+
+        found = self._forward(self.tokenizer.texts(texts), both)
+        return np.stack(found) if found else np.zeros((0, 2 * self.width), np.float32)
+
     def words(self, sentences: Sequence[tuple[str, ...]]) -> list[Vectors]:
         """One vector per word of each sentence, the mean of its tokens: (words, width); zeros where a word has none."""
         return self._all("words", sentences, self._read_words)
@@ -153,13 +167,15 @@ class Encoder:
         return [_by_word(read, places, len(words))
                 for read, (_, places), words in zip(states, tokenized, sentences, strict=True)]
 
-    def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
+    def _forward(self, rows: Sequence[Tokenized], of: Callable[[Vectors], Vectors] = np.copy) -> list[Vectors]:
+        """What `of` makes of the states of each row, in the place of the batch they came in."""
         read = [row for row in rows if row.ids]  # a model without special tokens has nothing to read in an empty text
-        forwards = [self._on(*worker, read) for worker in networks.workers(self.networks, self.machine)]
+        forwards = [self._on(*worker, read, of) for worker in networks.workers(self.networks, self.machine)]
         states = iter(self._batches.run([len(row.ids) for row in read], forwards))
-        return [next(states) if row.ids else np.zeros((0, self.width), np.float32) for row in rows]
+        return [next(states) if row.ids else of(np.zeros((0, self.width), np.float32)) for row in rows]
 
-    def _on(self, network: Any, device: str, rows: Sequence[Tokenized]) -> Forward[Vectors]:
+    def _on(self, network: Any, device: str, rows: Sequence[Tokenized],
+            of: Callable[[Vectors], Vectors]) -> Forward[Vectors]:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
@@ -167,7 +183,7 @@ class Encoder:
             with torch.inference_mode():
                 states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
                 read = states.last_hidden_state.float().cpu().numpy()
-            return [read[row, : len(rows[position].ids)].copy() for row, position in enumerate(batch)]
+            return [of(read[row, : len(rows[position].ids)]) for row, position in enumerate(batch)]
 
         return forward
 

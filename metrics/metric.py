@@ -120,11 +120,17 @@ def signature(metric: Metric, models: Models) -> str:
         parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in metric.card.resources]
     parts += [f"weights={models.checkpoint(name, getattr(metric, 'encoder', '')).identity}"
-              for name in metric.card.checkpoints]
+              for name in checkpoints(metric)]
     if isinstance(metric, Foreign):
         parts += metric.depends(models)
     parts += _code(type(metric))
     return "|".join(parts)
+
+
+def checkpoints(metric: Metric) -> tuple[str, ...]:
+    """The weights that a metric reads with the options it has: of several in its card those of its own variant."""
+    own = getattr(metric, "weights_name", None)
+    return metric.card.checkpoints if own is None else (own, *metric.card.checkpoints[1:])
 
 
 @functools.cache

@@ -4,6 +4,7 @@
     models.lm(name)               likelihoods of texts         metrics/causal.py
     models.vectors(name)          words to vectors             metrics/vectors.py
     models.trained(name, kind)    a network trained here       metrics/checkpoint.py
+    models.masked(encoder)        each token from the others   metrics/masked.py
     models.resource(name)         data fetched or imported once, such as WordNet
 
 An empty name stands for what the run was told (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.files import write_atomically
 from benchmarks.resources import resource_path
-from metrics import checkpoint
+from metrics import checkpoint, small_lm
 from metrics import weights as files
 from metrics.checkpoint import Checkpoint
 from metrics.device import Machine, machine
@@ -34,6 +35,7 @@ from metrics.weights import Weights
 if TYPE_CHECKING:
     from metrics.causal import LanguageModel
     from metrics.encoder import Encoder
+    from metrics.masked import MaskedModel
     from metrics.vectors import WordVectors
 
 Loaded = TypeVar("Loaded")
@@ -109,7 +111,13 @@ class Models:
         from metrics.causal import LanguageModel
 
         found = self._language_model(name)
-        return self._once(("lm", found.identity), lambda: LanguageModel(found, self.machine, self.memory))
+
+        def load() -> LanguageModel:
+            if found.name == small_lm.SHOWN:
+                return small_lm.load(self._small_lm(), self.machine, self.memory)
+            return LanguageModel(found, self.machine, self.memory)
+
+        return self._once(("lm", found.identity), load)
 
     def vectors(self, name: str = "") -> WordVectors:
         """The word vectors in that file; without one, the encoder's input embeddings."""
@@ -131,11 +139,24 @@ class Models:
                                      lambda: networks.own(kind, found, self.machine))
         return network
 
+    def masked(self, encoder: str = "") -> MaskedModel:
+        """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""
+        from metrics.backbones._adapted import Adapted
+        from metrics.masked import MaskedModel
+
+        read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
+        found = self.checkpoint("mlm", encoder)
+        return self._once(("masked", found.folder),
+                          lambda: MaskedModel(read, head, found.identity, self.memory))
+
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
         """The weights of that name for this encoder, or MissingResource."""
-        digest = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
-        found: Checkpoint = self._once(("checkpoint", name, digest),
-                                       lambda: checkpoint.find(name, digest, self.home))
+        try:
+            identity = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
+        except MissingResource:
+            identity = ""  # weights that read no encoder do without
+        found: Checkpoint = self._once(("checkpoint", name, identity),
+                                       lambda: checkpoint.find(name, identity, self.home))
         return found
 
     def resource(self, name: str) -> Resource:
@@ -177,16 +198,22 @@ class Models:
                 loaded.close()
 
     def _language_model(self, name: str) -> Weights:
-        asked = name or self.choice.lm
-        if not asked:
-            raise MissingResource("no language model is named: give one by --lm (gpt2, microsoft/DialoGPT-small, "
-                                  "a folder) or as the metric's option lm=NAME")
-        return self._weights(asked)
+        asked = name or self.choice.lm or small_lm.SHOWN
+        return small_lm.weights(self._small_lm()) if asked == small_lm.SHOWN else self._weights(asked)
+
+    def _small_lm(self) -> Checkpoint:
+        """The language model that was trained here: the user's own, else the one that comes with this package."""
+        _check_installed()
+        try:
+            found: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
+                                           lambda: checkpoint.find(small_lm.NAME, "", self.home))
+        except MissingResource as error:
+            raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
+                                  "a folder)") from error
+        return found
 
     def _weights(self, name: str) -> Weights:
-        for package in ("torch", "transformers"):
-            if importlib.util.find_spec(package) is None:
-                raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
+        _check_installed()
         found = self._once(("weights", name), lambda: self._found(name))
         if isinstance(found, str):
             raise MissingResource(found)
@@ -222,6 +249,12 @@ class Models:
             self._loaded[key] = load()
         found: Loaded = self._loaded[key]
         return found
+
+
+def _check_installed() -> None:
+    for package in ("torch", "transformers"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
 
 
 def _resource(name: str, path: Path) -> Resource:

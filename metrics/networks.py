@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from metrics import eight_bit, packed
@@ -28,6 +26,11 @@ _NOT_NEEDED = ("pooler", "position_ids")
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where asked."""
+    return placed(loaded(kind, weights, machine, layers), machine)
+
+
+def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
+    """The network of these weights as PyTorch has it: to be trained, or to be changed before it is placed."""
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     import transformers
 
@@ -52,6 +55,11 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
     if absent:
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
+    return network
+
+
+def placed(network: Any, machine: Machine) -> list[Any]:
+    """The network once per device, with the linear layers of the precision; the one handed over is used up."""
     return [_placed(network, device, machine) for device in machine.devices]
 
 
@@ -87,12 +95,26 @@ def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
 
 def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
     """A network of this project: `kind(**config)` with the weights of a checkpoint, on the first device."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    network = kind(**checkpoint.config["network"])
-    network.load_state_dict({name: tensor.float() for name, tensor in
-                             load_file(checkpoint.folder / "model.safetensors").items()}, strict=True)
-    return network.to(machine.devices[0], machine.dtype()).eval()
+    from metrics.fit import kept
+
+    try:
+        network = kind(**checkpoint.config["network"])
+        found = {name: tensor.float() if tensor.is_floating_point() else tensor
+                 for name, tensor in load_file(checkpoint.folder / "model.safetensors").items()}
+        missing, foreign = network.load_state_dict(found, strict=False)
+    except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
+        raise _of_another(checkpoint, " ".join(str(error).split())) from error
+    if apart := sorted({*foreign, *(set(missing) & kept(network).keys())}):
+        raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
+    return network.to(machine.devices[0], machine.dtype()).requires_grad_(False).eval()
+
+
+def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
+    return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds those of another network "
+                           f"({problem:.200}); train them anew with `harness train {checkpoint.name} --fresh`")
 
 
 @contextlib.contextmanager

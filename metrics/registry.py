@@ -29,6 +29,8 @@ from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import KINDS, NEEDS, Metric, MetricCard
 
 GROUP = "harness.metrics"
+BACKBONES = "backbones"
+"""The folder of what metrics share: it holds no metric (metrics/trainables.py finds them)."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -49,7 +51,8 @@ class Chosen:
 def _built_in() -> dict[str, str]:
     found = {}
     for root in package.__path__:
-        for folder in sorted(path for path in Path(root).iterdir() if (path / "__init__.py").is_file()):
+        folders = [path for path in Path(root).iterdir() if (path / "__init__.py").is_file()]
+        for folder in sorted(path for path in folders if path.name != BACKBONES):
             for module in pkgutil.iter_modules([str(folder)]):
                 if not module.name.startswith("_"):
                     found[module.name.replace("_", "-")] = f"{package.__name__}.{folder.name}.{module.name}"
@@ -89,7 +92,7 @@ def card(name: str) -> MetricCard:
 
 def is_known(asked: str) -> bool:
     """Whether `NAME` or `NAME[...]` is the name of a metric, or has a colon as those of other libraries do."""
-    name = _split(asked)[0]
+    name = split(asked)[0]
     return ":" in name or name in names()
 
 
@@ -136,19 +139,19 @@ def _column_of(name: str) -> str:
 
 def choose(asked: str, **defaults: Any) -> Chosen:
     """The metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
-    name, rest = _split(asked)
+    name, rest = split(asked)
     kind = _kind(name)
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    given = _given(kind, asked, rest)
+    told = given(kind, name, asked, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
-        kind = for_options(given)
-    set_ = {key: value for key, value in given.items() if value != known[key].default}
+        kind = for_options(told)
+    set_ = {key: value for key, value in told.items() if value != known[key].default}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
-    values = {key: value for key, value in defaults.items() if key in known} | given
+    values = {key: value for key, value in defaults.items() if key in known} | told
     return Chosen(kind(**values), suffix)
 
 
-def _split(asked: str) -> tuple[str, str]:
+def split(asked: str) -> tuple[str, str]:
     """The name, and what stands in brackets behind it; a name with a colon may hold brackets itself."""
     if not asked.isprintable():
         raise BadOption(f"{asked!r:.80}: a metric is asked for in one line of printable signs")
@@ -183,14 +186,16 @@ def _as_metric(kind: Any) -> type[Metric]:
     return cast("type[Metric]", kind)
 
 
-def _given(kind: type[Metric], asked: str, text: str) -> dict[str, Any]:
-    hints = {name: hint for name, hint in typing.get_type_hints(kind).items() if name != "card"}
+def given(kind: type[Any], name: str, asked: str, text: str) -> dict[str, Any]:
+    """The values of the options that a text `option=value,...` sets."""
+    fields = {field.name for field in dataclasses.fields(kind)}
+    hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in hints:
             known = f"; {nearest(key, hints)}" if hints else "; it has none"
-            raise BadOption(f"{asked!r}: {kind.card.name} has no option {key!r}{known}")
+            raise BadOption(f"{asked!r}: {name} has no option {key!r}{known}")
         values[key] = _read(asked, key, value, hints)
     return values
 

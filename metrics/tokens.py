@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,14 @@ _UNBOUNDED = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """One text as a model reads it: its numbers, and for a pair which of the two each belongs to."""
+    """One text as a model reads it: its numbers, and for a pair which of the two each belongs to.
+
+    `own` are the places of the text itself between the special tokens; of a pair those of the second text.
+    """
 
     ids: list[int]
     types: list[int] | None = None
+    own: range = field(default=range(0), compare=False)
 
 
 class Tokenizer:
@@ -69,10 +73,12 @@ class Tokenizer:
         encodings = self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
-    def texts(self, texts: Sequence[str]) -> list[Tokenized]:
+    def texts(self, texts: Sequence[str], limit: int | None = None) -> list[Tokenized]:
         """Each text between its special tokens, cut at its end."""
         before, after = self._single
-        return [Tokenized([*before, *ids[: self._room], *after]) for ids in self.plain(texts)]
+        room = self._room if limit is None else max(0, min(self._room, limit - sum(self.frame)))
+        return [Tokenized([*before, *ids[:room], *after], own=range(len(before), len(before) + len(ids[:room])))
+                for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
         """Each context and response as one sequence; the context loses its beginning first, then the response its end.
@@ -87,7 +93,8 @@ class Tokenizer:
             kept = response[: max(room - room // 2, room - len(context))]
             left = context[max(0, len(context) - (room - len(kept))):]
             first, second = [*before, *left, *between], [*kept, *after]
-            found.append(Tokenized([*first, *second], self._types_of(len(first), len(second))))
+            own = range(len(first), len(first) + len(kept))
+            found.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
         return found
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[Tokenized, list[int | None]]]:

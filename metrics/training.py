@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from benchmarks.corpora import Corpus, Dialogue
+from metrics.errors import MetricError
 from metrics.memory import Vectors
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Recipe:
     decay: float = 0.01
     every: int = 100
     patience: int = 5
+    average: float = 0.0
+    """How much of the running mean of the weights stays at a step, such as 0.999; 0 for the weights themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class TrainingData:
         return self.read(texts)
 
     def _parts(self, name: str) -> tuple[list[Dialogue], list[Dialogue]]:
+        if name not in self.corpora:
+            raise MetricError(f"this training takes the corpus {name}; given are {', '.join(self.corpora) or 'none'}")
         if name not in self._split:
             parts: tuple[list[Dialogue], list[Dialogue]] = ([], [])
             for dialogue in self.corpora[name].dialogues:

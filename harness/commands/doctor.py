@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> int:
     home = args.home
     general = (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
                ("metrics", _metrics(home)))
-    models = (("home", _home(home)), ("models", _models(home)), ("word vectors", _vectors(home)),
-              ("language model", _language_model()))
+    models = (("home", _home(home)), ("models", _models(home)), ("trained weights", _trained(home)),
+              ("word vectors", _vectors(home)), ("language model", _language_model()))
     for title, lines in models if args.models else general:
         print(title)
         for line in lines:
@@ -130,6 +130,22 @@ def _models(home: Path) -> Iterator[str]:
         yield f"  {found.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"
         yield f"  sha256 {found.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
     yield f"more: a folder under {weights.models_home(home)}, a hub id, or a path, as --encoder or a metric's option"
+
+
+def _trained(home: Path) -> Iterator[str]:
+    """Every checkpoint, two lines each; a damaged one is a line that says what is wrong."""
+    from metrics import checkpoint
+
+    for found in checkpoint.here(home):
+        if isinstance(found, str):
+            yield f"not usable: {found}"
+            continue
+        told = found.card.get("held_out")
+        yield found.name
+        yield (f"  {found.size / 1e6:,.2f} MB{f', for {found.encoder}' if found.encoder else ''}"
+               + (f"; held-out loss {told:.4f}" if isinstance(told, float) else ""))
+        yield f"  sha256 {found.digest}"
+    yield "more: `harness train METRIC --encoder MODEL`; the user's own come before those of the project"
 
 
 def _parameters(files: list[Path]) -> int:

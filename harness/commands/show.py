@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
+
+if TYPE_CHECKING:
+    from metrics.metric import Metric
+    from metrics.models import Models
 
 NAME = "show"
 HELP = "show the card of a dataset or a metric"
@@ -62,8 +68,9 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
 
     chosen = registry.choose(name)
     card = chosen.metric.card
+    models = Models(home)
     try:
-        signed = signature(chosen.metric, Models(home))
+        signed = signature(chosen.metric, models)
     except MissingResource as error:
         signed = str(error)
     lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
@@ -72,4 +79,31 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
              ("scope", card.scope), ("paper", card.paper), ("trained on", card.trained_on), ("notes", card.notes),
              ("signature", signed)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
+    return lines + _weights(chosen.metric, models)
+
+
+def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
+    """How the weights that a metric reads were made, or what is wrong with them."""
+    from metrics.errors import MissingResource
+    from metrics.metric import checkpoints
+
+    lines = []
+    for name in checkpoints(metric):
+        try:
+            found = models.checkpoint(name, getattr(metric, "encoder", ""))
+        except MissingResource as error:
+            lines.append(("weights", str(error)))
+            continue
+        card = found.card
+        encoder = f", for {found.encoder}" if found.encoder else ""
+        told = f"held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
+        lines += [("weights", f"{found.identity}{encoder}, {found.size / 1e6:.2f} MB; {told}"),
+                  ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
+        lines += [("trained on", _used(corpus)) for corpus in card["corpora"]]
     return lines
+
+
+def _used(corpus: Mapping[str, Any]) -> str:
+    """What of a corpus was trained on, under which licence."""
+    return (f"{corpus['title']} ({corpus['licence']}): {corpus['training']:,} dialogues, {corpus['held_out']:,} held "
+            f"out, {sum(corpus['left_out'].values()):,} left out; sha256 {corpus['digest'][:12]}")

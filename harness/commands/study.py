@@ -1,8 +1,9 @@
-"""`harness study NAME`: a question about how metrics are compared, asked of all the data that is here."""
+"""`harness study NAME`: a question about metrics, asked of all the rated data that is here, or of data of its own."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import shutil
@@ -14,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.files import sweep, write_atomically
 from harness.errors import BadConfig
 from harness.settings import expanded
-from harness.study import load, materials, names
+from harness.study import Study, load, materials, names
 
 if TYPE_CHECKING:
-    from harness.results import Report
-    from harness.study import Findings, Material
+    from harness.plan import Plan
+    from harness.running import Context
+    from harness.study import Findings, LoneStudy
 
 NAME = "study"
-HELP = "ask how much the way metrics are compared matters"
+HELP = "ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics"
+RATED = ("dataset", "quality", "split")
+"""Flags that choose among the rated datasets."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")
     parser.add_argument("--draws", type=int, default=400, metavar="N", help="bootstrap resamples (default: 400)")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset, or N contexts")
+    parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
+                        help="dailydialogpp: the folder of dev.json and test.json (default: what is in the home)")
+    parser.add_argument("--encoder", default="", metavar="MODEL", help="as for `harness run`")
+    parser.add_argument("--lm", default="", metavar="MODEL", help="as for `harness run`")
+    parser.add_argument("--vectors", default="", metavar="FILE", help="as for `harness run`")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda or mps (default: auto)")
+    parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR",
                         help="scores are taken from here and kept here, studies go here (default: ./results)")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line in place of the tables")
@@ -45,33 +57,64 @@ def run(args: argparse.Namespace) -> int:
     """Score what was not scored before, study, print, keep. 1: a metric crashed, and is not in the study."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many small products: threads that wait cost more than they do
     chosen, out = load(args.study), expanded(args.out)
-    report, cells = _scored(args, out)
-    found = chosen.study(cells, args.seed, args.draws)
+    found = _of_cells(chosen, args, out) if isinstance(chosen, Study) else _alone(chosen, args, out)
     folder = out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
     for name, content in found.files.items():
         write_atomically(folder / name, content)
     _print(found, args.json)
-    for failure in report.failures:
-        print(f"failed: {failure.metric} on {failure.dataset}: {failure.error}", file=sys.stderr)
+    for failure in found.failures:
+        print(f"failed: {failure}", file=sys.stderr)
     print(f"kept in {folder.resolve()}: {', '.join(found.files)}", file=sys.stderr)
-    return 1 if report.failures else 0
+    return 1 if found.failures else 0
 
 
-def _scored(args: argparse.Namespace, out: Path) -> tuple[Report, list[Material]]:
-    """The cells, from the scores that a run has left and new ones where it has left none."""
-    from harness import plan, running
+def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:
+    """A study of the cells, from the scores that a run has left and new ones where it has left none."""
+    from harness import running
+
+    if args.folder:
+        raise BadConfig(f"--from names the data of another study; {args.study} takes the rated datasets")
+    report, found = running.run(_context(args, out), None, f"harness study {args.study}")
+    findings = chosen.study(list(materials(found.scored_cells, report.datasets)), args.seed, args.draws)
+    failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures)
+    return dataclasses.replace(findings, failures=failures)
+
+
+def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:
+    """A study that has data of its own."""
+    from harness.study import Bench
+
+    if given := [name for name in RATED if getattr(args, name)]:
+        raise BadConfig(f"--{given[0]} chooses among the rated datasets; {args.study} has data of its own")
+    context = _context(args, out)
+    found = chosen.study_alone(Bench(
+        context.plan.chosen, args.home, expanded(args.folder) if args.folder else None, context.store, context.memo,
+        context.models, args.seed, args.limit))
+    broken = tuple(f"{name}: {reason}" for name, reason in context.plan.broken)
+    return dataclasses.replace(found, failures=(*broken, *found.failures))
+
+
+def _context(args: argparse.Namespace, out: Path) -> Context:
+    from harness import running
     from harness.comparison import Draws
+    from metrics.models import Choice
+
+    choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
+    return running.prepared(_plan(args), args.home, out, Draws(args.seed, ranks=0), choice=choice)
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    from harness import plan
 
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
-    planned = plan.make(plan.Selection(
+    if args.limit is not None and args.limit < 1:
+        raise BadConfig(f"--limit should be 1 or more, not {args.limit}")
+    return plan.make(plan.Selection(
         metrics=tuple(args.metric), datasets=tuple(args.dataset), split=args.split, qualities=tuple(args.quality),
-        seed=args.seed, data=args.data))
-    context = running.prepared(planned, args.home, out, Draws(args.seed, ranks=0))
-    report, found = running.run(context, None, f"harness study {args.study}")
-    return report, list(materials(found.scored_cells, report.datasets))
+        limit=args.limit, seed=args.seed, data=args.data))
 
 
 def _print(found: Findings, as_json: bool) -> None:

@@ -3,6 +3,8 @@
 A study is one file of this package, found by its name, with `TITLE` and `study(materials, seed, draws) -> Findings`; a
 file whose name begins with `_` is what a study shares or is made of. A study is handed the cells of a run, one
 `Material` per kind of data, and gives tables, objects and files; `harness study NAME` prints and keeps them.
+
+A study of other data than the rated datasets has `study_alone(bench) -> Findings` instead, and scores for itself.
 """
 
 from __future__ import annotations
@@ -11,14 +13,19 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.evaluation import Cell
+    from harness.memo import Memo
     from harness.results import DatasetEntry
+    from harness.store import ScoreStore
+    from metrics.models import Models
+    from metrics.registry import Chosen
 
 KINDS = {"real": "real data", "sample": "the bundled sample (made by a script, simulated raters)"}
 
@@ -51,10 +58,26 @@ class Findings:
     remarks: tuple[str, ...]
     objects: tuple[Mapping[str, object], ...]
     files: Mapping[str, bytes]
+    failures: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a study that scores for itself is given; `folder` is where its data was said to be."""
+
+    chosen: tuple[Chosen, ...]
+    home: Path
+    folder: Path | None
+    store: ScoreStore
+    memo: Memo
+    models: Models
+    seed: int
+    limit: int | None
+
+
+@runtime_checkable
 class Study(Protocol):
-    """A module of this package."""
+    """A module of this package that asks about the cells of a run."""
 
     TITLE: str
 
@@ -62,16 +85,26 @@ class Study(Protocol):
         """Ask the question; `draws` is the number of resamples."""
 
 
+@runtime_checkable
+class LoneStudy(Protocol):
+    """A module of this package that has data of its own."""
+
+    TITLE: str
+
+    def study_alone(self, bench: Bench) -> Findings:
+        """Ask the question."""
+
+
 def names() -> tuple[str, ...]:
     """Every study, by name."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
 
 
-def load(name: str) -> Study:
+def load(name: str) -> Study | LoneStudy:
     """The study of that name; an unknown one is answered with the nearest."""
     if name not in names():
         raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
-    return cast("Study", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Study | LoneStudy", importlib.import_module(f"{__name__}.{name}"))
 
 
 def materials(cells: Iterable[Cell], datasets: Iterable[DatasetEntry]) -> Iterator[Material]:

@@ -127,3 +127,21 @@ def test_a_model_that_the_signature_does_not_hold_is_refused(tiny_encoder: Path,
 
     with pytest.raises(BadScores, match=r"hidden asks for models.encoder\('.*'\), which its signature does not hold"):
         scoring.score(Hidden(str(tiny_encoder)), make_dataset(["hi"], [(1,)]), Models(home))
+
+
+def test_undeclared_weights_are_refused() -> None:
+    @dataclass(frozen=True)
+    class Hidden:
+        card: ClassVar[MetricCard] = MetricCard("hidden", "Hidden", ("hidden",), "toy", checkpoints=("mine", "mine-b"))
+        weights_name: str = "mine"
+        reads: str = "mine"
+
+        def score(self, items: Any, models: Any) -> Any:
+            models.asked.add(("checkpoint", self.reads))
+            return {"hidden": [0.0] * len(items)}
+
+    dataset = make_dataset(["a"], [(1,)])
+    assert scoring.score(Hidden(), dataset, MODELS).columns["hidden"] == [0.0]
+    assert scoring.score(Hidden("mine-b", "mine-b"), dataset, MODELS).columns["hidden"] == [0.0]
+    with pytest.raises(BadScores, match=r"asks for the weights 'mine-b', which its signature does not hold"):
+        scoring.score(Hidden(reads="mine-b"), dataset, MODELS)

@@ -32,13 +32,22 @@ def test_a_metric_that_names_its_model_has_that_one(models: Models) -> None:
     assert models.encoder(weights.EMBEDDED).width == 384
 
 
-def test_without_a_choice_the_encoder_is_the_embedded_one_and_there_is_no_language_model(home: Path) -> None:
+def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model_that_of_this_package(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Models(home, Choice(device="cpu"))
     assert bare.encoder().name == weights.EMBEDDED
-    with pytest.raises(MissingResource, match="no language model is named: give one by --lm"):
+    asked = []
+
+    def refuse(*given: object) -> None:
+        asked.append(given)
+        raise MissingResource("no weights here")
+
+    monkeypatch.setattr("metrics.checkpoint.find", refuse)
+    with pytest.raises(MissingResource, match="no weights here; or name another language model by --lm"):
         bare.lm()
-    with pytest.raises(MissingResource, match="no language model is named"):
+    with pytest.raises(MissingResource, match="no weights here"):
         bare.identity("lm")
+    assert asked == [("lm", "", home)] * 2
 
 
 def test_each_model_is_loaded_once(models: Models) -> None:

@@ -142,7 +142,7 @@ def test_a_columns_name_leads_to_its_metric() -> None:
     ("evaluate:a[b]/c.py:f1", "evaluate:a[b]/c.py:f1", ""), ("evaluate:a[b]/c.py[x=1]", "evaluate:a[b]/c.py", "x=1"),
 ])
 def test_options_stand_in_the_last_brackets(asked: str, name: str, behind: str) -> None:
-    assert registry._split(asked) == (name, behind)
+    assert registry.split(asked) == (name, behind)
 
 
 @pytest.mark.parametrize("asked", ["bleu\n", "st:a\x1b[31m", "bleu[smoothing=\x00]"])

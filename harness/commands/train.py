@@ -1,0 +1,104 @@
+"""`harness train METRIC`: train a metric's weights from corpora, here and now."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.errors import BenchmarkError
+from harness.errors import BadConfig, HarnessError
+from metrics.errors import MetricError
+
+if TYPE_CHECKING:
+    from harness.training import Plan
+    from metrics.checkpoint import Checkpoint
+
+NAME = "train"
+HELP = "train the weights of a metric from corpora of dialogues"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What to train, on what, where."""
+    parser.add_argument("metric", nargs="*", metavar="METRIC",
+                        help="a trainable metric or shared model, NAME or NAME[option=value,...]")
+    parser.add_argument("--all", action="store_true",
+                        help="everything that can be trained and was not yet by the same command")
+    parser.add_argument("--encoder", metavar="MODEL", default="", help="for which encoder (default: the embedded one)")
+    parser.add_argument("--lm", metavar="MODEL", default="", help="the causal language model, where one is taken")
+    parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
+                        help="in place of the recipe's corpora; may be repeated")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda, cuda:N or mps")
+    parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16"),
+                        help="auto: bf16 on CUDA, else fp32 (default)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")
+    parser.add_argument("--steps", type=int, metavar="N", help="in place of the recipe's number")
+    parser.add_argument("--out", type=Path, metavar="DIR",
+                        help="the checkpoint's folder (default: in the home); of several each has one below it")
+    parser.add_argument("--fresh", action="store_true", help="begin anew, whatever is there from before")
+    parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train what was asked for. 0: all is there; 1: of several, one failed."""
+    from benchmarks import corpora
+    from metrics import trainables
+
+    _check(args)
+    load = functools.cache(lambda name: corpora.load(name, args.home))
+    asked = trainables.names() if args.all else tuple(args.metric)
+    failed = []
+    for one in asked:
+        try:
+            _train(one, args, load, several=len(asked) > 1 or args.all)
+        except KeyboardInterrupt:
+            print(f"harness: {one} stopped; the same command goes on from its last look, --fresh begins anew",
+                  file=sys.stderr)
+            return 130
+        except Exception as error:
+            if len(asked) == 1 and not args.all:
+                raise
+            known = isinstance(error, BenchmarkError | MetricError | HarnessError)
+            print(f"{one} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
+                  file=sys.stderr)
+            failed.append(one)
+    if failed:
+        print(f"{len(asked) - len(failed)} of {len(asked)} are there; failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if bool(args.metric) == args.all:
+        raise BadConfig("say what to train: a METRIC or several, or --all")
+    if args.steps is not None and args.steps < 1:
+        raise BadConfig(f"--steps should be 1 or more, not {args.steps}")
+    if args.seed < 0:
+        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
+
+
+def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
+    from harness import training
+
+    request = training.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
+                               args.steps, args.offline)
+    out = args.out / asked if args.out and several else args.out
+    plan = training.plan(asked, request, args.home, load, out)  # type: ignore[arg-type]
+    found = None if args.fresh else plan.there()
+    if found is not None:
+        print(f"{asked}: is there, trained by the same command ({found.folder}); --fresh trains it anew")
+        return
+    found = training.train(plan, training.say, args.fresh)
+    if args.out is None:
+        training.draw_curve(found)
+    print(_summary(plan, found))
+
+
+def _summary(plan: Plan, found: Checkpoint) -> str:
+    card = found.card
+    encoder = f", for {found.encoder}" if found.encoder else ""
+    told = "".join(f"\n  {key}: {value}" for key, value in card["told"].items())
+    return (f"{plan.learner.label}: {card['steps']} steps in {card['seconds']:.0f} s, the least held-out loss "
+            f"{card['held_out']:.4f} after {card['best_step']}; {found.size / 1e6:.2f} MB{encoder}{told}\n"
+            f"  {found.folder}")

@@ -1,0 +1,97 @@
+"""A masked language model over a frozen encoder: low-rank adapters on its linear layers, and a head on its states.
+
+An adapted layer computes W·x + b + U·(D·x), with W frozen, D of shape (rank, in) and U of shape (out, rank), which
+begins at zero (LoRA, Hu et al. 2022). Once trained, U·D is added to W: reading costs what the encoder costs. The head
+is BERT's: LayerNorm(GELU(dense(state))), times the encoder's own frozen input embeddings, plus a bias for each token.
+
+The encoder is no part of the network here, so that its weights are neither trained nor kept: it is handed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+
+class Adapted(torch.nn.Module):  # type: ignore[misc]
+    """The head and the adapters; `linears` holds name, inputs and outputs of each layer that is adapted."""
+
+    def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
+        super().__init__()
+        self.names = [name for name, _, _ in linears]
+        self.down = torch.nn.ParameterList(torch.randn(rank, inputs) / inputs ** 0.5 for _, inputs, _ in linears)
+        self.up = torch.nn.ParameterList(torch.zeros(outputs, rank) for _, _, outputs in linears)
+        self.mask = torch.nn.Parameter(torch.zeros(width), requires_grad=bool(linears))
+        self.dense = torch.nn.Linear(width, width)
+        self.norm = torch.nn.LayerNorm(width)
+        self.bias = torch.nn.Parameter(torch.zeros(vocabulary))
+
+    def expect(self, frequencies: Any) -> None:
+        """Begin with every token as likely as it is frequent."""
+        with torch.no_grad():
+            self.bias.copy_(torch.from_numpy(frequencies).log())
+
+    def logits(self, states: Any, table: Any) -> Any:
+        """Score every token of the vocabulary for each state: (places, width) to (places, vocabulary)."""
+        return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
+
+    @contextlib.contextmanager
+    def over(self, encoder: Any, mask: int) -> Iterator[None]:
+        """Let the encoder read with the adapters, and with an embedding of its own for the token `mask`."""
+        def marked(_: Any, ids: Any, embedded: Any) -> Any:
+            return embedded + (ids[0] == mask)[..., None] * self.mask
+
+        layers = dict(encoder.named_modules())
+        hooks = []
+        if self.names:
+            hooks.append(encoder.get_input_embeddings().register_forward_hook(marked))
+        hooks += [layers[name].register_forward_hook(_adapter(down, up))
+                  for name, down, up in zip(self.names, self.down, self.up, strict=True)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def merge(self, encoder: Any, mask: int) -> None:
+        """Add the adapters to the encoder's own weights, once and for all."""
+        layers = dict(encoder.named_modules())
+        with torch.no_grad():
+            encoder.get_input_embeddings().weight[mask] += self.mask
+            for name, down, up in zip(self.names, self.down, self.up, strict=True):
+                layers[name].weight += up @ down
+
+
+def _adapter(down: Any, up: Any) -> Any:
+    def adapt(_: Any, inputs: Any, outputs: Any) -> Any:
+        return outputs + functional.linear(functional.linear(inputs[0], down), up)
+
+    return adapt
+
+
+def linears(encoder: Any) -> list[tuple[str, int, int]]:
+    """The linear layers of an encoder that its token states go through: name, inputs, outputs."""
+    return [(name, module.in_features, module.out_features) for name, module in encoder.named_modules()
+            if isinstance(module, torch.nn.Linear) and not name.startswith("pooler")]
+
+
+class Merged(torch.nn.Module):  # type: ignore[misc]
+    """The encoder with its adapters merged, and the head: what is read when nothing is trained any more."""
+
+    def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
+        super().__init__()
+        table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask gets its own embedding
+        adapted.merge(encoder, mask)
+        self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
+        self.decoder = torch.nn.Linear(*table.shape[::-1], dtype=table.dtype, device=table.device)
+        self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias
+
+    def forward(self, rows: Any, places: Any, targets: Any, **inputs: Any) -> Any:
+        """Tell log p of the targets at these places of these rows."""
+        states = self.encoder(**inputs).last_hidden_state[rows, places]
+        scores = self.decoder(self.norm(functional.gelu(self.dense(states)))).float()
+        return scores.gather(1, targets[:, None])[:, 0] - scores.logsumexp(1)

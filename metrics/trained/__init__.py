@@ -1,0 +1,1 @@
+"""Metrics with weights that were trained on dialogues."""

@@ -1,0 +1,54 @@
+"""BERT+DNN, a baseline of the DailyDialog++ paper (Sai et al. 2020): max-pooled states of a frozen encoder into a net.
+
+v_c and v_r are the largest token states of context and response; a feed-forward net of three layers over [v_c ; v_r]
+tells relevant responses of DailyDialog++ from those of other contexts, by cross entropy.
+
+Departures: the encoder is the run's. Of the context the last three utterances are read, each alone, and the largest is
+taken over all of their tokens. The net is 256 and 128 wide where the paper leaves it open (512 and 128 would double the
+file).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from benchmarks.dataset import Item
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.trained._pairs import Prepared, answered, items_table, judged, probabilities, where
+from metrics.training import Objective, Recipe, TrainingData
+
+
+@dataclass(frozen=True, slots=True)
+class BertDnn:
+    """σ(net([v_c ; v_r])), v the largest token states."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", models=("encoder",),
+        checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
+        notes="Needs a context.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
+    encoder: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The probability that the response is relevant, 0 to 1; NaN without a context."""
+        from metrics.trained._networks import Stack
+
+        network = models.trained("bert-dnn", Stack, self.encoder)
+        table, contexts, replies = items_table(items, models.encoder(self.encoder))
+        return {"bert-dnn": where(contexts[:, 0] > 0, lambda there: probabilities(
+            judged(network, table, contexts[there], replies[there])))}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Tell each good reply from that to another context, by cross entropy."""
+        from metrics.trained._losses import accuracy, true_or_false
+        from metrics.trained._networks import Stack
+
+        training, held = answered(data)
+        pairs = Prepared(training.table, training.pairs(), held.pairs())
+        config = {"width": pairs.table.width}
+        batches = pairs.held_out(data.rng)
+        return Objective(Stack(**config), config, pairs.draw, batches, true_or_false, accuracy(batches))

@@ -1,0 +1,65 @@
+"""BERT-RUBER (Ghazarian et al. 2019): RUBER on pooled contextual embeddings instead of word vectors and GRUs.
+
+The unreferenced part reads [q ; r ; qᵀMr] with a small network and is trained to tell each reply from that of another
+dialogue, by cross entropy. The referenced part is the cosine of the pooled embeddings of response and reference.
+
+Departures: the encoder is the run's, frozen, as theirs is, with mean and max pooling side by side. The query is the
+last three utterances, each read alone, with a learnt weight each (theirs is one utterance). M is of low rank. The
+network also sees the cosine of the response with each of the three utterances. Cosines are brought to 0..1 by (1 +
+cos) / 2 and not by the least and largest of a dataset, so that a score depends on its item alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from benchmarks.dataset import Item
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.text import Aggregation
+from metrics.trained._pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
+from metrics.trained._ruber import Blend, blended, referenced
+from metrics.training import Objective, Recipe, TrainingData
+
+
+@dataclass(frozen=True, slots=True)
+class BertRuber:
+    """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos(r, g)) / 2."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="bert-ruber", title="BERT-RUBER",
+        columns=("bert-ruber", "bert-ruber-referenced", "bert-ruber-unreferenced"), family="trained",
+        models=("encoder",), checkpoints=("bert-ruber",), paper="https://aclanthology.org/W19-2310",
+        trained_on=", ".join(FIVE),
+        notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
+    encoder: str = ""
+    blend: Blend = "mean"
+    pooling: Literal["mean", "max"] = "mean"
+    references: Aggregation = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Three columns, 0 to 1."""
+        from metrics.trained._networks import Relatedness
+
+        encoder = models.encoder(self.encoder)
+        network = models.trained("bert-ruber", Relatedness, self.encoder)
+        table, contexts, replies = items_table(items, encoder)
+        alone = where(contexts[:, 0] > 0,
+                      lambda there: probabilities(judged(network, table, contexts[there], replies[there])))
+        alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
+        return {"bert-ruber": blended(self.blend, alike, alone), "bert-ruber-referenced": alike,
+                "bert-ruber-unreferenced": alone}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Tell each reply from that of another pair, by cross entropy."""
+        from metrics.trained._losses import accuracy, true_or_false
+        from metrics.trained._networks import Relatedness
+
+        pairs = prepared(data)
+        config = {"width": pairs.table.width, "turns": TURNS}
+        held = pairs.held_out(data.rng)
+        return Objective(Relatedness(**config), config, pairs.draw, held, true_or_false, accuracy(held))

@@ -1,0 +1,56 @@
+"""FM, the fluency of MME-CRS (Zhang et al. 2022): is the response whole, or are its words shuffled, missing or
+repeated?
+
+Label 1: a reply of a corpus, unchanged or with every stop word deleted with probability 0.5. Label 0: all of its words
+shuffled, or a share of them dropped, or spans of them repeated. Token vectors are max-pooled; the score is P(fluent).
+
+Departures: the encoder is the run's, frozen, and the head has a hidden layer; the paper fine-tunes a SimCSE encoder.
+The open shares are 15 to 50 % of the words dropped, 1 to 3 spans of 1 to 3 words repeated. Five corpora instead of
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from benchmarks.dataset import Item
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.trained._alone import judge_responses, whole_or_broken
+from metrics.trained._pairs import FIVE
+from metrics.training import Objective, Recipe, TrainingData
+
+REPLIES = 20_000
+"""Replies to train on; each is read twice, once for either label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fluency:
+    """P(fluent | the largest token states of the response)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
+        checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
+        notes="The response alone; whole sentences against corrupted ones.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200)
+    encoder: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """A probability, 0 to 1."""
+        from metrics.trained._networks import Judge
+
+        network = models.trained("mme-fm", Judge, self.encoder)
+        return {"mme-fm": judge_responses(items, models.encoder(self.encoder), network)}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Tell what is whole from what is corrupted, by cross entropy."""
+        from metrics.trained._losses import accuracy_labelled, labelled
+        from metrics.trained._networks import Judge
+
+        batches = whole_or_broken(data, REPLIES, shortened=0.5)
+        config: dict[str, Any] = {"width": batches.table.width, "reads": "max"}
+        return Objective(Judge(**config), config, batches.draw, batches.held_out(data.rng), labelled,
+                         accuracy_labelled(batches.held_out(data.rng)))

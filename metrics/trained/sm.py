@@ -1,0 +1,46 @@
+"""SM, the specificity of MME-CRS: how hard the tokens of the response are to tell from each other (Zhang et al. 2022).
+
+Each token of the response, read alone, is masked in turn, and p_i is what a masked language model gives it. The paper
+leaves the exact forms open. They keep the sign of their formulas below, and none is turned round to agree with people:
+`sm-ll` and `sm-ppl` rise with what is specific, `sm-nce` with what is expected, and the weights of MME-CRS are 0 for
+those that do not help. As ranks, `sm-nce` and `sm-ppl` are each other's reverse.
+
+Departures: the model is the project's own over the run's encoder, not a SimCSE trained as a masked language model on
+DailyDialog; tokens are masked, not words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.masked import COPIES, log_likelihoods
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Specificity:
+    """LL = −Σ_i log p_i; NCE = 1/n · Σ_i log p_i; PPL = exp(−NCE)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="sm", title="SM (MME-CRS specificity)", columns=("sm-ll", "sm-nce", "sm-ppl"), family="trained",
+        models=("encoder",), checkpoints=("mlm",), paper="https://arxiv.org/abs/2206.09403",
+        trained_on="dialogues of DailyDialog, EmpatheticDialogues, PersonaChat, Topical-Chat, Wizard of Wikipedia",
+        notes="sm-ll and sm-ppl rise with specificity, sm-nce falls.",
+    )
+    encoder: str = ""
+    copies: int = COPIES
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """LL from 0 up, NCE at most 0, PPL from 1 up; NaN for a response without a token."""
+        found = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
+        there = np.array([values.size > 0 for values in found], dtype=bool)
+        sums = np.array([values.sum(dtype=np.float64) for values in found], dtype=np.float64)
+        counts = np.array([max(1, values.size) for values in found], dtype=np.float64)
+        columns = {"sm-ll": -sums, "sm-nce": sums / counts, "sm-ppl": np.exp(-sums / counts)}
+        return {name: np.where(there, column, np.nan) for name, column in columns.items()}

@@ -1,0 +1,105 @@
+"""USL-H (Phy et al. 2020): is the response valid, does it come next, and is it specific, one resting on the other?
+
+U is valid-utterance prediction (VUP): the response alone, whole replies against those with words reordered, dropped or
+repeated. S is next-utterance prediction (NUP): true replies against others. L is the negative log-likelihood of the
+response under a masked language model, cut at the lower and upper quartile of replies and brought to 0..1. The
+composite is (U + U·S + U·S·L) / 3.
+
+Departures: the encoder is the run's, frozen, with small heads, not a fine-tuned BERT; NUP sees the last three
+utterances and the pre-trained cosines, and is trained by finding the own reply among all of a batch, its probability
+then scaled on one false reply for each. The quartiles are those of replies held out in training, and stand in the
+weights, so that a score depends on its item alone. Of VUP's harmless changes only the removal of stop words is made.
+Five corpora instead of DailyDialog alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.masked import log_likelihoods
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models import Models
+from metrics.trained._alone import some_replies, whole_or_broken
+from metrics.trained._pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
+from metrics.training import Objective, Recipe, TrainingData
+
+REPLIES = 20_000
+"""Replies that VUP is trained on."""
+LIKELY = 500
+"""Held-out replies whose likelihoods give the quartiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class UslH:
+    """(U + U·S + U·S·L) / 3."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="usl-h", title="USL-H", columns=("usl-h", "usl-h-vup", "usl-h-nup", "usl-h-mlm"), family="trained",
+        models=("encoder",), checkpoints=("usl-h", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
+        trained_on=", ".join(FIVE),
+        notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with what is specific, and with length.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_000, rate=2e-3)
+    encoder: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Four columns, 0 to 1; NaN without a context, or for a response without a token."""
+        from metrics.trained._networks import Usl
+
+        network = models.trained("usl-h", Usl, self.encoder)
+        table, contexts, replies = items_table(items, models.encoder(self.encoder))
+        valid = probabilities(judged(network.valid, table, replies))
+        follows = where(contexts[:, 0] > 0, lambda there: probabilities(
+            float(network.scale) * judged(network.next, table, contexts[there], replies[there]) + float(network.bias)))
+        unlikely = _unlikely(log_likelihoods(items, models.masked(self.encoder)))
+        specific = specificity(unlikely, network.low, network.high)
+        return {"usl-h": composite(valid, follows, specific), "usl-h-vup": valid, "usl-h-nup": follows,
+                "usl-h-mlm": specific}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Tell whole replies from corrupted ones, and find the own reply among those of a batch."""
+        from metrics.trained._networks import Usl
+
+        pairs, texts = prepared(data), whole_or_broken(data, REPLIES, shortened=0.1)
+        config: dict[str, Any] = {"width": pairs.table.width, "turns": TURNS, **_quartiles(data)}
+
+        def draw(rng: np.random.Generator) -> tuple[Any, Any]:
+            return pairs.draw(rng), texts.draw(rng)
+
+        held = list(zip(pairs.held_out(data.rng), texts.held_out(data.rng, 8), strict=True))
+        return Objective(Usl(**config), config, draw, held, _loss)
+
+
+def composite(valid: Column, follows: Column, specific: Column) -> Column:
+    """(U + U·S + U·S·L) / 3: what is not valid counts for nothing, what does not follow gains nothing by more."""
+    whole: Column = valid * (1 + follows * (1 + specific)) / 3
+    return whole
+
+
+def specificity(unlikely: Column, low: float, high: float) -> Column:
+    """The negative log-likelihood, cut at the quartiles, from 0 to 1."""
+    return np.clip((unlikely - low) / (high - low), 0, 1)
+
+
+def _unlikely(values: Sequence[Any]) -> Column:
+    return np.array([-one.sum(dtype=np.float64) if one.size else np.nan for one in values], dtype=np.float64)
+
+
+def _quartiles(data: TrainingData) -> dict[str, float]:
+    replies = some_replies(data.held_out(), LIKELY, data.rng)
+    found = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
+    low, high = np.nanpercentile(found, [25, 75])
+    return {"low": float(low), "high": float(max(high, low + 1e-6))}
+
+
+def _loss(network: Any, batch: tuple[Any, Any]) -> Any:
+    from metrics.trained._losses import contrastive, labelled, true_or_false
+
+    following, alone = batch
+    return contrastive(network.next, following) + true_or_false(network.follows, following) + labelled(network.valid,
+                                                                                                       alone)

@@ -1,0 +1,463 @@
+"""`harness study dailydialogpp`: numbers worked by hand, replies and changes, what is printed, and end to end."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import ClassVar, Literal
+from xml.etree import ElementTree as ET
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import dailydialogpp as data
+from benchmarks.dataset import Item, Reference
+from benchmarks.errors import BadRecord
+from harness import study
+from harness.cli import main
+from harness.memo import Memo
+from harness.published import table
+from harness.store import ScoreStore
+from harness.study import Bench, dailydialogpp
+from harness.study import _pp_published as paper
+from harness.study._pp_boxes import Strip, boxes, five
+from harness.study._pp_changes import PRINTED, changes
+from harness.study._pp_conicity import conicity, spread
+from harness.study._pp_items import replies
+from harness.study._pp_lexicon import Lexicon, lexicon
+from harness.study._pp_scoring import entries
+from harness.study._pp_verdicts import STEPS, contests, threshold, verdict
+from metrics import registry
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+RECORDS = [
+    {"context": ["hello", "how are you today"],
+     "positive_responses": ["fine thanks", "very fine thanks", "i am fine thanks"],
+     "random_negative_responses": ["the bus is late", "two tickets please", "it was red"],
+     "adversarial_negative_responses": ["today is monday", "how to fix cars", "you are fine art"]},
+    {"context": ["where is my book"],
+     "positive_responses": ["on the table", "there on the table", "maybe on the big table"],
+     "random_negative_responses": ["fine thanks", "i am so hungry", "call me later"],
+     "adversarial_negative_responses": ["book a table", "my favourite book is long", "where he works"]},
+]
+
+SENSES = """dog%1:05:00:: 0001 1 42
+domestic_dog%1:05:00:: 0001 1 0
+hound%1:05:00:: 0001 2 3
+cur%1:05:01:: 0001 1 9
+dog%2:38:00:: 0007 1 2
+chase%2:38:00:: 0007 1 30
+run%1:04:00:: 0002 1 5
+run%2:38:00:: 0003 1 50
+bolt%2:38:01:: 0003 1 1
+child%1:18:00:: 0004 1 20
+kid%1:18:00:: 0004 1 8
+good%3:00:00:: 0005 1 90
+fine%5:00:00:good:00 0005 2 7
+i%1:27:00:: 0006 1 0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Both parts of a tiny DailyDialog++."""
+    made = tmp_path / "pp"
+    made.mkdir()
+    for part in data.PARTS:
+        (made / f"{part}.json").write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return made
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Lexicon:
+    """A WordNet of a few words."""
+    path = tmp_path / "wordnet.zip"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("wordnet/index.sense", SENSES)
+        for name in ("noun", "verb", "adj", "adv"):
+            archive.writestr(f"wordnet/{name}.exc", "children child\n" if name == "noun" else "")
+    return lexicon(path)
+
+
+def line(name: str, folder: Path, tmp_path: Path, *more: str) -> list[str]:
+    flags = [part for metric in name.split() for part in ("--metric", metric)]
+    return ["study", "dailydialogpp", "--from", str(folder), "--out", str(tmp_path / "out"), *flags, *more]
+
+
+# --- numbers worked by hand
+
+@pytest.mark.parametrize(("scores", "trained", "value", "rule"), [
+    ([0.105, 0.4, 0.355, 0.8], False, 0.11, "grid"),  # one error up to 0.35, two up to 0.4, one from 0.41 on: the first
+    ([0.105, 0.4, 0.355, 0.8], True, 0.5, "fixed"),
+    ([-90.0, -60.0, -65.0, -20.0], False, -89.25, "quantiles"),  # 0.01 of the way to the next score, 25 above
+    ([-90.0, -60.0, -65.0, -20.0], True, -89.25, "quantiles"),  # no probability: 0.5 would mean nothing
+    ([0.2, math.nan, 0.9, math.nan], False, 0.21, "grid"),
+])
+def test_the_threshold_has_the_least_errors_on_the_development_part(scores: list[float], trained: bool, value: float,
+                                                                    rule: str) -> None:
+    found = threshold(np.array(scores), np.array([False, False, True, True]), trained)
+    assert found.value == pytest.approx(value)
+    assert found.rule == rule
+
+
+def test_without_scores_there_is_no_threshold() -> None:
+    assert math.isnan(threshold(np.full(2, math.nan), np.array([True, False]), trained=True).value)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.booleans()), min_size=2, max_size=30))
+def test_no_value_that_is_tried_has_fewer_errors(pairs: list[tuple[float, bool]]) -> None:
+    scores, relevant = np.array([score for score, _ in pairs]), np.array([label for _, label in pairs])
+    found = threshold(scores, relevant, trained=False)
+    tried = STEPS if found.rule == "grid" else np.quantile(scores, STEPS)
+    assert ((scores >= found.value) != relevant).sum() == min(((scores >= one) != relevant).sum() for one in tried)
+
+
+def test_a_verdict_worked_by_hand(folder: Path) -> None:
+    test = replies("toy", data.read(folder, "test"), "none", 0)
+    scores = np.where(test.kinds == "positive", 0.9, 0.1)
+    of = {kind: np.flatnonzero(test.kinds == kind) for kind in data.FIELDS}
+    scores[of["positive"][0]], scores[of["random"][:2]], scores[of["random"][5]] = 0.2, (0.7, 0.5), math.nan
+    found = verdict(scores, test, "random", 0.5)
+    assert (found.tp, found.fn, found.fp, found.tn, found.missing) == (5, 1, 2, 3, 1)
+    assert found.accuracy == pytest.approx(8 / 11)
+    other = verdict(scores, test, "adversarial", 0.5)
+    assert (other.tp, other.fn, other.fp, other.tn, other.missing) == (5, 1, 0, 6, 0)
+
+
+def test_the_point_biserial_correlation_worked_by_hand(folder: Path) -> None:
+    """Means 2 and 0, standard deviation √1.5, half of the replies relevant: r = 2/√1.5 · 1/2."""
+    test = replies("toy", data.read(folder, "test"), "none", 0)
+    scores = np.zeros(len(test.kinds))
+    rows = test.kinds == "positive"
+    scores[rows] = [1, 3] * 3
+    found = verdict(scores, test, "random", 0.5).correlation
+    assert found.value == pytest.approx(1 / math.sqrt(1.5))
+    assert found.low < found.value < found.high
+
+
+def test_metrics_are_tested_against_each_other(folder: Path) -> None:
+    test = replies("toy", data.read(folder, "test"), "none", 0)
+    right = np.where(test.kinds == "positive", 0.9, 0.1)
+    wrong = right.copy()
+    wrong[np.flatnonzero(test.kinds == "random")] = 0.8  # six errors that the first does not make
+    (found,) = contests([right, wrong], [0.5, 0.5], test, "random")
+    assert (found.mcnemar.first, found.mcnemar.second) == (1.0, 0.5)
+    assert found.mcnemar.p == pytest.approx(2 * 0.5**6)
+    assert found.chi_squared.statistic == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
+    assert found.delta == pytest.approx(0.0)  # correlations are 1 both: another scale, the same order
+    assert contests([right], [0.5], test, "random") == ()
+
+
+@pytest.mark.parametrize(("vectors", "value"), [
+    ([(1, 0), (3, 0)], 1.0), ([(1, 0), (0, 1)], math.sqrt(0.5)), ([(1, 0), (-1, 0)], 0.0), ([(2, 0), (0, 0)], 0.5),
+])
+def test_conicity_worked_by_hand(vectors: list[tuple[int, int]], value: float) -> None:
+    assert conicity(np.array(vectors, dtype=np.float32)) == pytest.approx(value)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=9), st.integers(1, 9))
+def test_conicity_is_at_most_one_and_knows_no_scale(vectors: list[tuple[int, int]], scale: int) -> None:
+    given_ = np.array(vectors, dtype=np.float32)
+    assert conicity(given_) <= 1 + 1e-9
+    assert conicity(given_ * scale) == pytest.approx(conicity(given_), abs=1e-6)
+
+
+def test_conicity_is_a_mean_over_contexts(folder: Path) -> None:
+    test = replies("toy", data.read(folder, "test"), "none", 0)
+    vectors = np.zeros((len(test.kinds), 2), np.float32)
+    vectors[test.kinds == "positive", 0] = 1
+    vectors[(test.kinds == "random") & (test.contexts == 0), 1] = 1  # half across
+    vectors[(test.kinds == "random") & (test.contexts == 1), 0] = 1  # the same way
+    vectors[test.kinds == "adversarial", 0] = -1
+    assert spread(vectors, test) == pytest.approx({"P": 1.0, "P+R": (math.sqrt(0.5) + 1) / 2, "P+A": 0.0})
+
+
+# --- replies and their references
+
+def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
+    (context, _) = data.read(folder, "test")
+    found = replies("toy", [context], "several", 0)
+    for number, item in enumerate(found.dataset.items):
+        others = [text for k, text in enumerate(context.replies["positive"]) if k != number % 3]
+        assert [reference.text for reference in item.references] == others
+    assert [turn.speaker for turn in found.dataset.items[0].context] == ["system", "user"]
+    assert found.kinds.tolist() == ["positive"] * 3 + ["random"] * 3 + ["adversarial"] * 3
+
+
+def test_a_single_reference_is_another_reply_and_the_same_for_all_kinds(folder: Path) -> None:
+    contexts = data.read(folder, "test")
+    items = replies("toy", contexts, "single", 0).dataset.items
+    for start in (0, 9):
+        for k in range(3):
+            (reference,) = items[start + k].references
+            assert reference.text in RECORDS[start // 9]["positive_responses"]
+            assert reference.text != RECORDS[start // 9]["positive_responses"][k]
+            assert items[start + 3 + k].references == items[start + 6 + k].references == (reference,)
+    drawn = {tuple(item.references for item in replies("toy", contexts, "single", seed).dataset.items)
+             for seed in range(6)}
+    assert len(drawn) > 1
+
+
+def test_delta_bleu_is_given_random_replies_of_weight_minus_one(folder: Path) -> None:
+    item = replies("toy", data.read(folder, "test"), "weighted", 0).dataset.items[3]  # the first random reply
+    assert item.references == (Reference("very fine thanks"), Reference("i am fine thanks"),
+                               Reference("two tickets please", -1.0), Reference("it was red", -1.0))
+
+
+@pytest.mark.parametrize(("asked", "ways"), [
+    ("rouge-l", ["single", "max", "avg", "standard"]), ("rouge-l[references=max]", ["single", "max"]),
+    ("rouge-l[references=first]", ["single"]), ("delta-bleu", ["standard"]), ("length", ["none"]), ("cosine", ["none"]),
+    ("cosine[against=references]", ["single", "max", "avg", "standard"]),
+])
+def test_each_metric_is_scored_in_the_ways_it_has(asked: str, ways: list[str]) -> None:
+    found = list(entries(registry.choose(asked)))
+    assert [entry.way for entry in found] == ways
+    assert [entry.main for entry in found] == [False] * (len(ways) - 1) + [True]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A metric of which one column takes references and the other none."""
+
+    card: ClassVar[MetricCard] = MetricCard(name="parts", title="Parts", columns=("with", "without"), family="trained")
+    references: Literal["standard", "max", "mean"] = "standard"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        shared = [[len(set(item.utterances[-1].text.split()) & set(reference.text.split())) / 10 / len(reference.text)
+                   for reference in item.references] for item in items]
+        return {"with": np.array([np.mean(one) if self.references == "mean" else max(one) for one in shared]),
+                "without": np.array([len(item.utterances[-1].text) / 100 for item in items])}
+
+
+def test_a_column_that_no_reference_moves_is_listed_once(folder: Path, tmp_path: Path, home: Path) -> None:
+    found = dailydialogpp.study_alone(Bench((registry.Chosen(Parts()),), home, folder, ScoreStore(tmp_path / "scores"),
+                                            Memo(tmp_path / "memo"), Models(home), 0, None))
+    (rows,) = [one.rows for one in found.tables if one.name == "accuracy"]
+    assert [row[:3] for row in rows] == [
+        ("with", "single", "0.500"), ("with", "max", "0.500"), ("with", "avg", "0.500"), ("without", "none", "0.500")]
+    entry = next(one for one in found.objects if one["references"] == "max" and one["negatives"] == "random")
+    assert (entry["main"], entry["accuracy"], entry["accuracy_at_best"]) == (True, 0.5, 1.0)
+
+
+# --- changed replies
+
+@pytest.mark.parametrize(("change", "text", "result"), [
+    ("reverse", "Well, I run.", "run. I Well,"),
+    ("no punctuation", "Well, I don't know (yet)!", "Well I don't know yet"),
+    ("no punctuation", "'Tis well-known...", "Tis well known"),
+    ("no stop words", "I don't like the Dog, it's big.", "like Dog, big."),
+    ("nouns only", "I run to the dogs and the children.", "dogs children"),
+    ("nouns only", "run!", ""),
+    ("synonyms", "I run to the Dogs, child.", "I bolt to the Cur, kid."),
+    ("synonyms", "Good qwerty", "Fine qwerty"),
+])
+def test_changes_worked_by_hand(change: str, text: str, result: str, words: Lexicon) -> None:
+    assert changes(0, words)[change](text) == result
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_jumbled_words_are_the_same_words(text: str) -> None:
+    jumble = changes(3, None)["jumble"]
+    assert sorted(jumble(text).split()) == sorted(text.split())
+    assert jumble(text) == jumble(text)
+
+
+def test_a_jumble_is_another_order() -> None:
+    text = " ".join(f"w{number}" for number in range(30))
+    assert len({changes(seed, None)["jumble"](text) for seed in range(3)} | {text}) == 4
+
+
+def test_without_wordnet_there_are_no_nouns() -> None:
+    assert set(PRINTED) - set(changes(0, None)) == {"nouns only", "synonyms"}
+
+
+# --- the paper
+
+@pytest.mark.parametrize(("found", "printed"), [
+    (paper.figure("bleu-1", "single", "random", "accuracy"), "0.6126"),
+    (paper.figure("rouge-l", "standard", "random", "point-biserial"), "0.37"),
+    (paper.figure("bleu-1", "single", "adversarial", "accuracy"), None),
+    (paper.figure("deb", "none", "random", "point-biserial"), "0.79"),
+    (paper.figure("deb", "none", "random", "accuracy"), "0.8827"),
+    (paper.figure("deb", "none", "adversarial", "accuracy"), "0.6675"),
+    (paper.figure("deb", "none", "random", "accuracy", "both"), "0.8867"),
+    (paper.figure("deb", "none", "random", "point-biserial", "both"), None),
+    (paper.accuracy_trained("deb", "both", "adversarial"), "0.9265"),
+    (paper.figure(paper.key("ruber[size=large]", "ruber-unreferenced"), "none", "random", "accuracy"), "0.8236"),
+    (paper.figure("length", "none", "random", "accuracy"), None),
+    (paper.count("deb", "adversarial", "tp"), "5011"),
+    (paper.share("deb", "nouns only"), "0.601"),
+])
+def test_printed_numbers_are_found(found: Decimal | None, printed: str | None) -> None:
+    assert found == (None if printed is None else Decimal(printed))
+
+
+def test_every_name_and_change_is_one_of_the_papers() -> None:
+    printed = {row.metric for row in table("deb")}
+    assert set(paper.METRICS.values()) <= printed
+    assert set(PRINTED.values()) <= {row.quality for row in table("deb")}
+    assert set(paper.conicity("P+R").values()) == {Decimal("0.59"), Decimal("0.37")}
+
+
+# --- pictures
+
+def test_a_box_says_its_percentiles() -> None:
+    scores = np.array([*range(101), math.nan])
+    assert five(scores) == (5, 25, 50, 75, 95)
+    picture = boxes("Scores", [Strip("a <b>", {"positive": scores, "random": np.full(3, math.nan)}, 50.0)])
+    found = ET.fromstring(picture)  # noqa: S314  (our own)
+    assert "median 50, half between 25 and 75" in "".join(found.itertext())
+    assert len(list(found.iter("{http://www.w3.org/2000/svg}rect"))) == 2  # the ground, and one box
+
+
+# --- end to end
+
+def test_the_study_prints_and_keeps_what_it_finds(folder: Path, tmp_path: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line("rouge-l length meteor", folder, tmp_path)) == 0
+    out, error = capsys.readouterr()
+    kept = tmp_path / "out" / "studies" / "dailydialogpp"
+    assert {path.name for path in kept.iterdir()} == {
+        "dailydialogpp.md", "accuracy.csv", "confusion.csv", "contests.csv", "changes.csv", "scores.svg"}
+    assert "left out, meteor: wordnet is not on this machine" in " ".join(out.split())
+    assert "left out, nouns only, synonyms" in " ".join(out.split())
+    assert str(kept) in error
+    rows = {(row["metric"], row["references"], row["negatives"]): row
+            for row in csv.DictReader((kept / "accuracy.csv").read_text().splitlines())}
+    best = rows["rouge-l", "max", "random"]  # every relevant reply shares words with another, no random one does
+    assert (best["accuracy"], best["tp"], best["tn"], best["rule"]) == ("1.0", "6", "6", "grid")
+    assert best["accuracy_paper"] == "0.6789"
+    assert ("rouge-l", "standard", "random") not in rows or rows["rouge-l", "standard", "random"]["main"] == "True"
+    ET.fromstring((kept / "scores.svg").read_bytes())  # noqa: S314  (our own)
+    assert "| rouge-l | max |" in (kept / "dailydialogpp.md").read_text()
+
+
+def test_a_second_study_scores_nothing_and_says_the_same(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    command = line("rouge-l length", folder, tmp_path, "--json", "--seed", "4")
+    assert main(command) == 0
+    first = capsys.readouterr().out
+    monkeypatch.setattr("harness.scoring.score", None)
+    assert main(command) == 0
+    assert capsys.readouterr().out == first
+    kinds = {json.loads(entry)["kind"] for entry in first.splitlines()}
+    assert kinds == {"accuracy", "contest", "change"}
+
+
+def test_a_limit_is_one_of_contexts(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line("length", folder, tmp_path, "--limit", "1", "--json")) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first["tp"] + first["fn"] == 3
+
+
+@pytest.mark.parametrize(("flags", "told"), [
+    (["--from", "nowhere"], "nowhere holds no dev.json and test.json of DailyDialog++ (https://"),
+    ([], "DailyDialog++ is not here: `harness fetch --corpora dailydialog_pp`, or name"),
+    (["--dataset", "fed-turn"], "has data of its own"),
+    (["--limit", "0"], "--limit should be 1 or more"),
+])
+def test_what_cannot_be_is_told_in_one_line(flags: list[str], told: str, tmp_path: Path,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "dailydialogpp", "--metric", "length", "--out", str(tmp_path), *flags]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_the_other_study_takes_no_data_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "measures", "--from", str(tmp_path), "--out", str(tmp_path)]) == 2
+    assert "takes the rated datasets" in capsys.readouterr().err
+    assert isinstance(study.load("dailydialogpp"), study.LoneStudy)
+    assert not isinstance(study.load("measures"), study.LoneStudy)
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """A trained metric that knows the first context's relevant replies, and shows what it reads."""
+
+    card: ClassVar[MetricCard] = MetricCard(name="deb", title="DEB", columns=("deb",), family="trained")
+    negatives: str = "both"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        if self.negatives == "none":
+            raise ZeroDivisionError("by nothing")
+        return {"deb": np.array([0.5 if "fine thanks" in item.utterances[-1].text else 0.4 for item in items])}
+
+    def hidden(self, items: Sequence[Item], models: Models) -> np.ndarray:
+        return np.stack([self.score(items, models)["deb"], np.ones(len(items))], axis=1)
+
+
+def test_trained_metrics_are_cut_at_a_half_and_stand_by_their_training(folder: Path, tmp_path: Path,
+                                                                       home: Path) -> None:
+    chosen = (registry.Chosen(Knows(), "[negatives=both]"), registry.Chosen(Knows("none"), "[negatives=none]"))
+    found = dailydialogpp.study_alone(Bench(chosen, home, folder, ScoreStore(tmp_path / "scores"),
+                                            Memo(tmp_path / "memo"), Models(home), 0, None))
+    tables = {one.name: one.rows for one in found.tables}
+    assert tables["training"] == (("deb[negatives=both]", "both", "66.7 %", "88.7 %", "75.0 %", "92.7 %"),)
+    assert tables["conicity"][0][0] == "deb[negatives=both]"
+    assert float(tables["conicity"][0][1]) == pytest.approx(1.0, abs=0.01)
+    (changed,) = tables["changes"]
+    assert changed[:3] + changed[4:] == ("deb[negatives=both]", "50.0 %", "0.0 %", "–", "50.0 %", "50.0 %", "–")
+    assert found.failures == ("deb[negatives=none]: ZeroDivisionError: by nothing",)
+
+
+# --- the files
+
+@pytest.mark.parametrize(("record", "told"), [
+    ("nonsense", "is not JSON"), ("[]", "should be an object"), ("{}", "field 'context'"),
+    (json.dumps(RECORDS[0] | {"positive_responses": ["one"]}), "needs two or more"),
+    (json.dumps(RECORDS[0] | {"random_negative_responses": [1]}), "field 'random_negative_responses'"),
+])
+def test_a_file_that_is_none_is_refused_with_the_place(record: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps(RECORDS[0]) + "\n\n" + record + "\n")
+    with pytest.raises(BadRecord, match=told) as raised:
+        data.read(tmp_path, "dev")
+    assert "dev.json, line 3" in str(raised.value)
+
+
+def test_the_corpus_holds_the_same(folder: Path, home: Path, tmp_path: Path) -> None:
+    """What `harness fetch --corpora` keeps serves as well; other splits of it are passed over."""
+    rows = [{"split": split, "utterances": [{"speaker": "A", "text": text} for text in record["context"]], **record}
+            for split in ("train", "dev", "test") for record in RECORDS]
+    _, corpus = data.sources(home)
+    assert not data.holds(corpus)
+    corpus.parent.mkdir(parents=True)
+    corpus.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    for part in data.PARTS:
+        assert data.read(corpus, part) == data.read(folder, part)
+    assert main(["study", "dailydialogpp", "--metric", "length", "--out", str(tmp_path / "out")]) == 0
+
+
+def test_a_part_without_contexts_is_told(tmp_path: Path) -> None:
+    (tmp_path / "dev.json").write_text("\n")
+    with pytest.raises(BadRecord, match="holds no context of the part dev"):
+        data.read(tmp_path, "dev")
+
+
+def test_the_real_data_with_lexical_metrics(real_data: Path, wordnet: None, tmp_path: Path,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    """On 40 contexts of each part the words of other relevant replies tell, and one reference tells less than four."""
+    assert len(data.read(real_data / "dailydialogpp", "test")) == 1142
+    assert main(line("rouge-l length", real_data / "dailydialogpp", tmp_path, "--limit", "40", "--json")) == 0
+    entries_ = [json.loads(entry) for entry in capsys.readouterr().out.splitlines()]
+    r = {(entry["metric"], entry["references"], entry["negatives"]): entry["r"]
+         for entry in entries_ if entry["kind"] == "accuracy"}
+    assert 0.15 < r["rouge-l", "single", "random"] < r["rouge-l", "avg", "random"] < 0.6
+    assert abs(r["length", "none", "random"]) < 0.3
+    shares = {entry["change"]: entry["share"] for entry in entries_
+              if entry["kind"] == "change" and entry["metric"] == "rouge-l"}
+    assert set(shares) == set(PRINTED)
+    assert shares["reverse"] < shares["unchanged"]

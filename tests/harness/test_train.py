@@ -1,0 +1,228 @@
+"""`harness train`, from corpus to score, with the metric that docs/training.md teaches."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+import xml.etree.ElementTree as ET
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from harness import training  # noqa: E402
+from harness.cli import main  # noqa: E402
+from metrics import checkpoint, registry, trainables  # noqa: E402
+from metrics.models import Choice, Models  # noqa: E402
+from tests.conftest import ROOT, make_item  # noqa: E402
+
+PHRASES = ("hello there", "do you like tea", "what is a good reply", "not to you", "i like the reply", "good to hear")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The metric of the tutorial as a plug-in that is installed, and nothing else that could be trained."""
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "training.md").read_text(), re.DOTALL)
+    path = tmp_path / "follows.py"
+    path.write_text(code)
+    module = types.ModuleType("follows")
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "follows", module)
+    exec(compile(code, str(path), "exec"), module.__dict__)  # noqa: S102
+    monkeypatch.setattr(registry, "entry_points",
+                        lambda group: [EntryPoint("follows", "follows:Follows", registry.GROUP)])
+    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(trainables, "_backbones", tuple)
+    monkeypatch.setattr(registry, "_built_in", dict)
+    caches = (registry._plugged_in, registry.metric_class)
+    for cached in caches:
+        cached.cache_clear()
+    yield module
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    path = tmp_path / "small.jsonl"
+    path.write_text("".join(json.dumps({
+        "dialogue_id": f"small-{number}", "source": "small", "split": "train",
+        "utterances": [{"speaker": "AB"[turn % 2], "text": f"{rng.choice(PHRASES)} {number} {turn}"}
+                       for turn in range(4)]}) + "\n" for number in range(80)))
+    return path
+
+
+@pytest.fixture
+def asked(corpus: Path, tiny_encoder: Path) -> list[str]:
+    return ["train", "follows", "--corpus", str(corpus), "--encoder", str(tiny_encoder), "--device", "cpu",
+            "--steps", "100"]
+
+
+def folder(home: Path) -> Path:
+    (found,) = (home / "checkpoints" / "follows").iterdir()
+    return found
+
+
+def test_from_corpus_to_score(asked: list[str], home: Path, tiny_encoder: Path, follows: Any,
+                              capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(asked) == 0
+    out, err = capsys.readouterr()
+    assert re.search(r"follows: 100 steps in \d+ s, the least held-out loss \d\.\d{4} after \d+; \d\.\d\d MB, "
+                     r"for tiny-encoder\n  pairs: \d+\n", out)
+    assert re.search(r"follows: [\d,]+ of [\d,]+ texts read", err)
+    assert re.findall(r"follows: step (\d+) of 100, loss \d", err) == ["50", "100"]
+    card = json.loads((folder(home) / "card.json").read_text())
+    (used,) = card["corpora"]
+    assert used["training"] + used["held_out"] == 80
+    assert used["held_out"] > 0
+    assert (used["name"], used["licence"], used["left_out"]) == ("small", "unknown", {})
+    assert card["command"] == ("harness train follows --encoder tiny-encoder --corpus small.jsonl --device cpu "
+                               "--steps 100")
+    assert (card["seed"], card["steps"], card["precision"]) == (0, 100, "fp32")
+    assert card["held_out"] == min(row[2] for row in card["curve"])
+    assert card["packages"]["torch"]
+    assert str(home) not in json.dumps(card)
+    assert not list((home / "training").glob("*.state"))
+    items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
+    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    column = follows.Follows().score(items, models)["follows"]
+    assert 0 < column[0] < 1
+    assert np.isnan(column[1])
+
+
+def test_the_loss_curve_is_a_picture_that_reads(asked: list[str], home: Path, tmp_path: Path) -> None:
+    assert main(asked) == 0
+    picture = ET.fromstring((folder(home) / "curve.svg").read_text())  # noqa: S314, our own
+    lines = [node for node in picture.iter() if node.tag.endswith("polyline")]
+    assert [len(line.attrib["points"].split()) for line in lines] == [2, 2]
+    assert main([*asked, "--out", str(tmp_path / "mine")]) == 0
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [
+        "card.json", "config.json", "model.safetensors"]
+
+
+def test_what_is_there_is_not_trained_again(asked: list[str], home: Path, capsys: pytest.CaptureFixture[str],
+                                            corpus: Path) -> None:
+    assert main(asked) == 0
+    before = (folder(home) / "model.safetensors").stat().st_mtime_ns
+    digest = checkpoint.read("follows", folder(home)).digest
+    capsys.readouterr()
+    assert main(asked) == 0
+    assert "is there, trained by the same command" in capsys.readouterr().out
+    assert (folder(home) / "model.safetensors").stat().st_mtime_ns == before
+    assert main([*asked, "--fresh"]) == 0
+    assert "100 steps" in capsys.readouterr().out
+    assert checkpoint.read("follows", folder(home)).digest == digest, "the same command gives the same weights"
+    assert main([*asked, "--seed", "1"]) == 0
+    assert checkpoint.read("follows", folder(home)).digest != digest
+    corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
+    capsys.readouterr()
+    assert main([*asked, "--seed", "1"]) == 0
+    assert "100 steps" in capsys.readouterr().out, "of another corpus"
+
+
+def test_a_stopped_training_goes_on(asked: list[str], home: Path, monkeypatch: pytest.MonkeyPatch,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(asked) == 0
+    digest = checkpoint.read("follows", folder(home)).digest
+    line = training._line
+
+    def stop(plan: Any, look: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "_line", stop)
+    assert main([*asked, "--fresh"]) == 130
+    assert "follows stopped; the same command goes on from its last look" in capsys.readouterr().err
+    assert len(list((home / "training").glob("*.state"))) == 1
+    monkeypatch.setattr(training, "_line", line)
+    (folder(home) / "card.json").unlink()
+    assert main(asked) == 0
+    err = capsys.readouterr().err
+    assert "goes on where it was cut" in err
+    assert re.findall(r"step (\d+) of", err) == ["100"]
+    assert checkpoint.read("follows", folder(home)).digest == digest
+
+
+def test_all_goes_past_a_failure(asked: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
+                                 capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(trainables, "names", lambda: ("gone", "follows"))
+    everything = ["train", "--all", *asked[2:]]
+    assert main(everything) == 1
+    out, err = capsys.readouterr()
+    assert "gone failed: nothing that can be trained is called 'gone'" in err
+    assert "1 of 2 are there; failed: gone" in out
+    monkeypatch.setattr(trainables, "names", lambda: ("follows",))
+    assert main(everything) == 0
+    assert "is there, trained by the same command" in capsys.readouterr().out
+    monkeypatch.setattr(follows, "heads", lambda **config: 1 / 0)
+    assert main([*everything, "--fresh"]) == 1
+    assert "follows failed: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_all_finds_what_can_be_trained() -> None:
+    assert trainables.names() == ("follows",)
+
+
+@pytest.mark.parametrize(("more", "part"), [
+    (["--corpus", "no-such.jsonl"], "no-such.jsonl: no such file"), (["--encoder", "./nowhere"], "no such folder"),
+    (["--steps", "0"], "--steps should be 1 or more"), (["--seed", "-1"], "--seed should be 0 or more"),
+    (["--all"], "say what to train"),
+])
+def test_what_the_user_can_mend_is_one_line(asked: list[str], capsys: pytest.CaptureFixture[str], more: list[str],
+                                            part: str) -> None:
+    assert main([*asked, *more]) == 2
+    err = capsys.readouterr().err
+    assert part in err
+    assert err.count("\n") == 1
+
+
+def test_a_corpus_that_a_metric_asks_for_must_be_given(asked: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(follows.Follows, "objective", lambda self, data: data.dialogues("dailydialog"))
+    assert main(asked) == 2
+    assert "this training takes the corpus dailydialog; given are small" in capsys.readouterr().err
+
+
+def test_weights_for_another_encoder_are_a_skip_with_the_reason(asked: list[str], home: Path, tmp_path: Path,
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    from tests import tiny
+
+    other = tiny.encoder(tmp_path / "other-encoder", hidden_size=8)
+    assert main(asked) == 0
+    capsys.readouterr()
+    run = ["run", "--metric", "follows", "--dataset", "esl", "--limit", "5", "--draws", "0", "--out",
+           str(tmp_path / "out"), "--device", "cpu", "--encoder"]
+    assert main([*run, str(other)]) == 0
+    out = capsys.readouterr().out
+    assert "weights follows belong to encoder tiny-encoder@" in out
+    assert main([*run, asked[asked.index("--encoder") + 1]]) == 0
+    assert "1 scored" in capsys.readouterr().out
+
+
+def test_show_and_doctor_tell_of_a_checkpoint(asked: list[str], home: Path,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(asked) == 0
+    capsys.readouterr()
+    assert main(["doctor", "--models"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"follows\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n +sha256 [0-9a-f]{64}", out)
+    (folder(home) / "model.safetensors").write_bytes(b"")
+    assert main(["doctor", "--models"]) == 0
+    assert "not usable: weights follows: " in capsys.readouterr().out
+    assert main(["show", "follows"]) == 0
+    assert re.search(r"weights +follows", capsys.readouterr().out)

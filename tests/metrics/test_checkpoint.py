@@ -1,0 +1,193 @@
+"""Checkpoints: written whole, found for the right encoder, and refused in one line where something is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from metrics import checkpoint  # noqa: E402
+from metrics.checkpoint import Checkpoint  # noqa: E402
+from metrics.errors import MetricError, MissingResource  # noqa: E402
+from metrics.models import Choice, Models  # noqa: E402
+
+MINE, OTHER = "mine@" + "a" * 12 + ".aaaaaa", "other@" + "b" * 12 + ".bbbbbb"
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
+    return tmp_path / "shipped"
+
+
+def write(folder: Path, encoder: str = MINE, fill: float = 0.5, **config: Any) -> Checkpoint:
+    network = torch.nn.Linear(3, 2)
+    torch.nn.init.constant_(network.bias, fill)
+    named = {"name": encoder.partition("@")[0], "identity": encoder} if encoder else None
+    return checkpoint.save(folder, network.state_dict(), {
+        "network": {"in_features": 3, "out_features": 2} | config, "encoder": named}, {"name": "toy", "held_out": 0.5})
+
+
+@pytest.fixture
+def kept(home: Path, shipped: Path) -> Path:
+    return write(checkpoint.place("toy", MINE, home)).folder
+
+
+def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Path, tiny_encoder: Path) -> None:
+    from safetensors.torch import load_file
+
+    stored = load_file(kept / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+    found = checkpoint.find("toy", MINE, home)
+    assert found.card["held_out"] == 0.5
+    assert found.encoder == "mine"
+    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    write(checkpoint.place("toy", models.encoder().weights.identity, home), models.encoder().weights.identity)
+    network = models.trained("toy", torch.nn.Linear)
+    assert network.weight.dtype == torch.float32
+    assert network.bias.tolist() == [0.5, 0.5]
+    assert not network.training
+    assert not network.weight.requires_grad
+    assert models.trained("toy", torch.nn.Linear) is network
+    assert ("checkpoint", "toy") in models.asked
+
+
+def test_numbers_that_float16_does_not_hold_stay_float32_and_whole_ones_whole(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    found = checkpoint.save(tmp_path / "x", {"large": torch.tensor([1e6]), "whole": torch.tensor([7])},
+                            {"network": {}, "encoder": None}, {})
+    stored = load_file(found.folder / "model.safetensors")
+    assert (stored["large"].item(), stored["whole"].item(), stored["whole"].dtype) == (1e6, 7, torch.int64)
+
+
+def test_an_encoder_is_told_by_its_digest_not_by_its_name(home: Path, kept: Path) -> None:
+    renamed = "a-folder@" + MINE.partition("@")[2]
+    assert checkpoint.find("toy", renamed, home).folder == kept
+
+
+def test_the_users_own_come_before_the_shipped(home: Path, shipped: Path) -> None:
+    write(shipped / "toy")
+    assert checkpoint.find("toy", MINE, home).folder == shipped / "toy"
+    own = write(checkpoint.place("toy", MINE, home), fill=1.0)
+    assert checkpoint.find("toy", MINE, home) == own
+    assert own.digest != checkpoint.read("toy", shipped / "toy").digest
+
+
+def test_of_several_shipped_the_one_for_the_encoder_is_taken(home: Path, shipped: Path) -> None:
+    write(shipped / "toy" / "small", MINE)
+    write(shipped / "toy" / "large", OTHER)
+    assert checkpoint.find("toy", OTHER, home).folder.name == "large"
+    assert checkpoint.find("toy", MINE, home).folder.name == "small"
+
+
+def test_weights_that_read_no_encoder_go_with_any(home: Path, shipped: Path) -> None:
+    write(checkpoint.place("toy", "", home), "")
+    assert checkpoint.find("toy", OTHER, home) == checkpoint.find("toy", "", home)
+    models = Models(home, Choice(encoder="./no-such-folder", device="cpu"))
+    assert models.trained("toy", torch.nn.Linear).out_features == 2
+
+
+def test_weights_of_another_encoder_are_refused_with_what_to_do(home: Path, kept: Path) -> None:
+    with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, the run has other@b+\.b+: "
+                                              r"train your own with `harness train toy --encoder other`$"):
+        checkpoint.find("toy", OTHER, home)
+    with pytest.raises(MissingResource, match="the run has none"):
+        checkpoint.find("toy", "", home)
+
+
+def test_absent_weights_are_told_with_what_to_do(home: Path, shipped: Path) -> None:
+    with pytest.raises(MissingResource, match="toy are not on this machine: train them with `harness train toy`"):
+        checkpoint.find("toy", MINE, home)
+
+
+def spoiled(path: Path, change: Any) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(("spoil", "part"), [
+    (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
+    (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
+    (lambda folder: (folder / "card.json").unlink(), "card.json is missing"),
+    (lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1]),
+     "model.safetensors was cut or changed"),
+    (lambda folder: spoiled(folder / "config.json", lambda held: held["network"].update(out_features=3)),
+     "config.json was cut or changed"),
+    (lambda folder: (folder / "config.json").write_text("{"), "config.json is not JSON"),
+    (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json is not JSON"),
+    (lambda folder: (folder / "card.json").write_text("[]"), "card.json is not a JSON object"),
+    (lambda folder: spoiled(folder / "card.json", lambda held: held.pop("sha256")), "does not hold the sha256"),
+    (lambda folder: spoiled(folder / "config.json", lambda held: held.pop("encoder")), "which encoder"),
+    (lambda folder: spoiled(folder / "config.json", lambda held: held.pop("network")), "the network's arguments"),
+])
+def test_a_damaged_checkpoint_is_refused_in_one_line(home: Path, kept: Path, spoil: Any, part: str) -> None:
+    spoil(kept)
+    with pytest.raises(MissingResource) as caught:
+        checkpoint.find("toy", MINE, home)
+    assert part in str(caught.value)
+    assert "harness train toy --fresh" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert [one for one in checkpoint.here(home) if isinstance(one, str) and part in one]
+
+
+def test_a_damaged_one_for_another_encoder_is_in_nobodys_way(home: Path, kept: Path) -> None:
+    write(checkpoint.place("toy", OTHER, home), OTHER)
+    (kept / "config.json").write_text("{")
+    assert checkpoint.find("toy", OTHER, home).encoder == "other"
+
+
+@pytest.mark.parametrize(("config", "part"), [
+    ({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"), ({"bias": False}, "bias"),
+])
+def test_another_network_is_refused_in_one_line(home: Path, shipped: Path, config: dict[str, Any], part: str) -> None:
+    write(shipped / "toy", "", **config)
+    with pytest.raises(MissingResource, match=f"holds those of another network.*{part}") as caught:
+        Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_network_may_lack_what_it_does_not_learn(home: Path, shipped: Path) -> None:
+    class Frozen(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.learned = torch.nn.Linear(1, 1)
+            self.given = torch.nn.Linear(1, 1).requires_grad_(False)
+
+    def save(weights: Any) -> None:
+        checkpoint.save(shipped / "toy", weights, {"network": {}, "encoder": None}, {"name": "toy"})
+
+    save(Frozen().learned.state_dict(prefix="learned."))
+    Models(home, Choice(device="cpu")).trained("toy", Frozen)
+    save({"learned.weight": torch.ones(1, 1)})
+    with pytest.raises(MissingResource, match=r"1 names such as learned\.bias"):
+        Models(home, Choice(device="cpu")).trained("toy", Frozen)
+
+
+def test_a_failed_write_leaves_the_checkpoint_that_was_there(home: Path, kept: Path) -> None:
+    with pytest.raises(TypeError):
+        checkpoint.save(kept, {}, {"network": {}, "encoder": None}, {"not json": object()})
+    assert checkpoint.find("toy", MINE, home).folder == kept
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
+def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(MetricError, match=r"holds thesis\.txt, which is no part of a checkpoint"):
+        write(tmp_path)
+    with pytest.raises(MetricError, match="is a file"):
+        write(tmp_path / "thesis.txt")
+
+
+def test_the_identity_is_that_of_weights_and_config_alone(home: Path, kept: Path) -> None:
+    before = checkpoint.find("toy", MINE, home)
+    checkpoint.amend(before, {"correlations": {"convai2-grade": 0.5}})
+    after = checkpoint.find("toy", MINE, home)
+    assert after.identity == before.identity
+    assert after.card["correlations"] == {"convai2-grade": 0.5}
+    assert after.card["held_out"] == 0.5

@@ -1,0 +1,211 @@
+"""The training loop: what it finds, when it stops, and that a training that was cut ends as one that was not."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from metrics import fit as loop  # noqa: E402
+from metrics.device import Machine  # noqa: E402
+from metrics.errors import MetricError  # noqa: E402
+from metrics.fit import Fitted, Look, fit  # noqa: E402
+from metrics.training import Objective, Recipe  # noqa: E402
+
+SLOPES = torch.tensor([[1.0, -2.0, 0.5]])
+RECIPE = Recipe(corpora=(), steps=60, every=10, rate=0.1, patience=60)
+CPU = Machine()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Noisy(torch.nn.Module):
+    """A line through noise, with a part that is not trained and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.line = torch.nn.Linear(3, 1)
+        self.frozen = torch.nn.Linear(3, 3).requires_grad_(False)
+        self.drop = torch.nn.Dropout(0.1)
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x: Any) -> Any:
+        if self.training:
+            self.seen += 1
+        return self.line(self.drop(x))
+
+
+def batch(rng: np.random.Generator, many: int = 16) -> dict[str, Any]:
+    x = torch.from_numpy(rng.normal(size=(many, 3)).astype(np.float32))
+    return {"x": x, "y": x @ SLOPES.T + 3}
+
+
+def loss(network: Any, batch: Any) -> Any:
+    return torch.nn.functional.mse_loss(network(batch["x"]), batch["y"])
+
+
+def objective(**changes: Any) -> Objective:
+    made = Objective(Noisy(), {}, batch, [batch(np.random.default_rng(5))], loss)
+    return dataclasses.replace(made, **changes)
+
+
+def same(first: Fitted, second: Fitted) -> bool:
+    return (first.curve, first.step, first.steps) == (second.curve, second.step, second.steps) and all(
+        torch.equal(one, second.weights[name]) for name, one in first.weights.items())
+
+
+def test_a_line_is_found_and_only_what_learns_is_handed_over() -> None:
+    plain = objective(network=torch.nn.Linear(3, 1))
+    found = fit(plain, dataclasses.replace(RECIPE, steps=300), CPU, 0)
+    assert found.weights["weight"].numpy() == pytest.approx(SLOPES.numpy(), abs=0.05)
+    assert found.weights["bias"].item() == pytest.approx(3, abs=0.05)
+    assert [look.step for look in found.curve] == list(range(10, 301, 10))
+    assert set(fit(objective(), RECIPE, CPU, 0).weights) == {"line.weight", "line.bias", "seen"}
+
+
+def test_weights_that_two_parts_share_are_kept_once() -> None:
+    tied = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+    tied[1].weight = tied[0].weight
+    assert set(loop.kept(tied)) == {"0.weight", "0.bias", "1.bias"}
+
+
+def test_the_rate_rises_and_falls_in_a_line() -> None:
+    recipe = Recipe(corpora=(), steps=10, rate=1.0, warmup=0.4)
+    assert [loop.rate(recipe, step) for step in range(10)] == pytest.approx(
+        [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_randomness_as_it_was() -> None:
+    first, second, third = (objective() for _ in range(3))
+    torch.manual_seed(9)
+    expected = torch.rand(1)
+    torch.manual_seed(9)
+    found = fit(first, RECIPE, CPU, 3)
+    assert torch.rand(1) == expected
+    assert same(found, fit(second, RECIPE, CPU, 3))
+    assert not same(found, fit(third, RECIPE, CPU, 4))
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+@pytest.mark.parametrize("looks", [1, 3, 6])
+def test_a_training_that_was_cut_ends_in_the_same_weights(tmp_path: Path, looks: int, average: float) -> None:
+    recipe = dataclasses.replace(RECIPE, average=average)
+    whole = fit(objective(), recipe, CPU, 3)
+    told: list[Look] = []
+
+    def stop(look: Look) -> None:
+        told.append(look)
+        if len(told) == looks:
+            raise KeyboardInterrupt
+
+    state = tmp_path / "state"
+    with pytest.raises(KeyboardInterrupt):
+        fit(objective(), recipe, CPU, 3, state, stop)
+    torch.manual_seed(1234)
+    again = fit(objective(), recipe, CPU, 3, state, told.append)
+    assert same(whole, again)
+    assert tuple(told) == whole.curve, "it went on where it was, and did not begin again"
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda path: path.write_bytes(path.read_bytes()[:-100]), lambda path: path.write_bytes(b"no state"),
+    lambda path: torch.save([1], path)])
+def test_a_damaged_state_begins_anew(tmp_path: Path, spoil: Any) -> None:
+    state, told = tmp_path / "state", []
+    whole = fit(objective(), RECIPE, CPU, 3, state)
+    spoil(state)
+    assert same(whole, fit(objective(), RECIPE, CPU, 3, state, told.append))
+    assert len(told) == 6
+
+
+def test_the_state_of_another_training_is_left_alone(tmp_path: Path) -> None:
+    state, told = tmp_path / "state", []
+    fit(objective(), RECIPE, CPU, 3, state)
+    fit(objective(), RECIPE, CPU, 4, state, told.append)
+    assert len(told) == 6
+
+
+def test_it_stops_when_patience_runs_out_and_keeps_the_best() -> None:
+    losses = iter([3.0, 1.0, 2.0, 2.0, 2.0, 0.1])
+
+    def scripted(network: Any, batch: Any) -> Any:
+        return loss(network, batch) if network.training else torch.tensor(next(losses))
+
+    found = fit(objective(loss=scripted), dataclasses.replace(RECIPE, patience=2), CPU, 0)
+    assert (found.step, found.steps, found.held_out) == (20, 40, 1.0)
+    early = fit(objective(), dataclasses.replace(RECIPE, steps=60, patience=60), CPU, 0)
+    assert early.steps == 60
+
+
+def test_running_means_are_what_is_looked_at_and_kept() -> None:
+    weight = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(weight.weight)
+    seen: list[float] = []
+
+    def pull(network: Any, batch: Any) -> Any:
+        if not network.training:
+            seen.append(network.weight.item())
+        return -network.weight.sum()
+
+    recipe = Recipe(corpora=(), steps=2, every=1, rate=1.0, warmup=0.5, decay=0.0, average=0.9)
+    found = fit(Objective(weight, {}, lambda rng: None, [None], pull), recipe, CPU, 0)
+    # steps of Adam go 1 · rate: weights 1 and 2; decays min(0.9, 1/10) and min(0.9, 2/11)
+    first = 0.9 * 1.0
+    second = first * 2 / 11 + 2.0 * 9 / 11
+    assert seen == pytest.approx([first, second], abs=1e-5)
+    assert found.weights["weight"].item() == pytest.approx(second, abs=1e-5)
+
+
+@pytest.mark.parametrize(("bad", "part"), [
+    (lambda network, batch: network(batch["x"]).sum() * float("nan"), "training loss is no finite number"),
+    (lambda network, batch: network(batch["x"]).sum() * (1.0 if network.training else float("inf")), "held-out loss"),
+])
+def test_a_loss_that_is_no_number_stops_in_one_line(bad: Any, part: str) -> None:
+    with pytest.raises(MetricError, match=rf"{part}.* between steps 1 and 10") as caught:
+        fit(objective(loss=bad), RECIPE, CPU, 0)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_training_with_nothing_held_out_or_nothing_to_learn_is_refused() -> None:
+    with pytest.raises(MetricError, match="nothing is held out"):
+        fit(objective(held_out=[]), RECIPE, CPU, 0)
+    with pytest.raises(MetricError, match="no parameter that requires a gradient"):
+        fit(objective(network=Noisy().requires_grad_(False)), RECIPE, CPU, 0)
+
+
+def test_gradients_are_cut() -> None:
+    one = torch.nn.Linear(1, 1, bias=False)
+    lengths: list[float] = []
+    one.weight.register_hook(lambda gradient: None)
+
+    def steep(network: Any, batch: Any) -> Any:
+        return 1e6 * network.weight.sum()
+
+    class Watched(torch.optim.AdamW):
+        def step(self, closure: Any = None) -> Any:
+            lengths.append(one.weight.grad.norm().item())
+            return super().step(closure)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim, "AdamW", Watched)
+        fit(Objective(one, {}, lambda rng: None, [None], steep), dataclasses.replace(RECIPE, steps=2), CPU, 0)
+    assert lengths == pytest.approx([1.0, 1.0], rel=1e-4)
+
+
+def test_batches_of_any_shape_are_moved() -> None:
+    moved = loop.on_device({"a": [torch.ones(1), (torch.ones(2), 3)], "b": "text"}, "meta")
+    assert moved["a"][0].device.type == moved["a"][1][0].device.type == "meta"
+    assert (moved["a"][1][1], moved["b"]) == (3, "text")

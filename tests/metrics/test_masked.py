@@ -1,0 +1,182 @@
+"""The masked model: by hand against transformers, its training, and what does not change a likelihood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.dataset import Utterance
+from metrics import checkpoint, networks
+from metrics.backbones.mlm import MaskedLanguageModel, masked
+from metrics.errors import BadOption, MissingResource
+from metrics.fit import fit, kept, randomness
+from metrics.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
+from metrics.models import Choice, Models
+from metrics.training import Objective, Recipe, TrainingData
+from tests import tiny
+from tests.conftest import make_item
+from tests.tiny import LETTERS
+
+torch = pytest.importorskip("torch")
+SHORT = Recipe(corpora=("toy",), steps=20, every=20, rate=2e-2)
+
+
+def training_data(models: Models) -> TrainingData:
+    lines = ("hello there", "what do you like", "i like tea", "a good reply to you", "tea is not good", "the tea is")
+    dialogues = tuple(
+        Dialogue(f"toy-{number}", "toy", "train", tuple(
+            Utterance("user", f"{lines[(number + turn) % 6]} {LETTERS[number // 26]}{LETTERS[number % 26]}")
+            for turn in range(4)))
+        for number in range(200))
+    card = CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020")
+    return TrainingData({"toy": Corpus(card, "0" * 64, dialogues, {})}, models, seed=0)
+
+
+def train(home: Path, encoder: Path, rank: int) -> tuple[Objective, dict[str, Any]]:
+    """Weights for the tiny encoder in a home, and the training they come from."""
+    models = Models(home, Choice(encoder=str(encoder)))
+    with randomness(0, models.machine):
+        objective = MaskedLanguageModel(rank=rank).objective(training_data(models))
+    weights = fit(objective, SHORT, models.machine, 0).weights
+    identity = models.encoder().weights.identity
+    checkpoint.save(checkpoint.place("mlm", identity, home), weights,
+                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
+                    {"name": "mlm"})
+    return objective, weights
+
+
+@pytest.fixture(scope="module")
+def trained_home(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with weights for the tiny encoder."""
+    home = tmp_path_factory.mktemp("trained")
+    train(home, tiny_encoder, rank=2)
+    return home
+
+
+@pytest.fixture
+def models(trained_home: Path, tiny_encoder: Path) -> Models:
+    return Models(trained_home, Choice(encoder=str(tiny_encoder)))
+
+
+@pytest.fixture
+def model(models: Models) -> MaskedModel:
+    return models.masked()
+
+
+def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
+    """Log p of each token, each masked in turn, by a network of transformers with adapters beside its weights."""
+    body = networks.loaded("AutoModel", model.encoder.weights, model.encoder.machine).eval()
+    head = model._head
+    tokenizer = model.encoder.tokenizer.whole
+    read = tokenizer(context, text, return_tensors="pt") if context else tokenizer(text, return_tensors="pt")
+    many = len(tokenizer.tokenize(text))
+    size = read["input_ids"].shape[1]
+    found = []
+    for place in range(size - 1 - many, size - 1):
+        ids = read["input_ids"].clone()
+        target = int(ids[0, place])
+        ids[0, place] = tokenizer.mask_token_id
+        with torch.no_grad(), head.over(body, tokenizer.mask_token_id):
+            states = body(input_ids=ids, token_type_ids=read["token_type_ids"]).last_hidden_state
+            scores = head.logits(states[0, place], body.get_input_embeddings().weight)
+        found.append(float(scores.log_softmax(0)[target]))
+    return found
+
+
+def test_equals_each_token_masked_by_hand(model: MaskedModel) -> None:
+    pairs = [("", "what do you like?"), ("hello there", "i like tea"), ("", "tea"), ("what", "x y z . tea ☃")]
+    for found, (context, text) in zip(model.log_likelihoods(pairs, copies=64), pairs, strict=True):
+        np.testing.assert_allclose(found, by_hand(model, context, text), atol=1e-4)
+
+
+def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
+    """Read 4 times, a text has its tokens 0, 4, 8 ... masked together: what is told of the others is exact."""
+    text = "the tea is not good"
+    exact, together = (model.log_likelihoods([("", text)], copies)[0] for copies in (64, 4))
+    np.testing.assert_allclose(together[1:4], exact[1:4], atol=1e-5)
+    assert abs(together[0] - exact[0]) > 1e-4
+    rows = []
+    for network in model.networks:
+        network.register_forward_pre_hook(lambda _, args, kwargs: rows.append(len(kwargs["input_ids"])),
+                                          with_kwargs=True)
+    model.log_likelihoods([("", "a b c d e f g h i j")], 4)
+    assert sum(rows) == 4
+    with pytest.raises(BadOption, match="copies=0"):
+        model.log_likelihoods([("", text)], 0)
+
+
+def test_order_company_and_memory_change_nothing(model: MaskedModel, models: Models) -> None:
+    pairs = [("", "tea"), ("hello", "tea"), ("", "what do you like"), ("", ""), ("i like tea", "a b c !"), ("", "tea")]
+    together = model.log_likelihoods(pairs)
+    for pair, values in zip(pairs, together, strict=True):
+        [alone] = Models(models.home, models.choice).masked().log_likelihoods([pair])
+        np.testing.assert_allclose(alone, values, atol=1e-5)
+    assert together[0] is together[5]  # remembered
+    assert together[3].size == 0
+
+
+def test_texts_beyond_the_limit_are_cut(model: MaskedModel) -> None:
+    [long, after] = model.log_likelihoods([("", "a " * 500), ("b " * 500, "c d")])
+    assert long.size == model.encoder.tokenizer.limit - 2
+    assert after.size == 2
+    assert np.isfinite([*long, *after]).all()
+
+
+def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: MaskedModel) -> None:
+    items = [make_item("a", " i like tea ", context=("no", "hello there")), make_item("b", "tea", context=()),
+             make_item("c", " ")]
+    alone, after = (mean_log_likelihoods(items, model, context) for context in ("none", "last"))  # type: ignore[arg-type]
+    np.testing.assert_allclose(alone[:2], [np.mean(by_hand(model, "", "i like tea")), by_hand(model, "", "tea")[0]],
+                               atol=1e-4)
+    np.testing.assert_allclose(after[:2], [np.mean(by_hand(model, "hello there", "i like tea")), alone[1]], atol=1e-4)
+    assert np.isnan([alone[2], after[2]]).all()
+    assert [values.size for values in log_likelihoods(items, model)] == [3, 1, 0]
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_training_learns_and_keeps_only_what_it_trained(home: Path, tiny_encoder: Path, rank: int) -> None:
+    objective, weights = train(home, tiny_encoder, rank)
+    assert {name.partition(".")[0] for name in weights} == (
+        {"dense", "norm", "bias", "mask", "down", "up"} if rank else {"dense", "norm", "bias"})
+    assert weights.keys() == kept(objective.network).keys()
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
+    fresh = MaskedLanguageModel(rank=rank).objective(training_data(models))
+    before, after = fresh.told(fresh.network), objective.told(objective.network)
+    assert float(after["masked_perplexity"]) < 0.8 * float(before["masked_perplexity"])
+    assert models.masked().log_likelihoods([("", "tea")])[0].size == 1
+
+
+def test_the_encoder_itself_is_not_changed(models: Models, model: MaskedModel) -> None:
+    before = models.encoder().sentences(["hello there"])
+    model.log_likelihoods([("", "hello there")])
+    np.testing.assert_array_equal(Models(models.home, models.choice).encoder().sentences(["hello there"]), before)
+
+
+def test_a_batch_masks_its_share_and_at_least_one_of_each(home: Path, tiny_encoder: Path) -> None:
+    encoder = Models(home, Choice(encoder=str(tiny_encoder))).encoder()
+    texts = encoder.tokenizer.texts(["tea", "a b c d e f g h i j " * 4, "☃ ☃"])
+    for share in (0.0, 0.5, 1.0):
+        batch = masked(texts, encoder, np.random.default_rng(0), share)
+        ids = batch["input_ids"]
+        chosen = ids == 4
+        assert chosen.sum() == len(batch["places"]) == len(batch["targets"])
+        counts = chosen.sum(1).tolist()
+        assert counts == {0.0: [1, 1, 1], 1.0: [1, 40, 2]}.get(share, [1, counts[1], counts[2]])
+        restored = ids.flatten().clone()
+        restored[batch["places"]] = batch["targets"]
+        assert restored.view(ids.shape)[1, : len(texts[1].ids)].tolist() == texts[1].ids
+
+
+def test_an_encoder_without_weights_or_without_a_mask_is_told(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
+    with pytest.raises(MissingResource, match="harness train mlm"):
+        Models(home, Choice(encoder=str(tiny_encoder))).masked()
+    folder = tiny.encoder(tmp_path / "maskless")
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(settings.read_text().replace('"mask_token": "[MASK]"', '"mask_token": null'))
+    models = Models(home, Choice(encoder=str(folder)))
+    with pytest.raises(BadOption, match="has no mask"):
+        MaskedLanguageModel().objective(training_data(models))

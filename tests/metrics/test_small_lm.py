@@ -1,0 +1,233 @@
+"""The language model of this package: tokenizer, weights in eight bits, training, and that it is the default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.corpora import Corpus, Dialogue, card
+from benchmarks.dataset import Utterance
+from metrics import checkpoint, small_lm
+from metrics.backbones.lm import CausalLanguageModel
+from metrics.checkpoint import Checkpoint
+from metrics.device import Machine
+from metrics.errors import MetricError, MissingResource
+from metrics.fit import fit
+from metrics.models import Choice, Models
+from metrics.pieces import END, OTHER, SIGNS, Pieces
+from metrics.training import Recipe, TrainingData
+
+torch = pytest.importorskip("torch")
+
+TALK = ("hello there", "hello, how are you?", "i am fine, thank you. and you?", "i'm good. what do you like?",
+        "i like tea and the sea", "do you like tea?", "yes, i do. tea is good")
+SIZES = CausalLanguageModel(pieces=90, width=16, layers=1, heads=2, positions=24)
+
+
+def talks(number: int, corpus: str = "dailydialog") -> tuple[Dialogue, ...]:
+    """Dialogues of the same few utterances, no two alike."""
+    return tuple(Dialogue(f"{corpus}-{place}", corpus, "train", tuple(
+        Utterance("AB"[turn % 2], f"{TALK[(place + turn) % len(TALK)]} {place}") for turn in range(4 + place % 3)))
+        for place in range(number))
+
+
+@pytest.fixture
+def data(home: Path) -> TrainingData:
+    corpora = {name: Corpus(card(name), "0" * 64, talks(size, name), {})
+               for name, size in (("dailydialog", 90), ("personachat", 40))}
+    return TrainingData(corpora, Models(home, Choice(device="cpu")), 0)
+
+
+def made(data: TrainingData, folder: Path, steps: int = 2) -> Checkpoint:
+    """A checkpoint as a training leaves it."""
+    objective = SIZES.objective(data)
+    fitted = fit(objective, Recipe((), steps, rate=1e-2, every=steps), Machine(), 0)
+    return checkpoint.save(folder, SIZES.stored(fitted.weights),
+                           {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
+
+
+def cut(pieces: Pieces, text: str) -> list[str]:
+    return list(pieces.tokenizer().encode(text).tokens)
+
+
+@pytest.mark.parametrize(("written", "same"), [
+    ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
+    ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
+    ("日本", OTHER), (" hello", "hello"),
+])
+def test_what_corpora_write_differently_is_the_same_text(written: str, same: str) -> None:
+    assert cut(Pieces(), written) == cut(Pieces(), same)
+
+
+def test_a_text_is_cut_where_words_end() -> None:
+    """No pieces are learned from `tea ?` that reach over a space, a mark or a digit."""
+    pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
+    assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
+
+
+def test_a_turn_ends_with_one_token_and_an_empty_text_has_none() -> None:
+    assert cut(Pieces(), f"a{END}b") == ["▁", "a", END, "▁", "b"]
+    assert cut(Pieces(), "") == cut(Pieces(), "  ") == []
+
+
+@given(st.text())
+def test_every_text_can_be_read(text: str) -> None:
+    assert set(cut(Pieces(), text)) <= {END, *SIGNS}
+
+
+def test_pieces_are_learned_without_regard_to_chance_and_read_as_written() -> None:
+    texts = [turn.text for dialogue in talks(50) for turn in dialogue.utterances]
+    one = Pieces.learned(texts, 120)
+    assert one == Pieces.learned(texts, 120) == Pieces.read(one.written())
+    assert len(one.numbers) == 120
+    assert list(one.numbers.values()) == list(range(120))
+
+
+@given(st.lists(st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_eight_bits_are_half_a_step_from_the_number(rows: list[list[float]]) -> None:
+    """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
+    matrix = torch.tensor(rows, dtype=torch.float32)
+    stored = small_lm.packed({"matrix": matrix})
+    assert stored["matrix"].dtype is torch.int8
+    apart = (small_lm.unpacked(stored)["matrix"] - matrix).abs().amax(1)
+    assert bool((apart <= matrix.abs().amax(1) * 0.0046 + 1e-5).all())
+
+
+def test_vectors_keep_their_numbers() -> None:
+    vector = torch.tensor([0.1, -2.5])
+    assert small_lm.packed({"norm": vector})["norm"].tolist() == vector.tolist()
+
+
+def test_the_loss_is_that_of_transformers_with_its_gradients(data: TrainingData) -> None:
+    network = SIZES.objective(data).network.float()
+    rows = torch.arange(26).reshape(2, 13) % 90
+    states = network.gpt_neox(input_ids=rows[:, :-1]).last_hidden_state
+    expected = torch.nn.functional.cross_entropy(
+        (states @ network.gpt_neox.embed_in.weight.T).flatten(0, 1), rows[:, 1:].flatten())
+    expected.backward()
+    known = {name: one.grad.clone() for name, one in network.named_parameters()}
+    network.zero_grad()
+    loss = network(rows)
+    loss.backward()
+    assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=2e-3)  # bfloat16, where there is some
+    for name, one in network.named_parameters():
+        torch.testing.assert_close(one.grad, known[name], rtol=0.1, atol=0.02 * float(known[name].abs().max()) + 1e-6)
+
+
+def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
+    objective = SIZES.objective(data)
+    rng = np.random.default_rng(0)
+    batches = [objective.draw(rng) for _ in range(20)]
+    assert {batch.shape[1] - 1 for batch in batches} == {SIZES.positions, SIZES.positions // 2}
+    for rows in (*batches, *objective.held_out):
+        assert bool((rows[:, 0] == 0).all())
+        assert bool((rows[:, 1] != 0).all())
+    assert torch.equal(batches[0], objective.draw(np.random.default_rng(0)))
+
+
+def test_two_dialogues_have_two_ends_between_them(data: TrainingData) -> None:
+    stream = SIZES._stream(talks(30), Pieces().tokenizer())
+    ends = (stream.tokens == 0).astype(int)
+    assert int((ends[1:] & ends[:-1]).sum()) == 29
+    assert stream.characters == sum(len(turn.text) + 1 for one in talks(30) for turn in one.utterances)
+
+
+def test_training_learns_and_what_is_stored_tells_the_same(data: TrainingData, tmp_path: Path) -> None:
+    objective = SIZES.objective(data)
+    fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
+    assert fitted.held_out < 0.95 * np.log(90)
+    told: Mapping[str, Any] = objective.told(objective.network)
+    assert told["the same in eight bits"] == pytest.approx(told["held-out bits per character"], abs=0.02)
+
+
+def test_too_little_text_is_told(home: Path) -> None:
+    few = Corpus(card("dailydialog"), "0" * 64, talks(3), {})
+    with pytest.raises(MetricError, match="larger corpora"):
+        SIZES.objective(TrainingData({"dailydialog": few}, Models(home), 0))
+
+
+def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> None:
+    found = made(data, checkpoint.place("lm", "", home))
+    models = Models(home, Choice(device="cpu"))
+    assert models.identity("lm").startswith(f"dialogue-lm@{found.card['sha256']['model.safetensors'][:12]}.")
+    assert models.shown("lm") == "dialogue-lm"
+    model = models.lm()
+    assert model is models.lm()
+    assert model.end == END
+    [values] = model.log_likelihoods([("how are you?" + END, "i am fine")])
+    ids = model.tokenizer.plain(["how are you?" + END + "i am fine"])[0]
+    scores = torch.log_softmax(model.networks[0](input_ids=torch.tensor([ids])).logits[0], -1)
+    expected = [float(scores[place - 1, ids[place]]) for place in range(len(ids) - len(values), len(ids))]
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_its_numbers_are_those_of_the_weights(data: TrainingData, tmp_path: Path) -> None:
+    found = made(data, tmp_path / "lm")
+    small_lm.expand(found, tmp_path)
+    from safetensors.torch import load_file
+
+    stored = load_file(found.folder / "model.safetensors")
+    model = small_lm.load(found, Machine(), Models(tmp_path).memory)
+    table = model.networks[0].get_input_embeddings().weight
+    name = "gpt_neox.embed_in.weight"
+    torch.testing.assert_close(table, stored[name].float() * stored[name + small_lm.SCALE].float())
+
+
+def test_a_named_model_is_taken_in_its_place(data: TrainingData, home: Path, tiny_lm: Path) -> None:
+    made(data, checkpoint.place("lm", "", home))
+    models = Models(home, Choice(lm=str(tiny_lm), device="cpu"))
+    assert models.shown("lm") == "tiny-lm"
+    assert models.shown("lm", "dialogue-lm") == "dialogue-lm"
+
+
+def test_without_a_checkpoint_it_is_said_what_to_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
+    models = Models(home, Choice(device="cpu"))
+    with pytest.raises(MissingResource, match=r"harness train lm.*--lm"):
+        models.lm()
+    assert models.shown("lm") == ""
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json"])
+def test_a_checkpoint_that_was_cut_is_refused(data: TrainingData, home: Path, file: str) -> None:
+    path = made(data, checkpoint.place("lm", "", home)).folder / file
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(MissingResource, match=rf"{file} was cut or changed|not JSON"):
+        Models(home, Choice(device="cpu")).lm()
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
+    found = checkpoint.save(tmp_path / "lm", {"a": torch.zeros(2)}, {"network": {"width": 3}, "encoder": None}, {})
+    with pytest.raises(MissingResource, match="holds no language model"):
+        small_lm.load(found, Machine(), Models(tmp_path).memory)
+
+
+SHIPPED = checkpoint.SHIPPED / "lm"
+
+
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no model is shipped")
+class TestShipped:
+    def test_it_is_small(self) -> None:
+        assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 4_000_000
+
+    def test_it_knows_english_from_noise(self, home: Path) -> None:
+        model = Models(home, Choice(device="cpu")).lm()
+        end = model.end
+        fluent, jumbled, answer, other = (values.mean() for values in model.log_likelihoods([
+            ("", "i am going to the store to buy some milk."), ("", "store milk the buy am to to some i going."),
+            ("what is your favourite food?" + end, "i love pizza!"),
+            ("when does the train leave?" + end, "i love pizza!")]))
+        assert fluent > jumbled + 1
+        assert answer > other
+
+    def test_its_card_says_what_it_was_trained_on(self) -> None:
+        told = json.loads((SHIPPED / "card.json").read_text(encoding="utf-8"))
+        assert {one["name"] for one in told["corpora"]} >= {"dailydialog", "empatheticdialogues", "personachat"}
+        assert told["told"]["the same in eight bits"] - told["told"]["held-out bits per character"] < 0.005
