@@ -128,7 +128,7 @@ def signature(metric: Metric, models: Models) -> str:
 
 
 def checkpoints(metric: Metric) -> tuple[str, ...]:
-    """The weights that a metric reads with the options it has: of several in its card those of its own variant."""
+    """The weights that a metric reads with the options it has: its variant's take the place of the card's first."""
     own = getattr(metric, "weights_name", None)
     return metric.card.checkpoints if own is None else (own, *metric.card.checkpoints[1:])
 

@@ -61,12 +61,26 @@ def test_no_cycle() -> None:
     tuple(TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")
-def test_nothing_heavy_at_import(name: str, path: Path) -> None:
+HEAVY = {"torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers"}
+
+
+def tops(path: Path) -> set[str]:
+    """The packages that a file imports as soon as it is imported itself."""
+    body = ast.parse(path.read_text()).body
+    found = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module or "" for node in body if isinstance(node, ast.ImportFrom)}
+    return {name.partition(".")[0] for name in found}
+
+
+NETWORKS = {name for name, path in modules() if tops(path) & HEAVY}
+"""Modules of networks, which are classes of torch."""
+
+
+def test_only_private_modules_of_networks_import_what_is_heavy() -> None:
     """torch, datasets and evaluate are imported where they are used, so that the rest works without them."""
-    heavy = {"torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers"}
-    tops = {alias.name.partition(".")[0] for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import)
-            for alias in node.names}
-    tops |= {(node.module or "").partition(".")[0] for node in ast.parse(path.read_text()).body
-             if isinstance(node, ast.ImportFrom)}
-    assert not tops & heavy, name
+    assert {name for name in NETWORKS if not name.startswith(("metrics.trained._", "metrics.backbones._"))} == set()
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")
+def test_networks_are_imported_where_they_are_used(name: str, path: Path) -> None:
+    assert name in NETWORKS or not imported(path, top_level_only=True) & NETWORKS

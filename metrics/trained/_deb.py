@@ -28,7 +28,7 @@ GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 class NextResponse(nn.Module):  # type: ignore[misc]
     """Does the response come next: a · match(c, r) + net([h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r)]) + b."""
 
-    def __init__(self, width: int, turns: int, size: int = 128, hidden: int = 64, dropout: float = 0.1) -> None:
+    def __init__(self, width: int, turns: int, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
         super().__init__()
         self.match = Match(width, turns, size, dropout)
         self.scale = nn.Parameter(torch.tensor(0.5))

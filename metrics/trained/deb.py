@@ -33,7 +33,7 @@ class Deb:
         paper="https://aclanthology.org/2020.tacl-1.52", trained_on=", ".join((*FIVE, "dailydialog_pp")),
         notes="Needs a context.",
     )
-    recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=4_000, rate=1e-3, every=200)
+    recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
     encoder: str = ""
     negatives: Literal["random", "adversarial", "both"] = "random"
 

@@ -8,8 +8,8 @@ vectors of response and reference, their maximum and minimum over the words side
 
 Departures: word vectors are the frozen input embeddings of the run's encoder, for its tokens, brought to 128
 dimensions; the GRUs are 64 wide (80 if large), where the DailyDialog++ paper has 1,024 (2,048) and 20 million pairs.
-The query is the last three utterances, the last 40 tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and not by the
-least and largest of a dataset, so that a score depends on its item alone.
+The query is the last three utterances, the last 40 tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and
+not by the least and largest of a dataset, so that a score depends on its item alone.
 """
 
 from __future__ import annotations

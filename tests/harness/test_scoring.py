@@ -132,7 +132,7 @@ def test_a_model_that_the_signature_does_not_hold_is_refused(tiny_encoder: Path,
 def test_undeclared_weights_are_refused() -> None:
     @dataclass(frozen=True)
     class Hidden:
-        card: ClassVar[MetricCard] = MetricCard("hidden", "Hidden", ("hidden",), "toy", checkpoints=("mine", "mine-b"))
+        card: ClassVar[MetricCard] = MetricCard("hidden", "Hidden", ("hidden",), "toy", checkpoints=("mine", "shared"))
         weights_name: str = "mine"
         reads: str = "mine"
 
@@ -142,6 +142,7 @@ def test_undeclared_weights_are_refused() -> None:
 
     dataset = make_dataset(["a"], [(1,)])
     assert scoring.score(Hidden(), dataset, MODELS).columns["hidden"] == [0.0]
+    assert scoring.score(Hidden("mine-b", "shared"), dataset, MODELS).columns["hidden"] == [0.0]
     assert scoring.score(Hidden("mine-b", "mine-b"), dataset, MODELS).columns["hidden"] == [0.0]
     with pytest.raises(BadScores, match=r"asks for the weights 'mine-b', which its signature does not hold"):
         scoring.score(Hidden(reads="mine-b"), dataset, MODELS)

@@ -1,0 +1,240 @@
+"""The arithmetic of the trained metrics by hand: networks, losses, blends, and what they are trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.dataset import Utterance
+from metrics import registry
+from metrics.trained._facts import sentences
+from metrics.trained._pairs import Table, last_turns, pairs, probabilities
+from metrics.trained._references import against_references
+from metrics.trained._ruber import blended, referenced
+from metrics.trained.mme_em import _rated
+from metrics.trained.usl_h import composite, specificity
+from metrics.training import TrainingData
+from tests.conftest import make_item
+
+torch = pytest.importorskip("torch")
+networks = pytest.importorskip("metrics.trained._networks")
+losses = pytest.importorskip("metrics.trained._losses")
+
+CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
+REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
+SHARE = st.floats(0, 1)
+
+
+def still(network: Any, value: float = 0.0) -> Any:
+    """A network whose every weight is the same."""
+    for weight in network.parameters():
+        torch.nn.init.constant_(weight, value)
+    return network.eval()
+
+
+def dialogue(*texts: str, speakers: str = "AB", **labels: Any) -> Dialogue:
+    turns = tuple(Utterance(speakers[place % len(speakers)], text) for place, text in enumerate(texts))
+    return Dialogue("toy-0", "toy", "train", turns, labels)
+
+
+def vectors(texts: Any) -> Any:
+    """For a text its number of words and of letters, twice."""
+    return np.array([[len(text.split()), len(text)] * 2 for text in texts], dtype=np.float32)
+
+
+def test_each_half_is_brought_to_mean_0_and_variance_1_and_zeros_stay() -> None:
+    found = networks.standard(torch.tensor([[3.0, 1.0, 10.0, 20.0], [0.0, 0.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(found, [[1, -1, -1, 1], [0, 0, 0, 0]], atol=1e-4)
+
+
+def test_match_is_the_bilinear_term_and_the_cosines() -> None:
+    network = still(networks.Match(width=2, turns=2, size=4))
+    network.alike.data = torch.tensor([10.0, 1.0])
+    network.bias.data = torch.tensor(0.5)
+    # cos((3, 4), (1, 0)) = 0.6 and nothing before it; cos((0, 5), (0, 2)) = 1 and cos((1, 0), (0, 2)) = 0
+    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), [6.5, 10.5], rtol=1e-5)
+    network.context.bias.data += 2
+    network.reply.bias.data += 3
+    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), [6.5 + 4 * 6 / 2, 10.5 + 4 * 6 / 2], rtol=1e-5)
+
+
+def test_the_diagonal_of_all_with_all_is_each_with_its_own() -> None:
+    torch.manual_seed(0)
+    for network in (networks.Match(2, 2).eval(), networks.FactMatch(2).eval()):
+        np.testing.assert_allclose(network.matrix(CONTEXT, REPLY).diagonal().detach(),
+                                   network(CONTEXT, REPLY).detach(), rtol=1e-4)
+
+
+def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
+    network = still(networks.FactMatch(width=2))
+    network.alike.data = torch.tensor([1.0])
+    both, one = torch.tensor([[[1.0, 0, 1, 2], [0, 1, 1, 2]]]), torch.tensor([[[1.0, 0, 1, 2], [0, 0, 0, 0]]])
+    reply = torch.tensor([[1.0, 0, 1, 2]])
+    np.testing.assert_allclose(network(both, reply).detach(), [np.log((np.e + 1) / 2)], rtol=1e-5)
+    np.testing.assert_allclose(network(one, reply).detach(), [1.0], rtol=1e-5)
+    np.testing.assert_allclose(network(torch.zeros(1, 2, 4), reply).detach(), [0.0])
+
+
+def test_bert_ruber_multiplies_query_and_reply_by_a_matrix() -> None:
+    network = still(networks.Relatedness(width=2, turns=2, rank=1, hidden=1))
+    network.weights.data = torch.tensor([1.0, 0.5])
+    network.left.weight.data = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
+    network.right.weight.data = torch.tensor([[0.0, 1.0, 0.0, 0.0]])
+    network.layers[0].weight.data[0, 8] = 1.0  # the bilinear term alone
+    network.layers[3].weight.data[:] = 2.0
+    # the first halves are (−1, 1), with (1, −1) before the second; the replies' are (1, −1) and (−1, 1)
+    q, r = np.array([-1.0, -1.0 + 0.5]), np.array([-1.0, 1.0])
+    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), 2 * np.maximum(q * r, 0), atol=1e-3)
+
+
+def test_bert_dnn_takes_the_largest_over_all_tokens_that_are_there() -> None:
+    torch.manual_seed(0)
+    network = networks.Stack(width=2).eval()
+    alone = CONTEXT[1:].clone()
+    alone[0, 0, 2:], alone[0, 1, 2:] = torch.tensor([9.0, 6.0]), torch.tensor([-1.0, -2.0])
+    np.testing.assert_allclose(network(CONTEXT[1:], REPLY[1:]).detach(), network(alone, REPLY[1:]).detach())
+    negative = torch.tensor([[[1.0, 1, -3, -1], [0, 0, 0, 0]]])  # zeros that are not there are larger than these
+    np.testing.assert_allclose(network(negative, REPLY[:1]).detach(), network(negative[:, :1], REPLY[:1]).detach())
+
+
+def test_adem_by_hand() -> None:
+    network = networks.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
+    network.with_reference.data = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).double()
+    context, reference = torch.tensor([[[3.0, 4, 0, 0]]]).double(), torch.tensor([[2.0, 0, 0, 0]]).double()
+    reply = torch.tensor([[0.0, 7, 0, 0]]).double()
+    # c = (0.6, 0.8), g = (1, 0), r = (0, 1): c·r = 0.8, gᵀNr = 1
+    np.testing.assert_allclose(network(context, reference, reply).detach(), [(1.8 - 0.5) / 0.25])
+
+
+def test_a_recurrent_reading_does_not_see_the_padding() -> None:
+    torch.manual_seed(0)
+    network = networks.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
+    words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
+    longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
+    short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))
+    np.testing.assert_allclose(short, padded, atol=1e-6)
+    turned = network.read(network.reply, words.flip(1), lengths).detach()
+    assert not np.allclose(short, turned)
+
+
+def test_losses_by_hand() -> None:
+    class Fixed:
+        def matrix(self, left: Any, right: Any) -> Any:
+            return torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])
+
+        def __call__(self, left: Any, right: Any) -> Any:
+            return (left == right).float() * 2 - 1
+
+    # rows: ln 4 and ln 2; columns: ln 2 and ln 4
+    np.testing.assert_allclose(losses.contrastive(Fixed(), (None, None)), np.log(8) / 2, rtol=1e-6)
+    both = torch.tensor([1.0, 2.0])
+    np.testing.assert_allclose(losses.true_or_false(Fixed(), (both, both)), np.log1p(np.exp(-1)), rtol=1e-6)
+    seen = losses.accuracy([(both, both), (both, both)])
+    network = torch.nn.Linear(1, 1)
+    network.forward = Fixed()
+    assert seen(network) == {"accuracy on held-out replies": 1.0, "accuracy on random replies": 1.0}
+
+
+@given(SHARE, SHARE, SHARE)
+def test_the_composite_of_usl_h_rests_on_validity_then_on_what_follows(u: float, s: float, k: float) -> None:
+    valid, follows, specific = np.array([u]), np.array([s]), np.array([k])
+    found = composite(valid, follows, specific)
+    np.testing.assert_allclose(found, (u + u * s + u * s * k) / 3, atol=1e-12)
+    assert 0 <= found[0] <= 1 + 1e-12
+    assert composite(0 * valid, follows, specific)[0] == 0
+    assert (composite(valid, 0 * follows, specific) == composite(valid, 0 * follows, 0 * specific)).all()
+
+
+def test_specificity_is_cut_at_the_quartiles() -> None:
+    np.testing.assert_allclose(specificity(np.array([5, 10, 15, 20, 30, np.nan]), 10, 20), [0, 0, 0.5, 1, 1, np.nan])
+
+
+@pytest.mark.parametrize(("blend", "expected"), [("min", 0.2), ("mean", 0.5), ("geometric", 0.4), ("max", 0.8)])
+def test_the_blends_of_ruber(blend: Any, expected: float) -> None:
+    found = blended(blend, np.array([0.2, np.nan]), np.array([0.8, 0.8]))
+    np.testing.assert_allclose(found, [expected, np.nan])
+
+
+def test_the_referenced_part_is_the_best_cosine_on_a_scale_of_0_to_1() -> None:
+    known = {"r": (1.0, 0.0), "same": (2.0, 0.0), "other": (0.0, 1.0), "turned": (-1.0, 0.0)}
+    items = [make_item("a", "r", "other", "same"), make_item("b", "r", "turned"), make_item("c", "r", "other"),
+             make_item("d", "r")]
+    found = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), "standard")
+    np.testing.assert_allclose(found, [1, 0, 0.5, np.nan])
+
+
+def test_a_judgement_over_references_is_their_best_or_mean_each_with_its_item() -> None:
+    class Reader:
+        def sentences(self, texts: Any, pooling: str) -> Any:
+            return vectors(texts)[:, :2]
+
+    items = [make_item("a", "x y", "one", "one two three"), make_item("b", "z", "one two"), make_item("c", "z"),
+             make_item("d", "p q r", "one", "one two three")]
+
+    def judge(table: Table, contexts: Any, references: Any, replies: Any) -> Any:
+        return 10.0 * table.vectors[replies][:, 0] + table.vectors[references][:, 0]
+
+    best, mean = (against_references(items, Reader(), how, judge) for how in ("standard", "mean"))  # type: ignore
+    np.testing.assert_allclose(best, [23, 12, np.nan, 33])
+    np.testing.assert_allclose(mean, [22, 12, np.nan, 32])
+
+
+def test_pairs_are_rows_with_the_last_utterance_first() -> None:
+    table = Table(["a", "b", "c", "d", "e"], vectors)
+    found = pairs([dialogue("a", "b", " ", "c", "d", "e"), dialogue("e"), dialogue("b", "a")], table)
+    assert found.contexts.tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2], [2, 0, 0]]
+    assert found.replies.tolist() == [2, 3, 4, 5, 1]
+    assert last_turns(["a", "b", " ", "c", "d"]) == ["d", "c", "b"]
+    assert last_turns(["", "a"]) == ["a", "", ""]
+
+
+@given(st.floats(-800, 800))
+def test_probabilities_are_the_logistic_function(logit: float) -> None:
+    found = probabilities(np.array([logit, -logit]))
+    assert found.sum() == pytest.approx(1)
+    assert found[0] == pytest.approx(1 / (1 + np.exp(-logit)) if logit > -700 else 0)
+
+
+def test_facts_are_read_by_sentences_without_whose_they_are() -> None:
+    assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
+                                                                                    "It pours!"]
+
+
+def test_engagement_learns_from_what_bots_said_and_from_single_judgements() -> None:
+    roles = ({"role": "human"}, {"role": "bot"}, {})
+    found = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles), dialogue("q", "r", engaging=1),
+                         dialogue("no", "score")]))
+    assert found == [("yo", 0.25), ("ah", 0.25), ("r", 1.0)]
+
+
+def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> None:
+    from metrics.trained._alone import whole_or_broken
+
+    said = tuple(dialogue("hi", f"well i do like the number {number} so much") for number in range(80))
+    corpus = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0", said, {})
+    read: list[list[str]] = []
+
+    def reading(texts: Any) -> Any:
+        read.append(list(texts))
+        return vectors(texts)
+
+    data = TrainingData({"toy": corpus}, None, seed=3, read=reading)  # type: ignore[arg-type]
+    none, all_ = (whole_or_broken(data, 500, shortened) for shortened in (0.0, 1.0))
+    false = [{read[which][row] for row in found.training[0][found.training[1] == 0]}
+             for which, found in enumerate((none, all_))]
+    true = [{read[which][row] for row in found.training[0][found.training[1] == 1]}
+            for which, found in enumerate((none, all_))]
+    assert false[0] == false[1]
+    assert not false[0] & true[0]
+    assert all("number" in text and " i " not in text for text in true[1])
+
+
+def test_large_ruber_names_its_own_weights() -> None:
+    assert registry.choose("ruber").metric.card.checkpoints == ("ruber",)
+    assert registry.choose("ruber[size=large]").metric.card.checkpoints == ("ruber-large",)
+    assert registry.choose("ruber[blend=max]").metric.card.checkpoints == ("ruber",)
