@@ -39,8 +39,15 @@ class NextResponse(nn.Module):  # type: ignore[misc]
         """The logit of each pair: (B,)."""
         left, right = self.match.heads(context, reply)
         cosines = self.match.cosines(context, reply)
-        read = torch.cat([left * right, (left - right).abs(), cosines], dim=-1)
-        return self.scale * self.match.joined(left, right, cosines) + self.layers(read).squeeze(-1)
+        return (self.scale * self.match.joined(left, right, cosines)
+                + self.layers[-1](self._read(left, right, cosines)).squeeze(-1))
+
+    def hidden(self, context: Any, reply: Any) -> Any:
+        """What the last layer reads of each pair: (B, hidden)."""
+        return self._read(*self.match.heads(context, reply), self.match.cosines(context, reply))
+
+    def _read(self, left: Any, right: Any, cosines: Any) -> Any:
+        return self.layers[:-1](torch.cat([left * right, (left - right).abs(), cosines], dim=-1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,14 @@ class Recurrent(nn.Module):  # type: ignore[misc]
         self.context, self.reply = (nn.ModuleList(
             nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
             for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
+        for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
+            if "weight" in name:  # by default what is read is lost in the biases, above all in a second layer
+                nn.init.orthogonal_(weight)
+            else:
+                nn.init.zeros_(weight)
         self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
+        nn.init.eye_(self.bilinear.weight)
+        self.scale = nn.LayerNorm(2 * hidden)  # states begin too small for a hinge behind a sigmoid to tell them apart
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
                                     nn.Linear(2 * hidden, 1))
 
@@ -190,12 +197,12 @@ class Recurrent(nn.Module):  # type: ignore[misc]
         turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
         backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
         rows = torch.arange(len(words), device=words.device)
-        return torch.cat([reader(one)[0][rows, last[:, 0]]
-                          for reader, one in zip(readers, (small, backwards), strict=True)], dim=-1)
+        return self.scale(torch.cat([reader(one)[0][rows, last[:, 0]]
+                                     for reader, one in zip(readers, (small, backwards), strict=True)], dim=-1))
 
     def related(self, query: Any, reply: Any) -> Any:
         """The logit of pairs of states: (B,)."""
-        bilinear = (self.bilinear(query) * reply).sum(-1, keepdim=True)
+        bilinear = (self.bilinear(query) * reply).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
         return self.layers(torch.cat([query, reply, bilinear], dim=-1)).squeeze(-1)
 
     def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:

@@ -18,8 +18,6 @@ from metrics.trained._facts import fact_rows, sentences
 from metrics.trained._pairs import BATCH, Pairs, Prepared, Rows, Table, last_turns, pairs
 from metrics.training import TrainingData
 
-COPIES = 8
-"""How often a response is read, at most, for its likelihood."""
 JUDGED = 256
 """Held-out replies with facts that the regressions are fitted on, and as many without."""
 SMALL = 64
@@ -126,6 +124,6 @@ def _likely(known: Known, data: TrainingData) -> Vectors:
     model = data.models.masked(data.encoder)
     false = [known.texts[place - 1][1] for place in range(len(known.texts))]
     asked = [*known.texts, *((said, text) for (said, _), text in zip(known.texts, false, strict=True))]
-    read = model.log_likelihoods([(said.strip(), text.strip()) for said, text in asked], COPIES)
+    read = model.log_likelihoods([(said.strip(), text.strip()) for said, text in asked])
     means = np.array([values.mean() if values.size else 0.0 for values in read], dtype=np.float32)
     return np.stack(np.split(means, 2), axis=1)

@@ -15,13 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from benchmarks.dataset import Item
+from metrics.memory import Vectors
 from metrics.metric import Columns, MetricCard
 from metrics.models import Models
 from metrics.trained._pairs import FIVE, TURNS, items_table, judged, probabilities, where
 from metrics.training import Objective, Recipe, TrainingData
+
+if TYPE_CHECKING:
+    from metrics.trained._deb import NextResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,25 @@ class Deb:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1; NaN without a context."""
-        from metrics.trained._deb import NextResponse
-
-        network = models.trained(self.weights_name, NextResponse, self.encoder)
+        network = self._network(models)
         table, contexts, replies = items_table(items, models.encoder(self.encoder))
         return {"deb": where(contexts[:, 0] > 0, lambda there: probabilities(
             judged(network, table, contexts[there], replies[there])))}
+
+    def hidden(self, items: Sequence[Item], models: Models) -> Vectors:
+        """What the last layer reads of each item: (items, size)."""
+        import torch
+
+        table, contexts, replies = items_table(items, models.encoder(self.encoder))
+        network = self._network(models).cpu().float()
+        with torch.inference_mode():
+            found: Vectors = network.hidden(table.tensor(contexts), table.tensor(replies)).numpy()
+        return found
+
+    def _network(self, models: Models) -> NextResponse:
+        from metrics.trained._deb import NextResponse
+
+        return models.trained(self.weights_name, NextResponse, self.encoder)
 
     def objective(self, data: TrainingData) -> Objective:
         """Find the own reply among many, and tell good ones of DailyDialog++ from false ones."""

@@ -9,8 +9,7 @@ logistic regression that tells true replies of held-out dialogues from those of 
 there are facts, on the first two elsewhere. The encoder is the run's, frozen, with small heads, instead of RoBERTa
 fine-tuned on the target corpus; each head also has the pre-trained cosine as a feature. Retrieval is trained by
 telling the own reply among all of a batch, not by one false reply for each. Facts are the persona of the speaker
-(PersonaChat); Topical-Chat's are not to be had. Of a response several tokens are masked at a time, `COPIES` tokens
-apart.
+(PersonaChat); Topical-Chat's are not to be had.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models import Models
 from metrics.trained._facts import fact_rows, facts_table, sentences
 from metrics.trained._pairs import FIVE, TURNS, judged, probabilities, where
-from metrics.trained._usr_training import COPIES, UsrBatches
+from metrics.trained._usr_training import UsrBatches
 from metrics.training import Objective, Recipe, TrainingData
 
 
@@ -49,7 +48,7 @@ class UsrMetric:
         from metrics.trained._networks import Usr
 
         network = models.trained("usr", Usr, self.encoder)
-        likely = mean_log_likelihoods(items, models.masked(self.encoder), "last", COPIES)
+        likely = mean_log_likelihoods(items, models.masked(self.encoder), "last")
         facts = [sentences(item.facts) for item in items]
         table, contexts, replies = facts_table(items, facts, models.encoder(self.encoder))
         context = where(contexts[:, 0] > 0, lambda there: judged(network.context, table, contexts[there],

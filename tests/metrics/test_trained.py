@@ -63,7 +63,7 @@ def learned(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
     found = {}
     for asked in ASKED:
         metric: Any = registry.choose(asked).metric
-        found[asked] = train(metric.card.checkpoints[0], metric, models, steps=20, every=5, rate=1e-2)
+        found[asked] = train(metric.card.checkpoints[0], metric, models, steps=20, every=5, rate=3e-3)
     return models, found
 
 
