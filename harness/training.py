@@ -7,6 +7,7 @@ fingerprint is not trained again. A training that was cut has left its state in 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import inspect
 import json
@@ -50,7 +51,7 @@ class Request:
     offline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A training made definite: everything that decides its weights, and where it leaves them."""
 
@@ -63,9 +64,9 @@ class Plan:
     folder: Path
     command: str
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
-        """The digest of everything that decides the weights."""
+        """The digest of everything that decides the weights, its source as it was when this was first asked."""
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  dataclasses.asdict(self.recipe), str(self.models.machine),

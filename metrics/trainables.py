@@ -3,7 +3,8 @@
 A metric is trainable where its class has a `recipe` and a method `objective`. A model that metrics share is a module of
 metrics/backbones, whose name is its file's: a class with `name`, `recipe` and `objective`. Both are asked for as
 `NAME[option=value,...]`. The checkpoint bears the first name of the metric's card, unless a property `weights_name`
-gives that of a variant. What has a field `encoder` belongs to the encoder it was trained with.
+gives that of a variant; `variants` are the options of those that are trained with all others. What has a field
+`encoder` belongs to the encoder it was trained with.
 """
 
 from __future__ import annotations
@@ -42,6 +43,17 @@ class Learner:
 def names() -> tuple[str, ...]:
     """All that can be trained: what others are made of comes first."""
     return (*_backbones(), *sorted(_metrics(), key=lambda name: len(registry.card(name).checkpoints)))
+
+
+def shipped() -> tuple[str, ...]:
+    """All that the project has weights of: everything, and the variants that a class names with it."""
+    return tuple(one for name in names() for one in (name, *_variants(name)))
+
+
+def _variants(name: str) -> tuple[str, ...]:
+    if name in _backbones():
+        return ()
+    return tuple(f"{name}[{options}]" for options in getattr(registry.metric_class(name), "variants", ()))
 
 
 def choose(asked: str) -> Learner:

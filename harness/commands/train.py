@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     load = functools.cache(lambda name: corpora.load(name, args.home))
-    asked = trainables.names() if args.all else tuple(args.metric)
+    asked = trainables.shipped() if args.all else tuple(args.metric)
     failed = []
     for one in asked:
         try:
@@ -83,7 +83,9 @@ def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrap
 
     request = training.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                                args.steps, args.offline)
-    out = args.out / asked if args.out and several else args.out
+    from metrics import trainables
+
+    out = args.out / trainables.choose(asked).weights if args.out and several else args.out
     plan = training.plan(asked, request, args.home, load, out)  # type: ignore[arg-type]
     found = None if args.fresh else plan.there()
     if found is not None:

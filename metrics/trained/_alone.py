@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics import negatives
+from metrics.errors import MetricError
 from metrics.memory import Vectors
 from metrics.metric import Column
 from metrics.text import reply
@@ -50,6 +51,9 @@ class Labels:
 
 def of_texts(training: Labelled, held: Labelled, data: TrainingData) -> Labels:
     """Batches of texts, whose vectors are read now."""
+    if not training or not held:
+        raise MetricError(f"the corpora have {len(training)} labelled texts to train on and {len(held)} held out; "
+                          "take larger ones, or those that the recipe names")
     table = Table((text for text, _ in (*training, *held)), data.vectors)
 
     def rows(some: Labelled) -> tuple[Rows, Vectors]:

@@ -107,6 +107,13 @@ class Prepared:
         """Batches of what is held out."""
         return [self._batch(self.held, rng.integers(len(self.held), size=BATCH)) for _ in range(batches)]
 
+    def checked(self) -> Prepared:
+        """The same, or an error where there is nothing to learn from or nothing held out."""
+        if not len(self.training) or not len(self.held):
+            raise MetricError(f"the corpora have {len(self.training)} replies to train on and {len(self.held)} held "
+                              "out; take larger ones")
+        return self
+
     def _batch(self, some: Pairs, chosen: Rows) -> tuple[Any, Any]:
         return self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])
 
@@ -115,7 +122,7 @@ def prepared(data: TrainingData) -> Prepared:
     """Every pair of the training's dialogues."""
     training, held = data.dialogues(), data.held_out()
     table = Table((turn.text for dialogue in (*training, *held) for turn in dialogue.utterances), data.vectors)
-    return Prepared(table, pairs(training, table), pairs(held, table))
+    return Prepared(table, pairs(training, table), pairs(held, table)).checked()
 
 
 @dataclass(frozen=True, slots=True)

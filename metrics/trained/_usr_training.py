@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpora import Dialogue
+from metrics.errors import MetricError
 from metrics.memory import Vectors
 from metrics.trained._facts import fact_rows, sentences
 from metrics.trained._pairs import BATCH, Pairs, Prepared, Rows, Table, last_turns, pairs
@@ -115,7 +116,8 @@ def _known(dialogues: Iterable[Dialogue], table: Table) -> Known:
                 facts.append(sentences(personas[turn.speaker]))
                 texts.append((before[0], turn.text))
     if not texts:
-        raise ValueError("no persona")
+        raise MetricError("the corpora have no replies of speakers whose persona is known, to train on or held out; "
+                          "take personachat among them")
     return Known(np.stack(contexts), table.rows(text for _, text in texts), fact_rows(table, facts), texts)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora import Dialogue
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.memory import Vectors
 from metrics.metric import Column
 from metrics.text import reply
@@ -92,6 +93,9 @@ def hinge_objective(data: TrainingData, words: Words, more: Mapping[str, Any]) -
     from metrics.trained._networks import Recurrent
 
     training, held = (_pairs(some, words) for some in (data.dialogues(), data.held_out()))
+    if not training or not held:
+        raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take larger "
+                          "ones")
     config = {"width": words.width, **more}
 
     def batch(some: Sequence[tuple[Tokens, Tokens]], rng: np.random.Generator) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
@@ -20,9 +20,6 @@ from metrics.text import Aggregation
 from metrics.trained._pairs import answered, judged, probabilities
 from metrics.trained._references import against_references
 from metrics.training import Objective, Recipe, TrainingData
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,5 @@ class BertRegressor:
         config = {"width": training.table.width}
         rng = data.rng
         batches = [held.draw(rng)[1:] for _ in range(8)]
-
-        def loss(network: Any, batch: tuple[torch.Tensor, torch.Tensor]) -> Any:
-            return true_or_false(network, batch)
-
-        return Objective(Likeness(**config), config, lambda rng: training.draw(rng)[1:], batches, loss,
+        return Objective(Likeness(**config), config, lambda rng: training.draw(rng)[1:], batches, true_or_false,
                          accuracy(batches))

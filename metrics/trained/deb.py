@@ -38,6 +38,7 @@ class Deb:
         notes="Needs a context.",
     )
     recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
+    variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
     negatives: Literal["random", "adversarial", "both"] = "random"
 

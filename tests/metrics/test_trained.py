@@ -106,11 +106,13 @@ def test_weights_stay_small(asked: str) -> None:
     """A checkpoint for an encoder of width 384 stays under 700 KB in half precision, RUBER-Large under 1.2 MB."""
     from metrics.trained import _networks
 
-    networks = {"adem": (_networks.Adem, {"size": 50}), "bert-dnn": (_networks.Stack, {}),
-                "bert-regressor": (_networks.Likeness, {}), "bert-ruber": (_networks.Relatedness, {"turns": 3}),
-                "mme-em": (_networks.Judge, {"reads": "mean"}), "mme-fm": (_networks.Judge, {"reads": "max"}),
-                "ruber": (_networks.Recurrent, {}), "ruber[size=large]": (_networks.Recurrent, {"hidden": 80, "layers": 2}),
-                "usl-h": (_networks.Usl, {"turns": 3}), "usr": (_networks.Usr, {"turns": 3})}
+    networks: dict[str, tuple[Any, dict[str, Any]]] = {
+        "adem": (_networks.Adem, {"size": 50}), "bert-dnn": (_networks.Stack, {}),
+        "bert-regressor": (_networks.Likeness, {}), "bert-ruber": (_networks.Relatedness, {"turns": 3}),
+        "mme-em": (_networks.Judge, {"reads": "mean"}), "mme-fm": (_networks.Judge, {"reads": "max"}),
+        "ruber": (_networks.Recurrent, {}), "ruber[size=large]": (_networks.Recurrent, {"hidden": 80, "layers": 2}),
+        "usl-h": (_networks.Usl, {"turns": 3}), "usr": (_networks.Usr, {"turns": 3}),
+    }
     kind, more = networks[asked]
     size = 2 * sum(held.numel() for held in kind(width=384, **more).state_dict().values())
     assert size < (1_200_000 if "large" in asked else 700_000)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from metrics import registry
+from metrics.errors import MetricError
 from metrics.trained._facts import sentences
 from metrics.trained._pairs import Table, last_turns, pairs, probabilities
 from metrics.trained._references import against_references
@@ -193,11 +194,12 @@ def test_pairs_are_rows_with_the_last_utterance_first() -> None:
     assert last_turns(["", "a"]) == ["a", "", ""]
 
 
-@given(st.floats(-800, 800))
+@given(st.floats(-700, 700))
 def test_probabilities_are_the_logistic_function(logit: float) -> None:
     found = probabilities(np.array([logit, -logit]))
     assert found.sum() == pytest.approx(1)
-    assert found[0] == pytest.approx(1 / (1 + np.exp(-logit)) if logit > -700 else 0)
+    assert found[0] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-9)
+    assert probabilities(np.array([-1e4, 1e4])).tolist() == [0, 1]
 
 
 def test_facts_are_read_by_sentences_without_whose_they_are() -> None:
@@ -206,7 +208,7 @@ def test_facts_are_read_by_sentences_without_whose_they_are() -> None:
 
 
 def test_engagement_learns_from_what_bots_said_and_from_single_judgements() -> None:
-    roles = ({"role": "human"}, {"role": "bot"}, {})
+    roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
     found = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles), dialogue("q", "r", engaging=1),
                          dialogue("no", "score")]))
     assert found == [("yo", 0.25), ("ah", 0.25), ("r", 1.0)]
@@ -232,6 +234,16 @@ def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> 
     assert false[0] == false[1]
     assert not false[0] & true[0]
     assert all("number" in text and " i " not in text for text in true[1])
+
+
+def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
+    card = CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020")
+    data = TrainingData({"toy": Corpus(card, "0" * 64, (dialogue("hi"),), {})}, None, seed=0,  # type: ignore[arg-type]
+                        read=vectors)
+    for name in ("bert-dnn", "bert-regressor", "adem", "bert-ruber", "mme-em", "mme-fm", "usr"):
+        metric: Any = registry.choose(name).metric
+        with pytest.raises(MetricError, match="corpora"):
+            metric.objective(data)
 
 
 def test_large_ruber_names_its_own_weights() -> None:
