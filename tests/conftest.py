@@ -49,6 +49,17 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with weights of every trained metric for the tiny encoder, after a step each."""
+    from metrics.models import Choice, Models
+    from tests import tiny_weights
+
+    home = tmp_path_factory.mktemp("tiny-weights")
+    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 1)
+    return home
+
+
+@pytest.fixture(scope="session")
 def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny language model with random weights; tests that need it skip without torch."""
     pytest.importorskip("torch")

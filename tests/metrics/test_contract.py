@@ -35,7 +35,7 @@ def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models
     if not metric.card.models:
         return Models(home)
     tiny = {"encoder": str(request.getfixturevalue("tiny_encoder")), "lm": str(request.getfixturevalue("tiny_lm"))}
-    return Models(home, Choice(**tiny))
+    return Models(request.getfixturevalue("tiny_weights") if metric.card.checkpoints else home, Choice(**tiny))
 
 
 def awkward() -> Dataset:

@@ -1,0 +1,59 @@
+"""Trained weights for a tiny encoder, made in a few steps from a corpus of toys."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.dataset import Utterance
+from metrics import checkpoint, trainables
+from metrics.fit import Fitted, fit, randomness
+from metrics.models import Models
+from metrics.training import TrainingData
+
+METRICS = tuple(one for one in trainables.shipped() if one not in ("lm", "mlm"))
+"""Every trained metric that comes with the project, and the variants."""
+THINGS = ("tea", "a good reply", "the rain", "hello there", "what is not", "you and i", "what they like", "to be there")
+
+
+def corpus() -> Corpus:
+    """Dialogues that keep to their thing, with every label that an objective reads."""
+    found = []
+    for number in range(160):
+        thing, other = THINGS[number % 8], f"{chr(97 + number // 26 % 26)} {chr(97 + number % 26)}"
+        turns = tuple(Utterance("AB"[turn % 2], f"{start} {thing} {other}") for turn, start in enumerate(
+            ("do you like", "yes i like", "what is it that", "i know that")))
+        labels: dict[str, Any] = {"persona": {"A": [f"i like {thing}."], "B": [f"you like {thing}.", "i am here."]},
+                  "positive_responses": [f"{start} {thing} {other}" for start in ("it is", "not you", "there is")],
+                  "adversarial_negative_responses": [f"{thing} {thing} {other}"],
+                  "eval_score": 1 + 4 * (number % 2)}
+        if number % 3 == 0:  # DEB takes pairs from what has no judged replies
+            del labels["positive_responses"]
+        found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
+    return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
+
+
+def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
+    """Train on the toy corpus, and leave the weights in the home of the models."""
+    with randomness(0, models.machine):
+        objective = trainable.objective(TrainingData({"toy": corpus()}, models, seed=0))
+    fitted = fit(objective, dataclasses.replace(trainable.recipe, **changes), models.machine, seed=0)
+    identity = models.encoder().weights.identity
+    checkpoint.save(checkpoint.place(name, identity, models.home), fitted.weights,
+                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
+                    {"name": name})
+    return fitted
+
+
+def everything(models: Models, steps: int) -> dict[str, Fitted]:
+    """Train the masked model, then every metric."""
+    from metrics.backbones.mlm import MaskedLanguageModel
+
+    train("mlm", MaskedLanguageModel(rank=0), models, steps=1, every=1)
+    found = {}
+    for asked in METRICS:
+        learner = trainables.choose(asked)
+        found[asked] = train(learner.weights, learner.trainable, models, steps=steps, every=max(1, steps // 4),
+                             rate=3e-3)
+    return found
