@@ -12,6 +12,7 @@ import pytest
 from benchmarks import registry as datasets
 from harness import cli
 from metrics import registry as metrics
+from metrics import trainables
 from metrics.metric import options
 from tests.conftest import ROOT
 
@@ -58,10 +59,12 @@ def examples() -> list[str]:
 
 @pytest.mark.parametrize("line", examples())
 def test_every_example_parses(line: str) -> None:
-    args = cli.parser().parse_args(shlex.split(line)[1:])
+    args = cli.parser().parse_args(shlex.split(line, comments=True)[1:])
     for asked in getattr(args, "metric", None) or ():
         # docs/adding.md teaches to write `questions`; what has a colon is of another library, and must be there
-        if asked != "questions" and ":" not in asked:
+        if args.command == "train":
+            trainables.choose(asked)
+        elif asked != "questions" and ":" not in asked:
             metrics.choose(asked)
     for name in getattr(args, "dataset", None) or ():
         datasets.card(name)
@@ -69,7 +72,8 @@ def test_every_example_parses(line: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_link_resolves(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
         if target.startswith(("http://", "https://")):
             continue
         path, _, anchor = target.partition("#")
