@@ -40,7 +40,6 @@ class Ruber:
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=2e-3)
-    variants: ClassVar[tuple[str, ...]] = ("size=large",)
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"

@@ -18,8 +18,8 @@ KILLS = 20
 
 
 def command(out: Path) -> list[str]:
-    return [sys.executable, "-m", "dialogue_harness", "run", "--all", "--data", "sample", "--draws", "50",
-            "--out", str(out)]
+    return [sys.executable, "-m", "dialogue_harness", "run", "--all", "--limit", "12", "--data", "sample",
+            "--draws", "50", "--out", str(out)]
 
 
 def report(out: Path) -> dict[str, bytes]:
