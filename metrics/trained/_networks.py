@@ -191,7 +191,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]
 
     def read(self, readers: Any, words: Any, lengths: Any) -> Any:
         """The last states of both directions: (B, 2 · hidden)."""
-        small = torch.tanh(self.down(words))
+        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # embeddings are small numbers
         last = lengths.unsqueeze(1) - 1
         places = torch.arange(words.shape[1], device=words.device)
         turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning

@@ -39,7 +39,7 @@ class Ruber:
         trained_on=", ".join(FIVE),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=2e-3)
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3)
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"
