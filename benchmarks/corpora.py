@@ -25,7 +25,7 @@ EVALUATED = "in an evaluation set"
 REPEATED = "also in another split"
 FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
 TURN = frozenset({"speaker", "text"})
-HELD = ("valid", "val", "dev", "test")
+HELD = ("valid", "val", "dev", "test", "eval")
 """How the splits of a user's own file begin that are not trained on."""
 
 
@@ -104,7 +104,7 @@ def _own(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
     splits = tuple(dict.fromkeys(str(row["split"]) for row in rows))
     training = tuple(split for split in splits if not split.casefold().startswith(HELD))
-    return CorpusCard(stem, stem, training or splits, "unknown", "unknown", f"a file of the user's: {file.name}")
+    return CorpusCard(stem, stem, training, "unknown", "unknown", f"a file of the user's: {file.name}")
 
 
 def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:

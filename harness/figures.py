@@ -186,10 +186,18 @@ def _columns(reports: Sequence[Report]) -> dict[tuple[str, str], _Column]:
                 if column.models != entry.models:
                     raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "
                                     f"{_named(entry.models)} in another; a spread is over the weights for one model")
+                if _unweighted(entry.signature) != _unweighted(next(iter(column.weights), entry.signature)):
+                    raise BadReport(f"{row.column} is not the same metric in all reports, weights aside; a spread is "
+                                    "over the weights of one version with one set of options")
                 values = column.weights.setdefault(entry.signature, {})
                 if math.isfinite(row.value):
                     values[row.dataset, row.quality] = row.value
     return found
+
+
+def _unweighted(signature: str) -> list[str]:
+    """A signature without the weights in it."""
+    return [part for part in signature.split("|") if not part.startswith("weights=")]
 
 
 def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Mapping[Cell, str],

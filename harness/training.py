@@ -70,8 +70,16 @@ class Plan:
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  dataclasses.asdict(self.recipe), str(self.models.machine),
-                 [corpus.digest for corpus in self.corpora.values()], inspect.getsource(module) if module else ""]
+                 [_trained_on(corpus) for corpus in self.corpora.values()], self.others,
+                 inspect.getsource(module) if module else ""]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @functools.cached_property
+    def others(self) -> dict[str, str]:
+        """The other weights that it reads, by name: the masked language model's, for some."""
+        card = getattr(self.learner.trainable, "card", None)
+        return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
+                for name in (card.checkpoints[1:] if card else ())}
 
     @property
     def state(self) -> Path:
@@ -122,7 +130,8 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
                  lambda look: tell(_line(plan, look)))
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
     config = {"network": dict(objective.config), "encoder": _named(plan.encoder)}
-    found = checkpoint.save(plan.folder, fitted.weights, config, card)
+    stored = getattr(plan.learner.trainable, "stored", dict)
+    found = checkpoint.save(plan.folder, stored(fitted.weights), config, card)
     plan.state.unlink(missing_ok=True)
     return found
 
@@ -175,6 +184,7 @@ def _card(plan: Plan, data: TrainingData, objective: Objective, fitted: Fitted) 
         "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
         "held_out": round(fitted.held_out, 6), "told": dict(objective.told(objective.network)),
         "corpora": [_corpus(name, corpus, data) for name, corpus in plan.corpora.items()],
+        "weights_read": plan.others,
         "device": _device(machine.devices[0]), "precision": machine.precision, "seconds": round(fitted.seconds, 1),
         "curve": [[look.step, round(look.loss, 6), round(look.held_out, 6)] for look in fitted.curve],
         "version": harness.__version__, "commit": commit(), "python": platform.python_version(),
@@ -187,6 +197,12 @@ def _corpus(name: str, corpus: Corpus, data: TrainingData) -> dict[str, Any]:
     return {"name": name, "title": card.title, "digest": corpus.digest, "licence": card.licence,
             "citation": card.citation, "training": len(data.dialogues(name)), "held_out": len(data.held_out(name)),
             "left_out": dict(corpus.left_out)}
+
+
+def _trained_on(corpus: Corpus) -> str:
+    """The digest of a corpus and of the dialogues of it that were not left out."""
+    ids = hashlib.sha256("\n".join(dialogue.id for dialogue in corpus.dialogues).encode(errors="replace"))
+    return f"{corpus.digest} {ids.hexdigest()}"
 
 
 def _device(name: str) -> str:

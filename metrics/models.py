@@ -147,16 +147,20 @@ class Models:
         read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
         found = self.checkpoint("mlm", encoder)
         return self._once(("masked", found.folder),
-                          lambda: MaskedModel(read, head, found.identity, self.memory))
+                          lambda: MaskedModel(read, head.to(self.machine.dtype()), found.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
         """The weights of that name for this encoder, or MissingResource."""
+        absent = None
         try:
             identity = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
-        except MissingResource:
-            identity = ""  # weights that read no encoder do without
-        found: Checkpoint = self._once(("checkpoint", name, identity),
-                                       lambda: checkpoint.find(name, identity, self.home))
+        except MissingResource as error:
+            identity, absent = "", error  # weights that read no encoder do without
+        try:
+            found: Checkpoint = self._once(("checkpoint", name, identity),
+                                           lambda: checkpoint.find(name, identity, self.home))
+        except MissingResource as error:
+            raise absent or error from error
         return found
 
     def resource(self, name: str) -> Resource:

@@ -109,7 +109,7 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
     if apart := sorted({*foreign, *(set(missing) & kept(network).keys())}):
         raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
-    return network.to(machine.devices[0], machine.dtype()).requires_grad_(False).eval()
+    return network.to(machine.devices[0]).requires_grad_(False).eval()
 
 
 def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:

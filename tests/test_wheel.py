@@ -45,5 +45,4 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     theirs = set((tmp_path / "checkout" / agreements).read_text().splitlines())
     assert ours <= theirs, "what needs no torch gives the same numbers without it"
     more = {json.loads(line)["metric"] for line in theirs - ours}
-    assert more == {name for name in registry.names() if {"encoder", "vectors"} & {*registry.card(name).models}
-                    and "lm" not in registry.card(name).models}
+    assert more == {name for name in registry.names() if registry.card(name).models}

@@ -172,5 +172,5 @@ def _vectors(home: Path) -> Iterator[str]:
 
 
 def _language_model() -> Iterator[str]:
-    yield ("none by default: name one by --lm MODEL (gpt2, microsoft/DialoGPT-small, a folder) or as a metric's "
-           "option lm=MODEL; metrics that need one are skipped without")
+    yield ("dialogue-lm, a small one of this project's own, by default; name another by --lm MODEL (gpt2, "
+           "microsoft/DialoGPT-small, a folder) or as a metric's option lm=MODEL")

@@ -58,7 +58,8 @@ def _configure_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoder", metavar="MODEL",
                         help="for every metric that names none: a hub id, NAME@REVISION or a folder (default: the "
                              "embedded all-MiniLM-L6-v2)")
-    parser.add_argument("--lm", metavar="MODEL", help="the causal language model, likewise (no default)")
+    parser.add_argument("--lm", metavar="MODEL",
+                        help="the causal language model, likewise (default: the small one that is shipped)")
     parser.add_argument("--vectors", metavar="FILE",
                         help="word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)")
     parser.add_argument("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.files import write_atomically
 from harness.errors import BadConfig
+
+if TYPE_CHECKING:
+    from harness.results import Report
 
 NAME = "table"
 HELP = "print the figures of runs on real data beside published ones, or write them into a Markdown file"
@@ -22,6 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "set of weights")
     parser.add_argument("--into", type=Path, metavar="FILE",
                         help="write the table as Markdown between two marks of this file")
+    parser.add_argument("--cards", type=Path, metavar="DIR",
+                        help="write what the first run found of trained metrics into the cards of these checkpoints")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,13 +41,33 @@ def run(args: argparse.Namespace) -> int:
     if not found.turns:
         raise BadConfig(f"{folders[0]}: no figures to set beside published ones: none of its turn-level datasets is "
                         f"real and among {', '.join(figures.TURNS)}; `harness import` or `harness fetch` brings them")
-    if args.into is None:
+    if args.cards:
+        for line in amend(args.cards, reports.read(folders[0] / "report")):
+            print(line)
+    elif args.into is None:
         print(_figures.text(found, found.rows))
-        return 0
-    write_into(args.into, _figures.markdown(found))
-    print(f"written into {args.into}: {len(found.rows)} columns of {len(folders)} "
-          f"run{'s' if len(folders) > 1 else ''}")
+    else:
+        write_into(args.into, _figures.markdown(found))
+        print(f"written into {args.into}: {len(found.rows)} columns of {len(folders)} "
+              f"run{'s' if len(folders) > 1 else ''}")
     return 0
+
+
+def amend(folder: Path, report: Report) -> Iterator[str]:
+    """Write the correlations of a run into the cards of the checkpoints that it used; tell which."""
+    from harness import figures
+    from metrics import checkpoint
+
+    rows = {row.column: row for row in figures.gather([report]).rows}
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        used = checkpoint.read(place.name, place)
+        columns = [column for entry in report.metrics for column in entry.columns
+                   if f"weights={used.identity}" in entry.signature.split("|") and column in rows]
+        if columns:
+            told = {name: {"mean of the turn-level sets": rows[name].mean, **rows[name].sets} for name in columns}
+            checkpoint.amend(used, {"correlations": {name: {key: round(one.mean, 4) for key, one in sets.items()
+                                                            if one.mean == one.mean} for name, sets in told.items()}})
+            yield f"{place.name}: {', '.join(columns)}"
 
 
 def write_into(path: Path, content: str) -> None:

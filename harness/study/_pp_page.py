@@ -118,6 +118,8 @@ def _remarks(material: Material, scorer: Scorer) -> Iterator[str]:
     yield ("references: single is one relevant reply drawn at random; max, avg and standard use all but the k-th for "
            "the k-th reply of each kind; a metric that takes none has none. The standard way is not listed where it "
            "is one of the others. Matrices, tests and changes are of the standard way.")
+    yield ("trained metrics may have been trained on DailyDialog++'s own development part, on which other thresholds "
+           "are set: what they reach at the best threshold is to that extent too good. The test part never is.")
     yield (f"threshold: 0.5 for a trained metric; else the value of 0, 0.01, ..., 1 with the least errors on the "
            f"{len(material.contexts['dev'])} contexts of the development part, relevant against random; for scores "
            "outside 0 to 1, of their quantiles there. One threshold serves for random and adversarial replies.")

@@ -59,6 +59,15 @@ class Material:
         return self._made[key]
 
 
+BLENDS = {"ruber", "bert-ruber"}
+"""Columns of trained metrics that mix a learnt probability with a cosine."""
+
+
+def _learned(column: str) -> bool:
+    """Whether a trained metric's column is a probability that was learnt, and not a cosine, a blend or a rank."""
+    return column not in BLENDS and not column.endswith(("-referenced", "-mlm"))
+
+
 def rows(chosen: Chosen, material: Material, scorer: Scorer) -> list[Row]:
     """Every row of a metric; none where it cannot be scored, and then the scorer knows why."""
     found: list[Row] = []
@@ -86,7 +95,8 @@ def _of_entry(entry: Entry, chosen: Chosen, material: Material, scorer: Scorer) 
     tuned, relevant = tuning.kinds != "adversarial", tuning.kinds == "positive"
     found = []
     for column in entry.metric.card.columns:
-        at = threshold(before.columns[column][tuned], relevant[tuned], entry.trained)
+        at = threshold(before.columns[column][tuned], relevant[tuned],
+                       entry.trained and _learned(column))
         best = threshold(before.columns[column][tuned], relevant[tuned], trained=False)
         scores = after.columns[column]
         found.append(Row(

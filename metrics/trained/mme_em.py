@@ -6,7 +6,7 @@ said of single utterances (Ghazarian et al. 2020).
 
 These are ConvAI's ratings, as in the paper, and none of an evaluation set. The paper's 13,124 responses of ConvAI 2017
 are not to be had; in their place stand the conversations of ConvAI2 2018 with their score of 1 to 5, brought to 0..1,
-and 300 utterances of DailyDialog and ConvAI that were judged engaging or not. Where a conversation does not say who of
+and 202 utterances of DailyDialog that were judged engaging or not. Where a conversation does not say who of
 the two is the bot, both sides count. Further departures: the encoder is the run's, frozen, not a fine-tuned SimCSE.
 """
 

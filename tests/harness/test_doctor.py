@@ -109,9 +109,9 @@ def test_word_vectors_are_told_by_the_name_that_signatures_have(home: Path, told
     assert line.endswith(f"glove.txt@{hashlib.sha256(b'tea 1 2' + bytes([10])).hexdigest()[:12]}")
 
 
-def test_it_is_said_that_there_is_no_default_language_model(told: Told) -> None:
+def test_the_default_language_model_is_named(told: Told) -> None:
     line = after(told("--models"), "language model")[1]
-    assert "none by default" in line
+    assert "dialogue-lm" in line
     assert "--lm" in line
 
 

@@ -32,7 +32,7 @@ def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin:
     datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, fingerprint, 9, 9, tuple(
         QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in qualities.items()), "l", "c")
         for name, qualities in QUALITIES.items())
-    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", f"{name}|{weights}",
+    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", f"{name}|weights={weights}",
                                 models if name == "deb" else ()) for name in columns)
     agreements = tuple(Agreement(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
                        for name, values in columns.items() for cell, value in zip(CELLS, values, strict=True)

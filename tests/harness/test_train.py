@@ -160,13 +160,13 @@ def test_a_stopped_training_goes_on(asked: list[str], home: Path, monkeypatch: p
 
 def test_all_goes_past_a_failure(asked: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
                                  capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(trainables, "names", lambda: ("gone", "follows"))
+    monkeypatch.setattr(trainables, "shipped", lambda: ("gone", "follows"))
     everything = ["train", "--all", *asked[2:]]
     assert main(everything) == 1
     out, err = capsys.readouterr()
     assert "gone failed: nothing that can be trained is called 'gone'" in err
     assert "1 of 2 are there; failed: gone" in out
-    monkeypatch.setattr(trainables, "names", lambda: ("follows",))
+    monkeypatch.setattr(trainables, "shipped", lambda: ("follows",))
     assert main(everything) == 0
     assert "is there, trained by the same command" in capsys.readouterr().out
     monkeypatch.setattr(follows, "heads", lambda **config: 1 / 0)
