@@ -141,7 +141,8 @@ def _trained(home: Path) -> Iterator[str]:
             yield f"not usable: {found}"
             continue
         told = found.card.get("held_out")
-        yield found.name
+        ours = found.folder.is_relative_to(checkpoint.SHIPPED)
+        yield f"{found.name} ({'shipped' if ours else f'trained here: {found.folder}'})"
         yield (f"  {found.size / 1e6:,.2f} MB{f', for {found.encoder}' if found.encoder else ''}"
                + (f"; held-out loss {told:.4f}" if isinstance(told, float) else ""))
         yield f"  sha256 {found.digest}"

@@ -84,6 +84,7 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
 
 def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
     """How the weights that a metric reads were made, or what is wrong with them."""
+    from metrics import checkpoint
     from metrics.errors import MissingResource
     from metrics.metric import checkpoints
 
@@ -98,8 +99,11 @@ def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
         encoder = f", for {found.encoder}" if found.encoder else ""
         told = f"held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
         lines += [("weights", f"{found.identity}{encoder}, {found.size / 1e6:.2f} MB; {told}"),
+                  ("where", "shipped with the project" if found.folder.is_relative_to(checkpoint.SHIPPED)
+                   else f"{found.folder}, in place of what is shipped"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
-        lines += [("trained on", _used(corpus)) for corpus in card["corpora"]]
+        lines += [("told", f"{what}: {value}") for what, value in card["told"].items()]
+        lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
     return lines
 
 

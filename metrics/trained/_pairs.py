@@ -167,7 +167,8 @@ def _answers(table: Table, found: Iterable[tuple[Rows, Rows]]) -> Answers:
     """Leave out what has no context or fewer than two replies."""
     kept = [(context, replies) for context, replies in found if context[0] and len(replies) > 1]
     if not kept:
-        raise MetricError("none of the corpora has contexts with several replies; take dailydialog_pp")
+        raise MetricError("none of the corpora has contexts with several replies (positive_responses, a list of two "
+                          "or more texts beside the utterances, as dailydialog_pp has them)")
     return Answers(table, np.stack([context for context, _ in kept]), tuple(replies for _, replies in kept))
 
 
