@@ -220,7 +220,8 @@ def test_show_and_doctor_tell_of_a_checkpoint(asked: list[str], home: Path,
     capsys.readouterr()
     assert main(["doctor", "--models"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n +sha256 [0-9a-f]{64}", out)
+    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
+                     r" +sha256 [0-9a-f]{64}", out)
     (folder(home) / "model.safetensors").write_bytes(b"")
     assert main(["doctor", "--models"]) == 0
     assert "not usable: weights follows: " in capsys.readouterr().out
