@@ -52,7 +52,7 @@ def test_the_model_an_option_names_goes_before_what_the_run_was_told(
 
 
 def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
-    """No language model is named, so the metric is not run; the signature says why."""
+    """The metric is not run; the signature says why."""
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.dataset import Dataset, Item, Utterance
 from harness.scoring import score
-from metrics import registry
+from metrics import checkpoint, registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.likelihood._context import scaled
 from metrics.metric import Columns, signature
@@ -65,7 +65,9 @@ def mean(models: Models, before: str, after: str) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_a_language_model_it_says_how_to_name_one(name: str, home: Path) -> None:
+def test_without_a_language_model_it_says_how_to_name_one(name: str, home: Path, tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path)
     with pytest.raises(MissingResource, match="--lm"):
         scores(name, Models(home))
 
