@@ -120,7 +120,8 @@ def test_a_malformed_line_is_named(line: str, problem: str, tmp_path: Path, home
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"\x1f\x8b damaged", gzip.compress(b"{}\n" * 99, mtime=0)[:-9], b"\xff\xfe", b"", b"\n\n"])
+@pytest.mark.parametrize("content", [b"\x1f\x8b damaged", gzip.compress(b"{}\n" * 99, mtime=0)[:-9], b"\xff\xfe", b"",
+                                     b"\n\n"])
 def test_a_damaged_file_is_one_line(content: bytes, tmp_path: Path, home: Path) -> None:
     path = tmp_path / "mine.jsonl.gz"
     path.write_bytes(content)
