@@ -19,11 +19,12 @@ pytestmark = pytest.mark.slow
 
 NEURAL = tuple(name for name in registry.names() if registry.card(name).models)
 FEW = 20
-"""Items of each dataset for the metrics on language models, which read much."""
+"""Items of each dataset for the metrics on language models and on trained weights, which read much."""
 
 SCORABLE: dict[str, Callable[[Item], bool]] = {
     "references": lambda item: any(reference.text.strip() for reference in item.references),
     "context": lambda item: bool(item.context and item.context[-1].text.strip()),
+    "facts": lambda item: any(fact.strip() for fact in item.facts),
     "response": lambda item: item.response is None or bool(item.response.text.strip()),
 }
 
@@ -43,16 +44,25 @@ def models(tmp_path_factory: pytest.TempPathFactory, tiny_lm: Path) -> Models:
 def test_every_item_that_can_be_scored_has_every_column(name: str, datasets: list[Dataset], models: Models) -> None:
     assert len(datasets) == 10
     metric = registry.choose(name).metric
+    few = "lm" in metric.card.models or bool(metric.card.checkpoints)
     scored = 0
     for whole in datasets:
-        dataset = Dataset(whole.card, whole.items[:FEW], (), "imported") if "lm" in metric.card.models else whole
+        dataset = Dataset(whole.card, whole.items[:FEW], (), "imported") if few else whole
         if unmet(metric, dataset):
             continue
-        needs = {*metric.card.needs, "response"} | ({"context"} if name in {"cosine", "holistic"} else set())
-        there = np.array([all(SCORABLE[need](item) for need in needs) for item in dataset.items])
-        if dataset.card.level == "dialogue":
-            there[:] = True
         for column, values in score(metric, dataset, models).columns.items():
+            needs = {*metric.card.needs, "response", *needed(name, column.partition(":")[0])}
+            there = np.array([all(SCORABLE[need](item) for need in needs) for item in dataset.items])
+            if dataset.card.level == "dialogue":
+                there[:] = not needs & {"references", "facts"}
             assert np.isfinite(values[there]).all(), f"{column} on {dataset.card.name}"
-        scored += int(there.sum())
-    assert scored >= (FEW if "lm" in metric.card.models else 2_900)
+            scored += int(there.sum())
+    assert scored >= (FEW if few else 2_900)
+
+
+def needed(name: str, column: str) -> set[str]:
+    """What a column needs of an item besides what its card says."""
+    found = {"context"} if name in {"cosine", "holistic"} or registry.card(name).family == "trained" else set()
+    if column in {"ruber", "bert-ruber", "adem", "bert-regressor"} or column.endswith("-referenced"):
+        found.add("references")
+    return found | ({"facts"} if column == "usr-dr-f" else set())
