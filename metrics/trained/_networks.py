@@ -166,51 +166,6 @@ class Adem(nn.Module):  # type: ignore[misc]
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 
 
-class Recurrent(nn.Module):  # type: ignore[misc]
-    """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net, a sigmoid.
-
-    Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.
-    """
-
-    def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
-        super().__init__()
-        self.down = nn.Linear(width, size)
-        self.context, self.reply = (nn.ModuleList(
-            nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
-            for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
-        for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
-            if "weight" in name:  # by default what is read is lost in the biases, above all in a second layer
-                nn.init.orthogonal_(weight)
-            else:
-                nn.init.zeros_(weight)
-        self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
-        nn.init.eye_(self.bilinear.weight)
-        self.scale = nn.LayerNorm(2 * hidden)  # states begin too small for a hinge behind a sigmoid to tell them apart
-        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
-                                    nn.Linear(2 * hidden, 1))
-
-    def read(self, readers: Any, words: Any, lengths: Any) -> Any:
-        """The last states of both directions: (B, 2 · hidden)."""
-        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # embeddings are small numbers
-        last = lengths.unsqueeze(1) - 1
-        places = torch.arange(words.shape[1], device=words.device)
-        turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
-        backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
-        rows = torch.arange(len(words), device=words.device)
-        return self.scale(torch.cat([reader(one)[0][rows, last[:, 0]]
-                                     for reader, one in zip(readers, (small, backwards), strict=True)], dim=-1))
-
-    def related(self, query: Any, reply: Any) -> Any:
-        """The logit of pairs of states: (B,)."""
-        bilinear = (self.bilinear(query) * reply).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
-        return self.layers(torch.cat([query, reply, bilinear], dim=-1)).squeeze(-1)
-
-    def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
-        """The logit of each pair: (B,)."""
-        return self.related(self.read(self.context, context, context_lengths),
-                            self.read(self.reply, reply, reply_lengths))
-
-
 class FactMatch(Match):
     """Does the reply go with what is known: the log of the mean of e^logit over the facts (B, facts, 2 · width)."""
 

@@ -90,7 +90,7 @@ def unreferenced(items: Sequence[Item], words: Words, network: Any) -> Column:
 
 def hinge_objective(data: TrainingData, words: Words, more: Mapping[str, Any]) -> Objective:
     """A network to give a true reply `MARGIN` more than that of another pair of the batch."""
-    from metrics.trained._networks import Recurrent
+    from metrics.trained._recurrent import Recurrent
 
     training, held = (_pairs(some, words) for some in (data.dialogues(), data.held_out()))
     if not training or not held:

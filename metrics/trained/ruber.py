@@ -55,7 +55,7 @@ class Ruber:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained._networks import Recurrent
+        from metrics.trained._recurrent import Recurrent
 
         words = Words(models.encoder(self.encoder))
         network = models.trained(self.card.checkpoints[0], Recurrent, self.encoder)

@@ -24,6 +24,7 @@ from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
 networks = pytest.importorskip("metrics.trained._networks")
+recurrent = pytest.importorskip("metrics.trained._recurrent")
 losses = pytest.importorskip("metrics.trained._losses")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
@@ -114,7 +115,7 @@ def test_adem_by_hand() -> None:
 
 def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     torch.manual_seed(0)
-    network = networks.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
+    network = recurrent.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
     longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
     short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))
