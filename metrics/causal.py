@@ -127,9 +127,15 @@ class LanguageModel:
         return [*self._opening, *before[max(0, len(before) - room):]] or self._beginning
 
     def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
-        """The likelihoods of pairs, gathered by what comes before."""
+        """The likelihoods of pairs, gathered by what comes before; on a processor one by one.
+
+        There the last bits of a likelihood would tell what else was asked for after the same text in one call.
+        """
         befores, afters = self.tokenizer.plain([one for one, _ in pairs]), self._cut([two for _, two in pairs])
         starts = [tuple(self._start(before, len(after))) for before, after in zip(befores, afters, strict=True)]
+        if self.machine.kind == "cpu":
+            read = self._read([Following(list(start), [after]) for start, after in zip(starts, afters, strict=True)])
+            return [values for [values] in read]
         places: dict[tuple[int, ...], list[int]] = {}
         for place, start in enumerate(starts):
             places.setdefault(start, []).append(place)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics import causal, continuations
+from metrics import causal, checkpoint, continuations
 from metrics.causal import LanguageModel
 from metrics.continuations import Following, Reader
 from metrics.errors import BadOption, CannotScore, MissingResource
@@ -317,7 +317,13 @@ def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tm
         [negative_loss(model, start, tea) for start in starts], abs=1e-5)
 
 
-def test_no_language_model_is_assumed(home: Path) -> None:
+def test_the_shipped_language_model_is_read_where_none_is_named(home: Path) -> None:
+    [likelihoods] = Models(home).lm().log_likelihoods([("", "I like tea.")])
+    assert likelihoods.size and (likelihoods < 0).all()
+
+
+def test_without_the_shipped_one_it_is_said_how_to_name_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "SHIPPED", home / "nothing")
     with pytest.raises(MissingResource, match="--lm"):
         Models(home).lm()
 
