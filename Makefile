@@ -15,8 +15,12 @@ environment: $(VENV)/.installed
 leaderboard: environment  ## everything, on the data that is here
 	$(BIN)/harness run --all
 
-test: environment  ## tests, lint, types, docs
-	$(BIN)/tox
+test: environment  ## lint, types, docs, tests: what tox runs, in one environment
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest tests/docs
+	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/docs
+	$(BIN)/pytest -n 2 -m slow
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,7 +55,8 @@ def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measu
         contests = _contests(cell, draws, device)
         found: dict[str, Iterable[Agreement | Contest | Ceiling]] = {
             "agreements": agreements, "contests": contests, "ceilings": ceilings}
-        return {name: [list(astuple(row)) for row in given] for name, given in found.items()}
+        return {name: [[getattr(row, field) for field in row.__slots__] for row in given]
+                for name, given in found.items()}
 
     votes = [list(given) for given in cell.judged.votes]
     key = [cell.dataset, cell.quality, cell.names, votes, _digest(cell.judged.means, cell.scores), cell.system.tolist(),

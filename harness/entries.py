@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from benchmarks.dataset import Dataset, Rating
-from harness import scoring
+from harness import composing, scoring
 from harness.evaluation import Judged
-from harness.results import DatasetEntry, MetricEntry, QualityEntry
+from harness.results import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
+from metrics.checkpoint import Checkpoint
+from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
-from metrics.metric import Metric, options, signature
+from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models import Models
 from metrics.registry import Chosen
 
@@ -45,14 +50,58 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         name=chosen.label, title=card.title, family=card.family,
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
-        trained_on=card.trained_on, signature=signed, models=_models(chosen.metric, models),
+        trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
+        learned_on=composing.seen(chosen.metric, models),
     )
+
+
+def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
+    """The trained weights that the metrics of a run read, by name; those that are not on this machine are left out."""
+    readers: dict[str, list[str]] = {}
+    found: dict[str, Checkpoint] = {}
+    for one in chosen:
+        for name in checkpoints(one.metric):
+            try:
+                weights = models.checkpoint(name, getattr(one.metric, "encoder", ""))
+            except MissingResource:
+                continue
+            found[weights.identity] = weights
+            readers.setdefault(weights.identity, []).append(one.label)
+    return tuple(training_entry(found[key], tuple(readers[key])) for key in sorted(found))
+
+
+def training_entry(found: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
+    """How weights were made, as their card tells."""
+    card = found.card
+    looks = (Look(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
+    return TrainingEntry(
+        name=found.name, metrics=readers, encoder=found.encoder, digest=found.digest,
+        corpora=tuple(f"{corpus['name']} ({corpus['licence']})" for corpus in card.get("corpora", ())),
+        seed=card.get("seed", 0), steps=card.get("steps", 0), kept=card.get("best_step", 0),
+        device=card.get("device", ""), seconds=card.get("seconds", 0.0), command=card.get("command", ""),
+        commit=card.get("commit"),
+        curve=tuple(look for look in looks if math.isfinite(look.loss) and math.isfinite(look.held_out)),
+    )
+
+
+def _trained_on(metric: Metric, models: Models) -> str:
+    """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
+    parts = (one.chosen.metric.card.trained_on for one in metric.made_of()) if isinstance(metric, Composite) else ()
+    told = list(dict.fromkeys(filter(None, (metric.card.trained_on, *parts))))
+    if isinstance(metric, Composite) and metric.learns:
+        try:
+            names = ", ".join(learned(metric, models).datasets)
+        except MissingResource:
+            names = ""
+        each = "" if metric.in_sample else ", for each of these on the others"
+        told += [f"weights on ratings of {names}{each}"] if names else []
+    return "; ".join(told)
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """The models that the scores come from, by the names to show; one that is not on this machine has none."""
-    named = options(metric)
-    shown = (models.shown(kind, named.get(kind, "")) for kind in metric.card.models)
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    shown = (models.shown(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 
 

@@ -49,7 +49,8 @@ class DatasetEntry:
 class MetricEntry:
     """A metric as it was in the run; `signature` says everything its scores depend on.
 
-    `models` names the models whose numbers the scores are made of; none for a metric without.
+    `models` names the models whose numbers the scores are made of; none for a metric without. `learned_on` names the
+    datasets that it is scored on with weights that were learned on their ratings.
     """
 
     name: str
@@ -63,6 +64,35 @@ class MetricEntry:
     trained_on: str
     signature: str
     models: tuple[str, ...] = ()
+    learned_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a training: the mean training loss since the last one, and the loss over what is held out."""
+
+    step: int
+    loss: float
+    held_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingEntry:
+    """Trained weights that metrics of the run read, and how they were made; `kept` is the step they are of."""
+
+    name: str
+    metrics: tuple[str, ...]
+    encoder: str
+    digest: str
+    corpora: tuple[str, ...]
+    seed: int
+    steps: int
+    kept: int
+    device: str
+    seconds: float
+    command: str
+    commit: str | None
+    curve: tuple[Look, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,4 +229,5 @@ class Report:
     failures: tuple[Failure, ...] = ()
     contests: tuple[Contest, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
+    trainings: tuple[TrainingEntry, ...] = ()
     timings: tuple[Timing, ...] = field(default=(), compare=False)

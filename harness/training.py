@@ -22,7 +22,6 @@ from typing import Any
 
 import harness
 from benchmarks.corpora import Corpus
-from benchmarks.files import write_atomically
 from harness.environment import commit, packages
 from harness.errors import BadConfig
 from metrics import checkpoint, trainables
@@ -134,14 +133,6 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
     found = checkpoint.save(plan.folder, stored(fitted.weights), config, card)
     plan.state.unlink(missing_ok=True)
     return found
-
-
-def draw_curve(found: Checkpoint) -> None:
-    """Put a picture of the loss curve beside a checkpoint."""
-    from harness.curve import svg
-
-    curve = tuple(Look(*row) for row in found.card["curve"])
-    write_atomically(found.folder / checkpoint.CURVE, svg(found.name, curve, found.card["best_step"]))
 
 
 def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from harness.results import Agreement
 from leaderboard.tables import Cell, Mark
 
 MISSING = "–"
+LEARNED = "†"
+LEARNED_MEANS = f"{LEARNED}: weights learned on this dataset, so no rank"
 WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 
@@ -37,6 +40,13 @@ def agreement_cell(row: Agreement, leaders: tuple[float, float]) -> Cell:
     weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
     return Cell(number(row.value), value=row.value, title=evidence(row), small=_interval(row),
                 marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
+
+
+def learned_cell(cell: Cell) -> Cell:
+    """Mark a value of weights that were learned on the same ratings; it leads nothing."""
+    told = ", ".join(filter(None, (cell.title, LEARNED_MEANS)))
+    kept = tuple(mark for mark in cell.marks if mark == "weak")
+    return replace(cell, text=f"{cell.text} {LEARNED}", title=told, marks=kept)
 
 
 def evidence(row: Agreement) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.results import Agreement, DatasetEntry, QualityEntry
-from leaderboard.cells import MISSING, agreement_cell, leaders, missing, value_cell
+from leaderboard.cells import LEARNED_MEANS, MISSING, agreement_cell, leaders, learned_cell, missing, value_cell
 from leaderboard.lookup import Key, Lookup, statistic_title, there
 from leaderboard.slugs import slug
 from leaderboard.tables import Cell, Group, Heading, Row, Table
@@ -55,6 +55,11 @@ def groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]:
     return tuple(group for group in both if group.rows)
 
 
+def marked(data: str, learned: bool) -> str:
+    """Say below a table what its mark means, where it has one."""
+    return f"{data}; {LEARNED_MEANS}" if learned else data
+
+
 def metric_cell(look: Lookup, key: Key) -> Cell:
     """Name a column and the models it comes from, leading to the card of its metric."""
     return Cell(look.labels[key], link=look.cards.get(key[0], ""), model=look.models.get(key[0], ""))
@@ -67,8 +72,9 @@ def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic
                     key=lambda line: (-line.mean, line.key))
     unranked = sorted((line for line in lines if not math.isfinite(line.mean)),
                       key=lambda line: (-line.covered, line.key))
-    lead = [leaders(row.value for line in lines if (row := line.found[column]) is not None)
-            for column in range(len(places))]
+    lead = [leaders(row.value for line in lines if (row := line.found[column]) is not None
+                    and (line.key[0], place.dataset.name) not in look.learned)
+            for column, place in enumerate(places)]
     lead_mean = leaders(line.mean for line in ranked)
     averaged = len(places) > 1
     title = statistic_title(statistic)
@@ -88,14 +94,17 @@ def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic
               *((Cell(MISSING, title="no mean over an incomplete row"),) if averaged else ()),
               *_cells(look, places, line, statistic, lead))
              for line in unranked)),
-        data=look.data(origin), sample=origin == "sample",
-        folded=title if folded else "",
+        data=marked(look.data(origin), any((key[0], place.dataset.name) in look.learned
+                                           for key in keys for place in places)),
+        sample=origin == "sample", folded=title if folded else "",
     )
 
 
 def _line(look: Lookup, places: Sequence[Place], key: Key, statistic: str) -> _Line:
     found = tuple(look.agreement(place.dataset.name, place.quality.name, key, statistic) for place in places)
-    counted = [row for row, place in zip(found, places, strict=True) if place.quality.rated]
+    learned = [(key[0], place.dataset.name) in look.learned for place in places]
+    counted = [None if seen else row for row, place, seen in zip(found, places, learned, strict=True)
+               if place.quality.rated]  # what was learned on the same ratings does not compete
     values = [row.value for row in counted if row is not None and there(row)]
     complete = bool(counted) and len(values) == len(counted)
     mean = math.fsum(values) / len(values) if complete else math.nan
@@ -104,10 +113,11 @@ def _line(look: Lookup, places: Sequence[Place], key: Key, statistic: str) -> _L
 
 def _cells(look: Lookup, places: Sequence[Place], line: _Line, statistic: str,
            lead: Sequence[tuple[float, float]]) -> Row:
-    return tuple(
-        agreement_cell(row, best) if row is not None and there(row)
-        else missing(_why(look, place, line.key, statistic))
-        for row, place, best in zip(line.found, places, lead, strict=True))
+    shown = (agreement_cell(row, best) if row is not None and there(row)
+             else missing(_why(look, place, line.key, statistic))
+             for row, place, best in zip(line.found, places, lead, strict=True))
+    return tuple(learned_cell(cell) if cell.value is not None and (line.key[0], place.dataset.name) in look.learned
+                 else cell for cell, place in zip(shown, places, strict=True))
 
 
 def _why(look: Lookup, place: Place, key: Key, statistic: str) -> str:

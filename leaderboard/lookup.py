@@ -37,6 +37,8 @@ class Lookup:
     models: dict[str, str]
     agreements: dict[tuple[str, str, str, str, str], Agreement]
     reasons: dict[Key, str]
+    learned: frozenset[tuple[str, str]]
+    """Metrics with the datasets on which they are scored with weights that were learned there."""
 
     def agreement(self, dataset: str, quality: str, key: Key, statistic: str) -> Agreement | None:
         """Find what the run has for a column on a quality, if anything."""
@@ -89,6 +91,8 @@ def look(report: Report) -> Lookup:
         agreements={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                     for row in report.agreements},
         reasons=_reasons(report),
+        learned=frozenset((entry.name, dataset.name) for entry in report.metrics for dataset in datasets
+                          if dataset.name in entry.learned_on and origin_of(dataset) == "real"),
     )
 
 

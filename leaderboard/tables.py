@@ -96,7 +96,15 @@ class Prose:
     code: bool = False
 
 
-Block: TypeAlias = Table | Facts | Prose
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of our own as SVG, with what it shows in words."""
+
+    svg: str
+    text: str
+
+
+Block: TypeAlias = Table | Facts | Prose | Picture
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.files import write_atomically
 from harness.errors import BadConfig, HarnessError
 from metrics.errors import MetricError
 
@@ -93,8 +94,17 @@ def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrap
         return
     found = training.train(plan, training.say, args.fresh)
     if args.out is None:
-        training.draw_curve(found)
+        _draw_curve(found)
     print(_summary(plan, found))
+
+
+def _draw_curve(found: Checkpoint) -> None:
+    from harness.entries import training_entry
+    from leaderboard.curve import svg
+    from metrics.checkpoint import CURVE
+
+    entry = training_entry(found)
+    write_atomically(found.folder / CURVE, svg(entry.name, entry.curve, entry.kept))
 
 
 def _summary(plan: Plan, found: Checkpoint) -> str:

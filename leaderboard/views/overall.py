@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 from harness.results import DatasetEntry, Report
-from leaderboard.cells import leaders, missing, number, value_cell
-from leaderboard.grid import groups
+from leaderboard.cells import leaders, learned_cell, missing, number, value_cell
+from leaderboard.grid import groups, marked
 from leaderboard.lookup import Key, Lookup, look, there
 from leaderboard.slugs import slug
 from leaderboard.standings import BOARDS, Board, boards, headings, heads, names
@@ -51,7 +51,8 @@ def _section(found: Lookup, name: str, origin: str) -> Section:
 def _table(found: Lookup, board: Board, *, folded: bool) -> Table:
     datasets = found.on(board.origin, board.name)
     means = {key: [_mean(found, entry, key, board.statistic) for entry in datasets] for key in board.keys}
-    lead = [leaders(row[column] for row in means.values()) for column in range(len(datasets))]
+    lead = [leaders(row[column] for key, row in means.items() if (key[0], entry.name) not in found.learned)
+            for column, entry in enumerate(datasets)]
     rows = {key: (*head, *_cells(found, datasets, key, board.statistic, means[key], lead))
             for key, head in heads(found, board).items()}
     return Table(
@@ -62,7 +63,9 @@ def _table(found: Lookup, board: Board, *, folded: bool) -> Table:
             for entry in datasets)),
         groups=groups((row for key, row in rows.items() if board.ranked(key)),
                       (row for key, row in rows.items() if not board.ranked(key))),
-        data=found.data(board.origin, board.name), sample=board.origin == "sample",
+        data=marked(found.data(board.origin, board.name), any((key[0], entry.name) in found.learned
+                                                              for key in means for entry in datasets)),
+        sample=board.origin == "sample",
         folded=board.caption if folded else "",
     )
 
@@ -76,10 +79,11 @@ def _mean(found: Lookup, entry: DatasetEntry, key: Key, statistic: str) -> float
 
 def _cells(found: Lookup, datasets: Sequence[DatasetEntry], key: Key, statistic: str,
            means: Sequence[float], lead: Sequence[tuple[float, float]]) -> Row:
-    return tuple(
-        value_cell(mean, best, shaded=True, title=_parts(found, entry, key, statistic))
-        if math.isfinite(mean) else missing(_why(found, entry, key, statistic))
-        for entry, mean, best in zip(datasets, means, lead, strict=True))
+    shown = (value_cell(mean, best, shaded=True, title=_parts(found, entry, key, statistic))
+             if math.isfinite(mean) else missing(_why(found, entry, key, statistic))
+             for entry, mean, best in zip(datasets, means, lead, strict=True))
+    return tuple(learned_cell(cell) if cell.value is not None and (key[0], entry.name) in found.learned else cell
+                 for cell, entry in zip(shown, datasets, strict=True))
 
 
 def _parts(found: Lookup, entry: DatasetEntry, key: Key, statistic: str) -> str:

@@ -37,7 +37,7 @@ def tree(folder: Path, *leave_out: str) -> dict[str, bytes]:
 
 
 def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path, "--all") == 0
+    assert run(tmp_path, "--all", "--limit", "6", "--draws", "20") == 0
     printed = capsys.readouterr().out
     assert "bundled sample" in printed
     assert "skipped" in printed
