@@ -129,8 +129,7 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
                  lambda look: tell(_line(plan, look)))
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
     config = {"network": dict(objective.config), "encoder": _named(plan.encoder)}
-    stored = getattr(plan.learner.trainable, "stored", dict)
-    found = checkpoint.save(plan.folder, stored(fitted.weights), config, card)
+    found = checkpoint.save(plan.folder, fitted.weights, config, card)
     plan.state.unlink(missing_ok=True)
     return found
 

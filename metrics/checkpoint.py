@@ -2,7 +2,7 @@
 
 A folder holds `model.safetensors`, `config.json` (the network's arguments, and name and digest of the encoder it reads,
 or null where it reads none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the
-sha256 of the other two). Weights are stored as float16, which halves them, and read as float32.
+sha256 of the other two). metrics/storage.py packs the weights.
 
 The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or where there are
 some for several encoders in a folder each below it. An encoder is told by its digest: the same files under another name
@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.files import write_atomically
+from metrics import storage
 from metrics.errors import MetricError, MissingResource
 
 SHIPPED = Path(__file__).parent / "checkpoints"
 WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
 NO_ENCODER = "no-encoder"
-_LARGEST = 65504.0
-"""What float16 holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +208,11 @@ def _damaged(name: str, path: Path, problem: str) -> MissingResource:
 def _write(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
     from safetensors.torch import save_file
 
-    save_file({name: _stored(tensor) for name, tensor in weights.items()}, folder / WEIGHTS)
+    save_file(storage.packed(weights), folder / WEIGHTS)
     (folder / WEIGHTS).chmod(0o644)
     (folder / CONFIG).write_bytes(_text(config))
     digests = {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
     (folder / CARD).write_bytes(_text({**card, "sha256": digests}))
-
-
-def _stored(tensor: Any) -> Any:
-    """A tensor as it is stored: float16 where it holds numbers with a point that float16 holds."""
-    import torch
-
-    tensor = tensor.detach().cpu().contiguous()
-    if not tensor.is_floating_point() or (tensor.numel() and float(tensor.abs().max()) > _LARGEST):
-        return tensor.clone()
-    return tensor.to(torch.float16)
 
 
 def _text(content: Mapping[str, Any]) -> bytes:

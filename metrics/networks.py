@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from metrics import eight_bit, packed
+from metrics import eight_bit, packed, storage
 from metrics.checkpoint import Checkpoint
 from metrics.device import Machine
 from metrics.errors import BadOption, MissingResource
@@ -102,9 +102,8 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
 
     try:
         network = kind(**checkpoint.config["network"])
-        found = {name: tensor.float() if tensor.is_floating_point() else tensor
-                 for name, tensor in load_file(checkpoint.folder / "model.safetensors").items()}
-        missing, foreign = network.load_state_dict(found, strict=False)
+        found = load_file(checkpoint.folder / "model.safetensors")
+        missing, foreign = network.load_state_dict(storage.unpacked(found), strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
     if apart := sorted({*foreign, *(set(missing) & kept(network).keys())}):

@@ -1,6 +1,6 @@
 """The language model that comes with this package: its weights in eight bits, and how they become a model.
 
-A checkpoint holds every matrix as int8 with a scale for each row, and in its config the tokenizer's pieces. Whoever
+A checkpoint holds its matrices in eight bits (metrics/storage.py), and in its config the tokenizer's pieces. Whoever
 reads it gets what any other model is read from: a folder with config.json, tokenizer and model.safetensors in float32
 (metrics/weights.py), for as long as it takes to load.
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from metrics.device import Machine
 from metrics.errors import MissingResource
 from metrics.memory import Memory
 from metrics.pieces import END, Pieces
+from metrics.storage import unpacked
 from metrics.weights import Weights
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 NAME, SHOWN = "lm", "dialogue-lm"
 """What the checkpoint is called, and the model in signatures and on pages."""
-
-SCALE = ".scale"
-_STEPS = 127
 
 
 def weights(found: Checkpoint) -> Weights:
@@ -80,25 +77,3 @@ def configuration(vocabulary: int, width: int, layers: int, heads: int, position
         architectures=["GPTNeoXForCausalLM"], vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers,
         num_attention_heads=heads, intermediate_size=4 * width, max_position_embeddings=positions,
         hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True, bos_token_id=0, eos_token_id=0)
-
-
-def packed(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The weights as they are stored: a matrix as int8 and for each row a scale, the largest number being 127 of it."""
-    import torch
-
-    stored = {}
-    for name, tensor in weights.items():
-        tensor = tensor.detach().cpu().float().contiguous()
-        if tensor.ndim < 2:  # a norm or a bias
-            stored[name] = tensor
-            continue
-        scale = (tensor.abs().amax(1, keepdim=True) / _STEPS).clamp(min=1e-7).half()
-        steps = (tensor / scale.float()).round().clamp(-_STEPS, _STEPS)
-        stored |= {name: steps.to(torch.int8), name + SCALE: scale}
-    return stored
-
-
-def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The weights in float32, of those that `packed` made and of any others."""
-    return {name: tensor.float() * stored[name + SCALE].float() if name + SCALE in stored else tensor.float()
-            for name, tensor in stored.items() if not name.endswith(SCALE)}

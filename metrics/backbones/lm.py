@@ -12,7 +12,7 @@ written, which can be compared between tokenizers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from benchmarks.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.pieces import END, Pieces
-from metrics.small_lm import packed, unpacked
+from metrics.storage import packed, unpacked
 from metrics.training import Objective, Recipe, TrainingData
 
 Tokens = npt.NDArray[np.uint16]
@@ -83,10 +83,6 @@ class CausalLanguageModel:
                          loss=lambda network, rows: network(rows.long()),
                          draw=lambda rng: self._drawn(streams, shares / shares.sum(), rng),
                          told=lambda network: _told(network, batches, held_out))
-
-    def stored(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The weights as the checkpoint holds them: matrices in eight bits."""
-        return packed(weights)
 
     def _stream(self, dialogues: Sequence[Dialogue], tokenizer: Any) -> Stream:
         """The end token before each dialogue and after each turn."""

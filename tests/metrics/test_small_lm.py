@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
-from metrics import checkpoint, small_lm
+from metrics import checkpoint, small_lm, storage
 from metrics.backbones.lm import CausalLanguageModel
 from metrics.checkpoint import Checkpoint
 from metrics.device import Machine
@@ -49,8 +49,8 @@ def made(data: TrainingData, folder: Path, steps: int = 2) -> Checkpoint:
     """A checkpoint as a training leaves it."""
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), steps, rate=1e-2, every=steps), Machine(), 0)
-    return checkpoint.save(folder, SIZES.stored(fitted.weights),
-                           {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
+    return checkpoint.save(folder, fitted.weights, {"network": dict(objective.config), "encoder": None},
+                           {"name": "lm"})
 
 
 def cut(pieces: Pieces, text: str) -> list[str]:
@@ -88,21 +88,6 @@ def test_pieces_are_learned_without_regard_to_chance_and_read_as_written() -> No
     assert one == Pieces.learned(texts, 120) == Pieces.read(one.written())
     assert len(one.numbers) == 120
     assert list(one.numbers.values()) == list(range(120))
-
-
-@given(st.lists(st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=3), min_size=1, max_size=4))
-def test_eight_bits_are_half_a_step_from_the_number(rows: list[list[float]]) -> None:
-    """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
-    matrix = torch.tensor(rows, dtype=torch.float32)
-    stored = small_lm.packed({"matrix": matrix})
-    assert stored["matrix"].dtype is torch.int8
-    apart = (small_lm.unpacked(stored)["matrix"] - matrix).abs().amax(1)
-    assert bool((apart <= matrix.abs().amax(1) * 0.0046 + 1e-5).all())
-
-
-def test_vectors_keep_their_numbers() -> None:
-    vector = torch.tensor([0.1, -2.5])
-    assert small_lm.packed({"norm": vector})["norm"].tolist() == vector.tolist()
 
 
 def test_the_loss_is_that_of_transformers_with_its_gradients(data: TrainingData) -> None:
@@ -177,7 +162,7 @@ def test_its_numbers_are_those_of_the_weights(data: TrainingData, tmp_path: Path
     model = small_lm.load(found, Machine(), Models(tmp_path).memory)
     table = model.networks[0].get_input_embeddings().weight
     name = "gpt_neox.embed_in.weight"
-    torch.testing.assert_close(table, stored[name].float() * stored[name + small_lm.SCALE].float())
+    torch.testing.assert_close(table, storage.unpacked(stored)[name])
 
 
 def test_a_named_model_is_taken_in_its_place(data: TrainingData, home: Path, tiny_lm: Path) -> None:

@@ -1,0 +1,48 @@
+"""Weights as a checkpoint stores them, and as they are read: a quarter of their size, or half.
+
+A matrix of many numbers is int8 with a float16 scale for each row, the row's largest number being 127 of it; other
+numbers with a point are float16 where it holds them. All are read as float32. docs/training.md has what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+SCALE = ".scale"
+"""What the name of a matrix's scales ends in."""
+MANY = 4_096
+"""How many numbers a matrix has at least for eight bits to save anything worth having."""
+_STEPS = 127
+_LARGEST = 65504.0
+"""What float16 holds."""
+
+
+def packed(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """The weights as they are stored."""
+    import torch
+
+    stored = {}
+    for name, tensor in weights.items():
+        tensor = tensor.detach().cpu().contiguous()
+        largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
+        if largest is None or not float(largest.max()) <= _LARGEST:  # whole numbers, too large ones, or NaN
+            stored[name] = tensor.clone()
+        elif tensor.ndim < 2 or tensor.numel() < MANY:
+            stored[name] = tensor.to(torch.float16)
+        else:
+            scale = (largest.float() / _STEPS).clamp(min=1e-7).half()
+            steps = (tensor.float() / scale.float()).round().clamp(-_STEPS, _STEPS)
+            stored |= {name: steps.to(torch.int8), name + SCALE: scale}
+    return stored
+
+
+def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The weights as they are read, of those that `packed` made and of any others."""
+    found = {}
+    for name, tensor in stored.items():
+        if name + SCALE in stored:
+            found[name] = tensor.float() * stored[name + SCALE].float()
+        elif not name.endswith(SCALE):
+            found[name] = tensor.float() if tensor.is_floating_point() else tensor
+    return found
