@@ -118,6 +118,8 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
     if fresh:
         plan.state.unlink(missing_ok=True)
     start = time.perf_counter()
+    many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
+    tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell))
     with randomness(plan.seed, plan.models.machine):
         objective = plan.learner.trainable.objective(data)

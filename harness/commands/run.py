@@ -111,6 +111,8 @@ def _execute(context: Context, chosen: Settings) -> int:
         print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "
               f"before, {len(report.skips)} skipped, {len(report.failures)} crashed")
         print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
+    if not report.timings and not report.failures:
+        print("nothing was scored: every pair of metric and dataset was skipped, for the reasons above", file=sys.stderr)
     return 1 if report.failures else 0
 
 
