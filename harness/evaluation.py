@@ -13,6 +13,7 @@ from harness.results import Agreement
 from harness.scoring import AGGREGATIONS, Scores
 from harness.statistics import correlations
 from harness.statistics.panel import Codes, Panel, Vector, codes, panel
+from metrics.composition import AT
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +70,21 @@ def cells(
     scored: Mapping[tuple[str, str], Scores],
     aggregations: Iterable[str] = ("mean",),
 ) -> tuple[Cell, ...]:
-    """A cell per quality; `scored` has metric label and column suffix as its key."""
+    """A cell per quality; `scored` has metric label and column suffix as its key.
+
+    A column that there is for the quality itself (`COLUMN@QUALITY`) takes the place of the plain one.
+    """
     ways = frozenset(aggregations)
-    columns = {(label, column + suffix): values
+    columns = {(label, column + suffix): (column, aligned)
                for (label, suffix), scores in scored.items()
                for aligned in (_aligned(dataset, scores),)
-               for column, values in aligned.items() if _wanted(column, aligned, ways)}
+               for column in aligned if _wanted(column, aligned, ways)}
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
-    table = np.array(list(columns.values())).reshape(len(columns), len(dataset.items))
-    return tuple(Cell(dataset.card.name, one, tuple(columns), table, system, context) for one in qualities)
+    plain = _table(dataset, columns.values(), "")
+    own = any(AT in column for _, aligned in columns.values() for column in aligned)
+    return tuple(Cell(dataset.card.name, one, tuple(columns),
+                      _table(dataset, columns.values(), one.quality.dimension) if own else plain, system, context)
+                 for one in qualities)
 
 
 def agreements(cell: Cell) -> Iterator[Agreement]:
@@ -99,8 +106,17 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     return {name: column[order] for name, column in scores.columns.items()}
 
 
+def _table(dataset: Dataset, columns: Collection[tuple[str, Mapping[str, Vector]]],
+           dimension: str) -> npt.NDArray[np.float64]:
+    """The scores (columns, items) for one quality."""
+    found = [aligned.get(f"{column}{AT}{dimension}", aligned[column]) for column, aligned in columns]
+    return np.array(found, dtype=np.float64).reshape(len(columns), len(dataset.items))
+
+
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
     """Whether a column was asked for: turns together in one of the ways, or scores that are of no turns."""
+    if column.partition(AT)[0] in columns and AT in column:
+        return False  # it stands for the plain one on its quality
     plain, _, way = column.rpartition(":")
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
         return way in ways

@@ -180,8 +180,8 @@ def _columns(reports: Sequence[Report]) -> dict[tuple[str, str], _Column]:
         entries = {entry.name: entry for entry in report.metrics}
         real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
         for row in report.agreements:
-            if row.statistic == "spearman" and row.dataset in real:
-                entry = entries[row.metric]
+            entry = entries[row.metric]
+            if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
                 column = found.setdefault((row.metric, row.column), _Column(entry.models, {}))
                 if column.models != entry.models:
                     raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,10 @@ from pathlib import Path
 from benchmarks import private
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import BadStore
-from harness import comparison, entries, environment, evaluation, plan, scoring
+from harness import comparison, composing, entries, environment, evaluation, plan
 from harness.challenge import Board, standings
 from harness.comparison import Draws
+from harness.composing import Source
 from harness.errors import HarnessError, StoreError
 from harness.evaluation import Cell
 from harness.memo import Memo
@@ -33,7 +35,6 @@ from harness.results import (
 from harness.scoring import Scores
 from harness.store import ScoreStore
 from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.metric import signature
 from metrics.models import Choice, Models
 from metrics.registry import Chosen
 
@@ -106,10 +107,10 @@ def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, F
 def state(context: Context, dataset: Dataset, chosen: Chosen) -> str:
     """What a run would do with a cell."""
     try:
-        key = signature(chosen.metric, context.models)
+        key = composing.key(chosen.metric, dataset, context.models)
     except MissingResource as error:
         return f"skip: {error}"
-    if lacking := scoring.unmet(chosen.metric, dataset):
+    if lacking := composing.unmet(chosen.metric, dataset):
         return f"skip: no item has {lacking}"
     return "scored before" if context.store.has(dataset.fingerprint, key) else "to be scored"
 
@@ -127,9 +128,10 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
     dataset, extra = private.join(dataset, extra)
     before, timings = found.scored, len(found.timings)
     scored: dict[tuple[str, str], Scores] = {}
+    source = Source(dataset, context.models, context.store, context.rescore)
     for chosen in context.plan.chosen:
         context.progress.at(dataset.card.name, chosen.label)
-        scores = _cell(context, dataset, chosen, found)
+        scores = _cell(context, source, chosen, found)
         if scores is not None:
             scored[chosen.label, chosen.suffix] = scores
             seconds = round(scores.seconds, 6)
@@ -153,13 +155,12 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
                           f"{fresh} metrics scored, {all_ - fresh} kept from before")
 
 
-def _cell(context: Context, dataset: Dataset, chosen: Chosen, found: Found) -> Scores | None:
+def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Scores | None:
     """The scores of a cell, from the store or fresh. What a metric raises costs its cell alone."""
-    name, label = dataset.card.name, chosen.label
+    name, label = source.dataset.card.name, chosen.label
     try:
-        key = signature(chosen.metric, context.models)
-        kept = None if context.rescore else context.store.get(dataset.fingerprint, key)
-        scores = kept or scoring.score(chosen.metric, dataset, context.models)
+        scores = source.scores(chosen.metric)
+        found.scored += composing.key(chosen.metric, source.dataset, context.models) in source.fresh
     except (MissingResource, CannotScore) as error:
         found.skips.append(Skip(name, label, str(error)))
         return None
@@ -173,9 +174,6 @@ def _cell(context: Context, dataset: Dataset, chosen: Chosen, found: Found) -> S
         trace = "" if isinstance(error, MetricError | HarnessError) else f"\n{traceback.format_exc()}"
         context.progress.line(f"{name}: {label} crashed: {told}{trace}")
         return None
-    if kept is None:
-        context.store.put(dataset.fingerprint, key, scores)
-        found.scored += 1
     return scores
 
 
@@ -192,6 +190,7 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
         standings=tuple(_standings(context, found)),
         contests=tuple(found.contests),
         ceilings=tuple(found.ceilings),
+        trainings=entries.training_entries(context.plan.chosen, context.models),
         skips=tuple(found.skips),
         failures=tuple(found.failures),
         timings=tuple(found.timings),
@@ -199,7 +198,14 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
 
 
 def _standings(context: Context, found: Found) -> Iterator[Standing]:
-    """The boards of each split and kind of data; metrics with references also compete where all can take part."""
+    """The boards of each split and kind of data; metrics with references also compete where all can take part.
+
+    A cell whose dataset the weights were learned on counts for nothing.
+    """
+    real = {entry.name for entry in found.datasets if entry.origin != "sample"}
+    seen = {(chosen.label, dataset) for chosen in context.plan.chosen
+            for dataset in composing.seen(chosen.metric, context.models) if dataset in real}
+    unseen = [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in found.agreements]
     referenced = {entry.name for entry in found.datasets if "references" in entry.has}
     for (split, kind), cells in sorted(found.cells.items()):
         boards = [Board(split, kind, frozenset(cells))]
@@ -208,5 +214,5 @@ def _standings(context: Context, found: Found) -> Iterator[Standing]:
             boards.append(Board(f"{split}-references", kind, some))
         for board in boards:
             on_it = [cell for cell in found.scored_cells if (cell.dataset, cell.quality) in board.cells]
-            rows = tuple(standings(board, found.agreements))
+            rows = tuple(standings(board, unseen))
             yield from comparison.ranked(rows, on_it, context.draws, context.memo)

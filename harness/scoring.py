@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import SYSTEM, Dataset, Item
 from harness.errors import BadScores
+from metrics.composition import Composite
 from metrics.errors import CannotScore
 from metrics.metric import Column, Metric, checkpoints
 from metrics.models import Models
@@ -105,8 +106,9 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
 
 def _check_models(metric: Metric, models: Models) -> None:
     """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
-    declared = {(kind, getattr(metric, kind)) for kind in metric.card.models}
-    declared |= {("checkpoint", name) for name in checkpoints(metric)}
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
+    declared |= {("checkpoint", name) for one in parts for name in checkpoints(one)}
     for kind, name in sorted(models.asked - declared):
         if kind == "checkpoint":
             raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "

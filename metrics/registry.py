@@ -191,7 +191,7 @@ def given(kind: type[Any], name: str, asked: str, text: str) -> dict[str, Any]:
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}
     values: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", text))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in hints:
             known = f"; {nearest(key, hints)}" if hints else "; it has none"

@@ -112,7 +112,7 @@ def _execute(context: Context, chosen: Settings) -> int:
               f"before, {len(report.skips)} skipped, {len(report.failures)} crashed")
         print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
     if not report.timings and not report.failures:
-        print("nothing was scored: every pair of metric and dataset was skipped, for the reasons above", file=sys.stderr)
+        print("nothing was scored: every pair was skipped, for the reasons above", file=sys.stderr)
     return 1 if report.failures else 0
 
 

@@ -79,10 +79,10 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
              ("scope", card.scope), ("paper", card.paper), ("trained on", card.trained_on), ("notes", card.notes),
              ("signature", signed)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
-    return lines + _weights(chosen.metric, models)
+    return lines + _weights(chosen.metric, models, signed) + _composition(chosen.metric, models)
 
 
-def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
+def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str]]:
     """How the weights that a metric reads were made, or what is wrong with them."""
     from metrics import checkpoint
     from metrics.errors import MissingResource
@@ -93,7 +93,8 @@ def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
         try:
             found = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
-            lines.append(("weights", str(error)))
+            if str(error) != signed:  # else it is said already
+                lines.append(("weights", str(error)))
             continue
         card = found.card
         encoder = f", for {found.encoder}" if found.encoder else ""
@@ -104,6 +105,27 @@ def _weights(metric: Metric, models: Models) -> list[tuple[str, str]]:
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
         lines += [("told", f"{what}: {value}") for what, value in card["told"].items()]
         lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
+    return lines
+
+
+def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
+    """What a composition is made of, and its weights for each quality with what they were learned on."""
+    from harness.calibration import weights_shown
+    from metrics.composition import Composite, learned
+    from metrics.errors import MissingResource
+
+    if not isinstance(metric, Composite):
+        return []
+    lines = [("input", one.name) for one in metric.made_of()]
+    try:
+        found = learned(metric, models)
+    except MissingResource as error:
+        return [*lines, ("weights", str(error))]
+    if metric.learns:
+        lines += [("learned on", f"{', '.join(found.datasets)} ({found.identity})"),
+                  ("learned by", str(found.card.get("command", "not known")))]
+    for dimension, weights in weights_shown(metric, found):
+        lines.append(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights)))
     return lines
 
 

@@ -1,0 +1,117 @@
+"""`harness calibrate NAME`: learn the weights of a composition from development datasets, here and now."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import BadConfig
+
+if TYPE_CHECKING:
+    from harness.calibration import LeftOut
+    from harness.composing import Source
+    from metrics.composition import Composite
+    from metrics.evidence import Evidence
+    from metrics.models import Models
+
+NAME = "calibrate"
+HELP = "learn the weights of a composition from development datasets"
+SHOWN = 4
+"""How many weights of a quality are printed."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What to calibrate, on what, where the weights go."""
+    parser.add_argument("composition", metavar="METRIC", help="a composition, NAME or NAME[option=value,...]")
+    parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
+                        help="may be repeated (default: every development dataset that was imported or fetched)")
+    parser.add_argument("--draw", type=int, metavar="N",
+                        help="items drawn of each dataset; 0 for all (default: the composition's own)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the draw (default: 0)")
+    parser.add_argument("--encoder", metavar="MODEL", default="", help="as for a run (default: the embedded one)")
+    parser.add_argument("--lm", metavar="MODEL", default="", help="the causal language model, likewise")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda, cuda:N or mps")
+    parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
+    parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
+                        help="the --out of runs, whose scores are taken and added to (default: ./results)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the weights' file (default: in the home)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Learn the weights, write them, and print them."""
+    from benchmarks.files import write_atomically
+    from harness import calibration
+    from metrics import evidence as evidences
+    from metrics.models import Choice, Models
+
+    metric = _chosen(args)
+    choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
+    models, left_out = Models(args.home, choice), calibration.LeftOut()
+    drawn = metric.drawn if args.draw is None else args.draw
+    found = calibration.calibrate(metric, _sources(args, models), models, drawn, args.seed, left_out)
+    models.close()
+    found = calibration.with_card(found, command(args), drawn, args.seed, left_out)
+    names = tuple(one.name for one in metric.made_of())
+    path = args.out or evidences.place(metric.card.name, names, args.home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, evidences.text(metric.card.name, found))
+    _say(metric, found, left_out, path)
+    return 0
+
+
+def _chosen(args: argparse.Namespace) -> Composite:
+    from metrics import registry
+    from metrics.composition import Composite
+
+    if args.seed < 0 or (args.draw or 0) < 0:
+        raise BadConfig("--seed and --draw should be 0 or more")
+    metric = registry.choose(args.composition).metric
+    if not isinstance(metric, Composite) or not metric.learns:
+        raise BadConfig(f"{args.composition} has no weights to learn: `harness calibrate` is for compositions, such as "
+                        "mme-crs or regression[inputs=deb+cosine]")
+    return metric
+
+
+def _sources(args: argparse.Namespace, models: Models) -> Iterator[Source]:
+    """The datasets, one in memory at a time."""
+    from benchmarks import registry
+    from harness.composing import Source
+    from harness.store import ScoreStore
+
+    store = ScoreStore(args.scores / "scores")
+    cards = [registry.card(name) for name in dict.fromkeys(args.dataset)] or [
+        card for card in registry.cards().values() if card.split == "dev"]
+    for card in cards:
+        dataset = registry.load(card.name, args.home)
+        if dataset.origin == "sample":
+            if args.dataset:
+                raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
+                                f"`harness fetch {card.name}` or import it first")
+            continue
+        yield Source(dataset, models, store)
+
+
+def command(args: argparse.Namespace) -> str:
+    """The command line that repeats it, without the folders of this machine."""
+    words = ["harness", "calibrate", args.composition]
+    for name in args.dataset:
+        words += ["--dataset", name]
+    for flag in ("draw", "seed", "encoder", "lm"):
+        if value := getattr(args, flag):
+            words += [f"--{flag}", Path(value).name if Path(str(value)).is_absolute() else str(value)]
+    return shlex.join(words)
+
+
+def _say(metric: Composite, found: Evidence, left_out: LeftOut, path: Path) -> None:
+    from harness.calibration import weights_shown
+
+    print(f"{metric.card.name}: weights from {len(found.witnesses)} datasets: {', '.join(found.datasets)}")
+    for what, why in left_out.reasons:
+        print(f"left out: {what}: {why}")
+    for dimension, weights in weights_shown(metric, found):
+        told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
+        print(f"  {dimension:<26} {told}{', ...' if len(weights) > SHOWN else ''}")
+    print(path)

@@ -1,0 +1,1 @@
+"""Metrics made of the scores of others."""

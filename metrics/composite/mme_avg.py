@@ -1,0 +1,38 @@
+"""MME-Avg (Zhang et al. 2022): the sub-metrics of MME-CRS with equal weights.
+
+As in MME-CRS each is brought to mean 0 and spread 1 first, which the paper does not; `scale=none` leaves it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from metrics.composite import _mme
+from metrics.composition import Composition, Input, Table, named
+from metrics.evidence import Evidence
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True, slots=True)
+class MmeAvg(Composition):
+    """The mean of the sub-metrics."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite", models=("encoder",),
+        paper="https://arxiv.org/abs/2206.09403", notes="Needs a context. MME-CRS with equal weights.",
+    )
+    drawn: ClassVar[int] = _mme.DRAWN
+    level_apart: ClassVar[bool] = False
+    encoder: str = ""
+    without: _mme.Without = "none"
+    scale: Literal["standard", "none"] = "standard"
+    in_sample: bool = False
+
+    def made_of(self) -> tuple[Input, ...]:
+        """The columns of the groups of MME-CRS."""
+        return named(_mme.names(self.without), encoder=self.encoder)
+
+    def scaled(self, table: Table, evidence: Evidence) -> Table:
+        """Spreads from the mean, or the scores as they are."""
+        return table if self.scale == "none" else Composition.scaled(self, table, evidence)

@@ -1,0 +1,45 @@
+"""Rank averaging: the mean of an item's ranks under other metrics, among the items that it is scored with.
+
+Nothing is learned and no scale is needed, but an item's score depends on the others of its dataset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import stats
+
+from metrics.composite import _ensemble
+from metrics.composition import Composition, Input, Table, named
+from metrics.evidence import Evidence
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True, slots=True)
+class RankAverage(Composition):
+    """The mean rank, from 0 to 1."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="rank-average", title="Rank average", columns=("rank-average",), family="composite", scope="dataset",
+        notes="The mean of the ranks under each input, among the items of the dataset.",
+    )
+    inputs: str = _ensemble.AVERAGED
+
+    @property
+    def learns(self) -> bool:
+        """Nothing is learned."""
+        return False
+
+    def made_of(self) -> tuple[Input, ...]:
+        """The columns that were named, else those that tell whether a reply belongs to its context."""
+        return named(self.inputs)
+
+    def scaled(self, table: Table, evidence: Evidence) -> Table:  # noqa: ARG002  (ranks need no scale)
+        """Each input's ranks over the number of items that it scored; equals share their mean rank."""
+        found = np.full(table.shape, np.nan)
+        for row, scores in enumerate(table):
+            there = np.isfinite(scores)
+            found[row, there] = stats.rankdata(scores[there]) / max(1, int(there.sum()))
+        return found

@@ -1,0 +1,282 @@
+"""Compositions in a run: learned from some datasets, used on others, never scored twice, never ranked on their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import registry as datasets
+from benchmarks import store
+from benchmarks.dataset import Dataset, Item, Rating
+from harness import evaluation, reports
+from harness.cli import main
+from harness.composing import Source
+from harness.figures import gather
+from harness.results import Report
+from harness.statistics.panel import codes, panel
+from harness.statistics.product_moment import spearman
+from harness.store import ScoreStore
+from metrics import evidence as evidences
+from metrics import registry
+from metrics.control.length import Length
+from metrics.errors import CannotScore
+from metrics.evidence import Evidence
+from metrics.metric import Column, Columns
+from metrics.models import Models
+
+INPUTS = "length+distinct-1+repetition"
+ASKED = f"weighted[inputs={INPUTS}]"
+THREE = ("fed-turn", "persona-usr", "dailydialog-grade")
+
+
+@pytest.fixture
+def real(home: Path) -> dict[str, Dataset]:
+    """Three datasets of the sample in the home, as if people had judged them."""
+    found = {name: dataclasses.replace(datasets.sample(datasets.card(name)), origin="imported") for name in THREE}
+    for dataset in found.values():
+        store.save(dataset, home)
+    return found
+
+
+def calibrated(home: Path, *argv: str, asked: str = ASKED) -> Evidence:
+    assert main(["calibrate", asked, "--scores", str(home / "out"), *argv]) == 0
+    inputs = asked.partition("inputs=")[2].removesuffix("]").split("+")
+    return evidences.read(evidences.place("weighted", inputs, home))
+
+
+def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Report:
+    argv = [word for name in metrics for word in ("--metric", name)]
+    main(["run", *argv, "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
+    return reports.read(home / "out" / "report")
+
+
+def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:
+    """Spearman of every column with every quality, as a run has them, by quality and the column's plain name."""
+    chosen = registry.choose(asked)
+    scores = Source(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
+    qualities = evaluation.judged(dataset, dataset.card.qualities)
+    return {(cell.quality, column): spearman(cell.panel(row))
+            for cell in evaluation.cells(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
+            for row, (_, column) in enumerate(cell.names)}
+
+
+def columns(dataset: Dataset, home: Path) -> list[Column]:
+    found: list[Column] = []
+    for name in INPUTS.split("+"):
+        metric = registry.choose(name.removesuffix("-1")).metric
+        found.append(np.asarray(metric.score(dataset.items, Models(home))[name]))
+    return found
+
+
+def rho(scores: Column, human: Column) -> float:
+    none = codes([None] * len(human))
+    return spearman(panel(scores, human, none, none))
+
+
+def test_a_development_dataset_is_scored_with_the_weights_of_the_others(home: Path, real: dict[str, Dataset]) -> None:
+    """All of it once more by hand: rho², shares, mean over the two others, spreads from their means, Spearman."""
+    calibrated(home)
+    ours, others = real["fed-turn"], [real["persona-usr"], real["dailydialog-grade"]]
+    scales = [[(np.nanmean(column), np.nanstd(column)) for column in columns(other, home)] for other in others]
+    means, spreads = np.mean(scales, axis=0).T
+    scaled = np.clip((np.array(columns(ours, home)) - means[:, None]) / spreads[:, None], -3, 3)
+    quality = next(one for one in ours.card.qualities if one.dimension == "relevance")
+    shares = []
+    for other in others:
+        for one in evaluation.judged(other, other.card.qualities):
+            if one.quality.dimension == "relevance":
+                useful = np.maximum([rho(column, one.means) for column in columns(other, home)], 0) ** 2
+                shares.append(useful / useful.sum())
+    assert len(shares) == 1, "of the two others only dailydialog-grade asks for relevance"
+    (human,) = evaluation.judged(ours, [quality])
+    summed = [share * row for share, row in zip(shares[0].tolist(), scaled, strict=True) if share]
+    expected = rho(np.sum(summed, axis=0), human.means)
+    found = agree(home, ours, f"weighted[inputs={INPUTS},power=2]")
+    assert found[quality.name, "weighted"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_cell_has_the_weights_of_its_quality_and_one_score_serves_all(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home)
+    found = agree(home, real["persona-usr"], ASKED)
+    qualities = [quality.name for quality in real["persona-usr"].card.qualities]
+    assert set(found) == {(name, column) for name in qualities for column in ("weighted", "weighted-single")}
+    assert any(found[name, "weighted"] != found[name, "weighted-single"] for name in qualities)
+    alone = agree(home, real["dailydialog-grade"], ASKED)
+    assert len(set(alone.values())) == 1, "of a dataset with one quality it is the same score"
+
+
+def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home, "--dataset", "fed-turn", "--dataset", "persona-usr")
+    asked = f"weighted[in_sample=True,inputs={INPUTS}]"
+    report = run(home, ASKED, asked)
+    known = {entry.name: entry.learned_on for entry in report.metrics}
+    assert known == {ASKED: (), asked: ("fed-turn", "persona-usr")}
+    for row in report.standings:
+        if row.board == "dev":
+            assert (row.rank is None, row.covered) == ((row.metric == asked), 1 if row.metric == asked else 16)
+    figures = gather([report])
+    assert {row.column for row in figures.rows if row.complete and "in_sample" in row.column} == set()
+    pages = home / "out" / "site" / "dataset"
+    assert "†: weights learned on this dataset" in (pages / "fed-turn.html").read_text()
+    assert "†" not in (pages / "dailydialog-grade.html").read_text()
+    assert "†" in (home / "out" / "site" / "LEADERBOARD.md").read_text()
+
+
+def test_the_sample_was_not_learned_on(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home)
+    asked = f"weighted[in_sample=True,inputs={INPUTS}]"
+    report = run(home, asked, data="sample", more=("--dataset", "fed-turn"))
+    assert all(row.rank for row in report.standings)
+    assert "†" not in (home / "out" / "site" / "LEADERBOARD.md").read_text()
+
+
+def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str, Dataset],
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    plain = Length.score
+
+    def counted(self: Length, items: Sequence[Item], models: Models) -> Columns:
+        calls.append(len(items))
+        return plain(self, items, models)
+
+    monkeypatch.setattr(Length, "score", counted)
+    calibrated(home)
+    assert len(calls) == 3, "once for each dataset"
+    scores = ScoreStore(home / "out" / "scores")
+    for rescore, count in ((False, 3), (True, 4)):
+        source = Source(real["fed-turn"], Models(home), scores, rescore)
+        for asked in (ASKED, "length", f"rank-average[inputs={INPUTS}]", "length"):
+            source.scores(registry.choose(asked).metric)
+        assert len(calls) == count, "kept from before, but where scoring again was asked for"
+
+
+def test_a_composition_that_was_made_is_kept(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home)
+    metric, scores = registry.choose(ASKED).metric, ScoreStore(home / "out" / "scores")
+    made = [Source(real["fed-turn"], Models(home), scores) for _ in range(2)]
+    first, second = (source.scores(metric) for source in made)
+    assert [len(source.fresh) for source in made] == [1, 0]
+    for column, values in first.columns.items():
+        np.testing.assert_array_equal(values, second.columns[column])
+
+
+def test_what_cannot_be_composed_is_skipped_with_its_reason(home: Path, real: dict[str, Dataset]) -> None:
+    given, unknown = "weighted[inputs=1*length+1*bleu]", "weighted[inputs=length+turns]"
+    report = run(home, given, unknown, "length", more=("--dataset", "dailydialog-grade"))
+    reasons = {skip.metric: skip.reason for skip in report.skips}
+    assert reasons[given] == "its input bleu: no item has references"
+    assert "a composition of length, turns: learn them with `harness calibrate weighted`" in reasons[unknown]
+    assert {row.metric for row in report.agreements} == {"length"}
+
+
+def test_the_only_dataset_has_no_weights_from_others(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home, "--dataset", "fed-turn")
+    with pytest.raises(CannotScore, match="this dataset alone"):
+        agree(home, real["fed-turn"], ASKED)
+    assert agree(home, real["persona-usr"], ASKED)
+
+
+def test_whole_dialogues_take_the_turns_in_every_way(home: Path, real: dict[str, Dataset]) -> None:
+    calibrated(home)
+    found = agree(home, datasets.sample(datasets.card("fed-dial")), ASKED, "mean", "sum")
+    assert {column for _, column in found} == {"weighted", "weighted-single", "weighted:sum", "weighted-single:sum"}
+    assert np.isfinite(list(found.values())).all()
+
+
+def test_a_metric_of_another_package_can_be_an_input(home: Path, real: dict[str, Dataset], tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shout.py").write_text(
+        "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom metrics.metric import MetricCard\n\n"
+        "@dataclass(frozen=True, slots=True)\nclass Shout:\n"
+        "    card: ClassVar[MetricCard] = MetricCard(name='shout', title='Shout', columns=('shout',), family='x',\n"
+        "                                            notes='capitals')\n"
+        "    def score(self, items, models):\n"
+        "        return {'shout': [float(len(item.response.text)) for item in items]}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("shout", "shout:Shout", registry.GROUP)
+    monkeypatch.setattr(registry, "_plugged_in", lambda: {"shout": point})
+    asked = "weighted[inputs=shout+distinct-1]"
+    try:
+        evidence = calibrated(home, asked=asked)
+        assert evidence.inputs == ("shout", "distinct-1")
+        assert "code=" in evidence.signatures["shout"]
+        assert agree(home, real["fed-turn"], asked)
+    finally:
+        registry.metric_class.cache_clear()
+
+
+def test_what_was_calibrated_on_is_recorded(home: Path, real: dict[str, Dataset]) -> None:
+    found = calibrated(home, "--draw", "30", "--seed", "5")
+    assert found.datasets == ("persona-usr", "fed-turn", "dailydialog-grade")
+    for witness in found.witnesses:
+        assert (witness.fingerprint, witness.drawn) == (real[witness.dataset].fingerprint, 30)
+        assert witness.ratings == store.ratings_fingerprint(real[witness.dataset].ratings)
+    assert found.card["command"] == f"harness calibrate '{ASKED}' --draw 30 --seed 5"
+    assert found.signatures["length"] == "length|r1"
+
+
+def test_the_weights_are_shown(home: Path, real: dict[str, Dataset], capsys: pytest.CaptureFixture[str]) -> None:
+    calibrated(home)
+    capsys.readouterr()
+    assert main(["show", ASKED]) == 0
+    printed = capsys.readouterr().out
+    assert "persona-usr, fed-turn, dailydialog-grade" in printed
+    assert "specificity: length 1.00, distinct-1 0.00, repetition 0.00" in printed
+    assert main(["show", "weighted[inputs=length+turns]"]) == 0
+    assert "learn them with `harness calibrate weighted`" in capsys.readouterr().out
+
+
+def test_the_draw_is_the_seeds_and_the_datasets_alone(home: Path, real: dict[str, Dataset]) -> None:
+    def drawn(*argv: str) -> Any:
+        return calibrated(home, "--draw", "30", *argv).witnesses[-1].qualities[0].spearman.tolist()
+
+    first = drawn("--seed", "1")
+    assert drawn("--seed", "1", "--dataset", "dailydialog-grade") == first
+    assert drawn("--seed", "2") != first
+
+
+def changed(dataset: Dataset, quality: str, votes: Any) -> Dataset:
+    ratings = tuple(Rating(one.item, one.quality, votes(place, one.votes)) if one.quality == quality else one
+                    for place, one in enumerate(dataset.ratings))
+    return dataclasses.replace(dataset, ratings=ratings)
+
+
+def test_too_few_ratings_and_constant_ones_are_left_out_with_the_reason(
+    home: Path, real: dict[str, Dataset], capsys: pytest.CaptureFixture[str]
+) -> None:
+    quality = real["fed-turn"].card.qualities[0].name
+    store.save(changed(real["fed-turn"], quality, lambda *_: (3.0,)), home)
+    few = changed(real["dailydialog-grade"], "relevance", lambda place, votes: votes if place < 7 else ())
+    store.save(few, home)
+    found = calibrated(home)
+    assert found.datasets == ("persona-usr", "fed-turn")
+    printed = capsys.readouterr().out
+    assert f"left out: fed-turn, {quality}: all ratings are the same" in printed
+    assert "left out: dailydialog-grade, relevance: 7 of the drawn items are rated, 20 are needed" in printed
+    assert len(found.card["left_out"]) == 2
+
+
+def test_nothing_to_learn_from_is_refused(home: Path, real: dict[str, Dataset],
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    store.save(changed(real["dailydialog-grade"], "relevance", lambda *_: (3.0,)), home)
+    assert main(["calibrate", ASKED, "--dataset", "dailydialog-grade", "--scores", str(home / "out")]) == 2
+    assert "dailydialog-grade, relevance: all ratings are the same" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("argv", "says"), [
+    (("length",), "has no weights to learn"),
+    (("weighted[inputs=1*length+2*turns]",), "has no weights to learn"),
+    (("mme-avg", "--draw", "-1"), "0 or more"),
+    ((ASKED, "--dataset", "humod"), "only the bundled sample is here"),
+    ((ASKED,), "there is none"),
+])
+def test_what_cannot_be_calibrated_is_refused(home: Path, argv: tuple[str, ...], says: str,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", *argv, "--scores", str(home / "out")]) == 2
+    assert says in capsys.readouterr().err

@@ -1,0 +1,294 @@
+"""Compositions: the weights by hand, what they are made of, and what happens where something is lacking."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.dataset import Level
+from metrics import evidence as evidences
+from metrics import registry
+from metrics.composite import _mme
+from metrics.composite._regression import weights as regressed
+from metrics.composite._rescaling import Power, best_power, rescaled, weights
+from metrics.composition import Composite, compose, mixed, named, standardised
+from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetric
+from metrics.evidence import Evidence, Rated, Vector, Witness
+from metrics.metric import signature
+from metrics.models import Models
+from tests.conftest import ROOT, make_item
+
+
+def rated(dimension: str, *spearman: float) -> Rated:
+    return Rated(dimension.title(), dimension, 300, np.array(spearman), np.array(spearman))
+
+
+def witness(name: str, *qualities: Rated, level: Level = "turn", mean: float = 0.0, spread: float = 1.0) -> Witness:
+    count = len(qualities[0].spearman) if qualities else 2
+    return Witness(name, level, "f" * 64, "r" * 64, 300, np.full(count, mean), np.full(count, spread), np.eye(count),
+                   qualities)
+
+
+def two() -> Evidence:
+    return Evidence(("length", "distinct-1"), (
+        witness("a", rated("relevance", 0.3, 0.1), rated("overall", 0.2, -0.5), mean=1.0, spread=2.0),
+        witness("b", rated("relevance", 0.1, 0.1), mean=3.0, spread=4.0),
+    ))
+
+
+def composite(asked: str) -> Composite:
+    found = registry.choose(asked).metric
+    assert isinstance(found, Composite)
+    return found
+
+
+@pytest.mark.parametrize(("power", "expected"), [("1", (0.75, 0.25, 0)), ("2", (0.9, 0.1, 0)),
+                                                 ("3", (27 / 28, 1 / 28, 0))])
+def test_rescaled_correlations_by_hand(power: Power, expected: tuple[float, ...]) -> None:
+    """(0.3, 0.1, −0.4): what is negative counts for nothing, the rest is raised to d and made to sum to 1."""
+    found = rescaled(np.array([0.3, 0.1, -0.4]), power)
+    assert found is not None
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(("useful", "power"), [
+    ((0.5, 0.1, 0.1, 0.1), 1),  # 0.625 already: a larger power moves it further off
+    ((0.2, 0.2, 0.1, 0.1), 1),  # 1/3
+    ((0.2, 0.15, 0.15, 0.15, 0.1), 2),  # 0.27, 0.34
+    ((0.1, 0.1, 0.1, 0.1), 1),  # 1/4 at every power
+])
+def test_the_power_brings_the_largest_weight_between_a_third_and_a_half(useful: tuple[float, ...], power: int) -> None:
+    assert best_power(np.array(useful)) == power
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=7), st.sampled_from(["1", "2", "3", "auto"]))
+def test_weights_are_shares(correlations: list[float], power: Power) -> None:
+    found = rescaled(np.array(correlations), power)
+    if found is None:
+        assert max(correlations) <= 0
+    else:
+        assert found.sum() == pytest.approx(1)
+        assert (found >= 0).all()
+        assert found[int(np.argmax(correlations))] == found.max()
+
+
+def test_a_qualitys_weights_are_the_mean_over_the_datasets_that_have_it() -> None:
+    np.testing.assert_allclose(weights(two(), "relevance", "1"), [(0.75 + 0.5) / 2, (0.25 + 0.5) / 2])
+    np.testing.assert_allclose(weights(two(), "overall", "1"), [1, 0])
+
+
+def test_weights_without_a_dataset_know_nothing_of_it() -> None:
+    np.testing.assert_allclose(weights(two().without("a"), "relevance", "1"), [0.5, 0.5])
+    np.testing.assert_allclose(weights(two().without("b"), "relevance", "1"), [0.75, 0.25])
+
+
+def test_a_quality_that_nobody_asked_for_takes_the_weights_of_its_kin_else_of_all() -> None:
+    np.testing.assert_allclose(weights(two(), "maintains context", "1"), weights(two(), "relevance", "1"))
+    np.testing.assert_allclose(weights(two(), "grammar", "1"), [(0.75 + 1 + 0.5) / 3, (0.25 + 0 + 0.5) / 3])
+
+
+def test_where_nothing_agrees_all_count_alike() -> None:
+    lost = Evidence(("length", "distinct-1"), (witness("a", rated("overall", -0.1, float("nan"))),))
+    np.testing.assert_allclose(weights(lost, "overall", "2"), [0.5, 0.5])
+
+
+def test_a_regression_by_hand() -> None:
+    """One quality, uncorrelated inputs: r / (1 + λ), whatever the shrinking, as all its datasets say the same."""
+    one = Evidence(("length", "distinct-1"), (witness("a", rated("overall", 0.4, 0.2)),))
+    np.testing.assert_allclose(regressed(one, "overall", 0.25), [0.32, 0.16])
+
+
+def test_a_regression_is_shrunk_towards_all_qualities() -> None:
+    """All: the mean of a's qualities; overall has no kin: its own counts 1, all as 1 more."""
+    some = Evidence(("x", "y"), (witness("a", rated("overall", 0.4, 0.0), rated("grammar", 0.0, 0.4)),))
+    np.testing.assert_allclose(regressed(some, "overall", 0), [(0.4 + 0.2) / 2, (0 + 0.2) / 2])
+
+
+def test_the_scale_is_of_turns_and_each_dataset_counts_alike() -> None:
+    means, spreads = two().scale()
+    np.testing.assert_allclose(means, 2)
+    np.testing.assert_allclose(spreads, 3)
+    talk = Evidence(two().inputs, (*two().witnesses, witness("c", rated("depth", 0.1, 0.1), level="dialogue", mean=9)))
+    np.testing.assert_allclose(talk.scale()[0], 2)
+    table = np.array([[2.0, 5.0, 99.0], [2.0, -1.0, np.nan]])
+    np.testing.assert_allclose(standardised(table, two()), np.array([[0.0, 1.0, 3.0], [0.0, -1.0, np.nan]]))
+
+
+def test_the_sum_is_by_hand_and_an_input_without_a_weight_need_not_be_there() -> None:
+    table = np.array([[1.0, 2.0], [np.nan, 10.0], [3.0, np.nan]])
+    np.testing.assert_array_equal(mixed(table, np.array([0.5, 0.0, 2.0])), [6.5, np.nan])
+
+
+def test_one_score_is_the_mean_over_the_qualities_and_each_quality_has_its_own() -> None:
+    metric, table = composite("mme-crs[power=1]"), np.array([[5.0, 2.0], [2.0, 5.0]])
+    found = compose(metric, table, two(), ("relevance", "overall"))
+    np.testing.assert_allclose(found["mme-crs@relevance"], [0.625, 0.375])
+    np.testing.assert_allclose(found["mme-crs@overall"], [1, 0])
+    np.testing.assert_allclose(found["mme-crs-single"], [(0.625 + 1) / 2, 0.375 / 2])
+    np.testing.assert_array_equal(found["mme-crs"], found["mme-crs-single"])
+
+
+def test_raw_scores_are_summed_as_printed() -> None:
+    found = compose(composite("mme-crs[power=1,scale=none]"), np.array([[5.0], [2.0]]), two(), ("overall",))
+    np.testing.assert_allclose(found["mme-crs@overall"], [5])
+    found = compose(composite("mme-avg[scale=none]"), np.array([[5.0], [2.0]]), two(), ())
+    np.testing.assert_allclose(found["mme-avg"], [3.5])
+
+
+def test_ranks_are_averaged_and_equals_share_theirs() -> None:
+    table = np.array([[1.0, 5.0, 5.0, np.nan], [0.3, 0.2, 0.1, 0.0]])
+    found = compose(composite("rank-average"), table, Evidence(("x", "y"), ()), ())
+    expected = [(1 / 3 + 1) / 2, (2.5 / 3 + 0.75) / 2, (2.5 / 3 + 0.5) / 2, np.nan]
+    np.testing.assert_allclose(found["rank-average"], expected)
+
+
+def test_weights_that_are_given_take_the_scores_as_they_are(tmp_path: Path) -> None:
+    metric = composite("weighted[inputs=2*length+0.5*distinct-1]")
+    assert not metric.learns
+    found = metric.score([make_item("a", "one two two")], Models(tmp_path))
+    np.testing.assert_allclose(found["weighted"], [2 * 3 + 0.5 * 2 / 3])
+
+
+def test_without_the_only_dataset_there_are_no_weights() -> None:
+    with pytest.raises(CannotScore, match="this dataset alone"):
+        compose(composite("mme-crs"), np.zeros((2, 1)), two().without("a").without("b"), ("overall",))
+
+
+@pytest.mark.parametrize(("without", "count"), [("none", 7), ("fm", 6), ("sm", 4), ("rm+tcm", 5)])
+def test_the_ablations_leave_a_group_out(without: _mme.Without, count: int) -> None:
+    names = _mme.names(without).split("+")
+    assert len(names) == count
+    assert not {"mme-rm", "mme-tcm"} & set(names) or without != "rm+tcm"
+
+
+def test_inputs_are_metrics_columns_and_variants() -> None:
+    found = named("bleu[references=max,lowercase=true]/bleu-2+sm-ll+length+usr/usr-mlm")
+    assert [(one.chosen.label, one.column) for one in found] == [
+        ("bleu[lowercase=True,references=max]", "bleu-2"), ("sm", "sm-ll"), ("length", "length"), ("usr", "usr-mlm")]
+
+
+def test_the_logarithm_of_a_count(tmp_path: Path) -> None:
+    metric = composite("weighted[inputs=1*log(length)+2*log(bleu[lowercase=true]/bleu-2)]")
+    assert [one.column for one in metric.made_of()] == ["length", "bleu-2"]
+    both = np.array([-3.0, 0.0, np.nan, 7.0])
+    np.testing.assert_allclose(metric.made_of()[0].of({"length": both}), [-np.log(4), 0, np.nan, np.log(8)])
+    found = composite("weighted[inputs=1*log(length)]").score([make_item("a", "one two two")], Models(tmp_path))
+    np.testing.assert_allclose(found["weighted"], [np.log(4)])
+
+
+@pytest.mark.parametrize(("asked", "says"), [
+    ("length+length", "each once"), ("length+", "each once"), ("mme-avg", "cannot be an input"),
+    ("bleu/bleu-9", "has the columns"),
+])
+def test_what_cannot_be_an_input_is_told(asked: str, says: str) -> None:
+    with pytest.raises(BadOption, match=says):
+        named(asked)
+
+
+def test_options_of_inputs_stand_in_brackets_of_their_own() -> None:
+    asked = "weighted[inputs=bleu[references=max,lowercase=true]/bleu-2+length,power=2]"
+    assert [one.column for one in composite(asked).made_of()] == ["bleu-2", "length"]
+    assert registry.choose(asked).metric.power == "2"  # type: ignore[attr-defined]
+
+
+def test_an_unknown_input_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownMetric, match="length"):
+        named("lenght")
+
+
+def test_weights_must_be_given_for_all() -> None:
+    with pytest.raises(BadOption, match=r"0\.7\*A\+0\.3\*B"):
+        composite("weighted[inputs=2*length+distinct-1]").made_of()
+
+
+def kept(home: Path, name: str, evidence: Evidence) -> Path:
+    path = evidences.place(name, evidence.inputs, home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(evidences.text(name, evidence))
+    return path
+
+
+def test_evidence_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    alike = np.array([[1, 0.25], [0.25, 1]])
+    was = Evidence(("length", "distinct-1"), (
+        Witness("a", "turn", "f", "r", 9, np.array([1.0, 2.0]), np.array([3.0, 4.0]), alike,
+                (rated("overall", 0.5, float("nan")),)),), {"length": "length|r1"}, card={"seed": 3})
+    back = evidences.read(kept(tmp_path, "x", was))
+    (one,) = back.witnesses
+    np.testing.assert_array_equal(one.alike, alike)
+    np.testing.assert_array_equal(one.qualities[0].spearman, [0.5, np.nan])
+    assert (back.inputs, back.signatures, back.card, one.drawn) == (was.inputs, was.signatures, was.card, 9)
+    assert back.identity.startswith("x@")
+
+
+def test_some_inputs_of_the_evidence_are_enough_in_any_order(tmp_path: Path) -> None:
+    kept(tmp_path, "weighted", two())
+    found = evidences.find("regression", {"distinct-1": "", "length": ""}, tmp_path)
+    assert found.inputs == ("distinct-1", "length")
+    np.testing.assert_array_equal(found.witnesses[0].qualities[0].spearman, [0.1, 0.3])
+    with pytest.raises(MissingResource, match="harness calibrate"):
+        evidences.find("weighted", {"length": "", "no-such-column": ""}, tmp_path)
+
+
+def test_evidence_of_the_same_scores_goes_before_that_of_others(tmp_path: Path) -> None:
+    other = Evidence(("length",), (witness("b", rated("overall", 0.1)),), {"length": "length|r9"})
+    same = Evidence(("length", "turns"), (witness("c", rated("overall", 0.1, 0.1)),), {"length": "length|r1"})
+    kept(tmp_path, "weighted", other)
+    kept(tmp_path, "other", same)
+    assert evidences.find("weighted", {"length": "length|r1"}, tmp_path).datasets == ("c",)
+    assert evidences.find("weighted", {"length": "length|r9"}, tmp_path).datasets == ("b",)
+    assert evidences.find("weighted", {"length": "length|r5"}, tmp_path).datasets == ("b",)
+
+
+def test_a_precision_is_no_other_score() -> None:
+    known = Evidence(("a",), (), {"a": "a|r1|encoder=x@1|weights=a@2"})
+    assert evidences.strangers(known, {"a": "a|r1|encoder=x@1 bf16|weights=a@2"}) == ()
+    assert evidences.strangers(known, {"a": "a|r1|encoder=x@1|weights=a@3"}) == ("a",)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"name": "x", "datasets": [{"dataset": 1}]}'])
+def test_damaged_evidence_is_told_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(MissingResource, match="harness calibrate"):
+        evidences.read(tmp_path / "x.json")
+
+
+def test_the_signature_holds_inputs_and_weights_and_tells_of_other_scores(tmp_path: Path) -> None:
+    path = kept(tmp_path, "weighted", Evidence(("length", "turns"), (witness("a", rated("overall", 0.1, 0.2)),)))
+    signed = signature(composite("weighted[inputs=length+turns]"), Models(tmp_path))
+    assert "|input=length|length|r1|input=turns|turns|r1" in signed
+    assert f"|weights={evidences.read(path).identity}, learned on" in signed
+    assert signed.endswith("learned on other scores of length, turns")
+
+
+def test_every_shipped_composition_reads_and_covers_its_inputs(tmp_path: Path) -> None:
+    """Weights of seven of the ten datasets at least, none from what the sample's simulated raters said."""
+    for name in ("regression", "weighted", "mme-crs"):
+        inputs: dict[str, str] = dict.fromkeys((one.name for one in composite(name).made_of()), "")
+        found = evidences.find(name, inputs, tmp_path)
+        assert len(found.datasets) >= 7
+        shares: Vector = composite(name).weights(found.without("fed-turn"), "relevance")
+        assert np.isfinite(shares).all()
+        assert np.ptp(shares) > 0
+
+
+def test_the_rule_of_the_documentation_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "metrics.md").read_text(), re.DOTALL)
+    module = types.ModuleType("best")
+    monkeypatch.setitem(sys.modules, "best", module)
+    exec(compile(code, "docs/metrics.md", "exec"), module.__dict__)  # noqa: S102
+    metric = module.Best("length+distinct-1")
+    assert isinstance(metric, Composite)
+    signatures = {name: signature(registry.choose(name.removesuffix("-1")).metric, Models(tmp_path))
+                  for name in two().inputs}
+    kept(tmp_path, "best", dataclasses.replace(two(), signatures=signatures))
+    found = metric.score([make_item("a", "one two two")], Models(tmp_path))
+    np.testing.assert_allclose(found["best"], [(3 - 2) / 3])
