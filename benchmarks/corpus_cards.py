@@ -107,6 +107,10 @@ _CARDS = (
         "Ghazarian, Weischedel, Galstyan and Peng (2020). Predictive Engagement: An Efficient Metric for Automatic "
         "Evaluation of Open-Domain Dialogue Systems. AAAI.",
         "A query and a reply each, with engaging, 0 or 1."),
+    CorpusCard(
+        "dialogue_nli_sample", "DialogueNLI, a sample", TRAIN, "not stated",
+        "Welleck, Weston, Szlam and Cho (2019). Dialogue Natural Language Inference. ACL.",
+        "No dialogues: two sentences of PersonaChat each, with label: entailment, neutral or contradiction."),
 )
 
 CARDS = {card.name: card for card in _CARDS}

@@ -69,9 +69,11 @@ def _object(place: str, line: str) -> dict[str, Any]:
 
 
 def _dialogue(place: str, row: dict[str, Any]) -> dict[str, Any]:
-    """Check one dialogue; a pair of query and reply is a dialogue of two utterances."""
+    """Check one dialogue; a pair of query and reply, or of two sentences, is a dialogue of two utterances."""
     if "utterances" not in row and {"id", "query", "reply"} <= row.keys():
-        row = _paired(row)
+        row = _paired(row, "id", "query", "reply")
+    elif "utterances" not in row and {"sentence1", "sentence2"} <= row.keys():
+        row = _paired({"id": place.rpartition(", ")[2], **row}, "id", "sentence1", "sentence2")
     row.setdefault("split", "train")
     for field in ("dialogue_id", "split"):
         if not isinstance(row.get(field), str) or not row[field]:
@@ -89,10 +91,10 @@ def _is_text(row: dict[str, Any]) -> bool:
     return True
 
 
-def _paired(row: Mapping[str, Any]) -> dict[str, Any]:
-    rest = {key: value for key, value in row.items() if key not in {"id", "query", "reply"}}
-    turns = [{"speaker": "A", "text": row["query"]}, {"speaker": "B", "text": row["reply"]}]
-    return {"dialogue_id": row["id"], **rest, "utterances": turns}
+def _paired(row: Mapping[str, Any], name: str, first: str, second: str) -> dict[str, Any]:
+    rest = {key: value for key, value in row.items() if key not in {name, first, second}}
+    turns = [{"speaker": "A", "text": row[first]}, {"speaker": "B", "text": row[second]}]
+    return {"dialogue_id": row[name], **rest, "utterances": turns}
 
 
 def _problem(turns: object) -> str:

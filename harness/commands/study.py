@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.files import sweep, write_atomically
 from harness.errors import BadConfig
 from harness.settings import expanded
-from harness.study import Study, load, materials, names
+from harness.study import RatingsStudy, Study, load, materials, names
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """Score what was not scored before, study, print, keep. 1: a metric crashed, and is not in the study."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many small products: threads that wait cost more than they do
     chosen, out = load(args.study), expanded(args.out)
-    found = _of_cells(chosen, args, out) if isinstance(chosen, Study) else _alone(chosen, args, out)
+    found = (_of_cells(chosen, args, out) if isinstance(chosen, Study) else
+             _of_ratings(chosen, args) if isinstance(chosen, RatingsStudy) else _alone(chosen, args, out))
     folder = out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
@@ -80,6 +81,17 @@ def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:
     findings = chosen.study(list(materials(found.scored_cells, report.datasets)), args.seed, args.draws)
     failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures)
     return dataclasses.replace(findings, failures=failures)
+
+
+def _of_ratings(chosen: RatingsStudy, args: argparse.Namespace) -> Findings:
+    """A study of ratings alone: no metric is loaded."""
+    from harness import plan
+
+    if args.metric or args.folder:
+        raise BadConfig(f"{args.study} takes ratings alone: no --metric, and no --from")
+    planned = _plan(args)
+    datasets = [plan.load(card, args.home, planned.selection) for card in planned.cards]
+    return chosen.study_ratings([one for one in datasets if one is not None], args.quality, args.seed, args.draws)
 
 
 def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021")
+NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval")
 
 
 @dataclass(frozen=True, slots=True)

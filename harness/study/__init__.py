@@ -4,7 +4,8 @@ A study is one file of this package, found by its name, with `TITLE` and `study(
 file whose name begins with `_` is what a study shares or is made of. A study is handed the cells of a run, one
 `Material` per kind of data, and gives tables, objects and files; `harness study NAME` prints and keeps them.
 
-A study of other data than the rated datasets has `study_alone(bench) -> Findings` instead, and scores for itself.
+A study of other data than the rated datasets has `study_alone(bench) -> Findings` instead, and scores for itself. One
+of ratings alone, in which no metric takes part, has `study_ratings(datasets, qualities, seed, draws) -> Findings`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
+    from benchmarks.dataset import Dataset
     from harness.evaluation import Cell
     from harness.memo import Memo
     from harness.results import DatasetEntry
@@ -95,16 +97,26 @@ class LoneStudy(Protocol):
         """Ask the question."""
 
 
+@runtime_checkable
+class RatingsStudy(Protocol):
+    """A module of this package that asks about ratings, and scores nothing."""
+
+    TITLE: str
+
+    def study_ratings(self, datasets: Sequence[Dataset], qualities: Sequence[str], seed: int, draws: int) -> Findings:
+        """Ask the question; `draws` is the number of resamples."""
+
+
 def names() -> tuple[str, ...]:
     """Every study, by name."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
 
 
-def load(name: str) -> Study | LoneStudy:
+def load(name: str) -> Study | LoneStudy | RatingsStudy:
     """The study of that name; an unknown one is answered with the nearest."""
     if name not in names():
         raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
-    return cast("Study | LoneStudy", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Study | LoneStudy | RatingsStudy", importlib.import_module(f"{__name__}.{name}"))
 
 
 def materials(cells: Iterable[Cell], datasets: Iterable[DatasetEntry]) -> Iterator[Material]:

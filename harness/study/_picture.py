@@ -20,11 +20,12 @@ SQUARE, LABEL, TITLE = 36, 230, 50
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A square of agreements, NaN where there is none, with a label for each row and column."""
+    """A square of agreements, NaN where there is none, with a label for each row and column; `told` describes it."""
 
     title: str
     labels: tuple[str, ...]
     values: Array
+    told: str = ""
 
 
 def svg(title: str, maps: Sequence[Map]) -> bytes:
@@ -41,6 +42,8 @@ def svg(title: str, maps: Sequence[Map]) -> bytes:
 
 
 def _described(one: Map) -> str:
+    if one.told:
+        return one.told
     pairs = [(float(one.values[i, j]), first, second) for i, first in enumerate(one.labels)
              for j, second in enumerate(one.labels) if j < i and math.isfinite(one.values[i, j])]
     if not pairs:

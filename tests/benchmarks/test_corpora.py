@@ -65,6 +65,14 @@ def test_query_and_reply_are_a_dialogue_of_two(home: Path) -> None:
     assert dialogue.labels == {"engaging": 1}
 
 
+def test_a_pair_of_sentences_is_a_dialogue_of_two(home: Path) -> None:
+    keep(home, "dialogue_nli_sample", {"split": "train", "sentence1": "i am a vet.", "sentence2": "i like dogs.",
+                                       "label": "neutral"})
+    (dialogue,) = corpora.load("dialogue_nli_sample", home).dialogues
+    assert (dialogue.id, [turn.text for turn in dialogue.utterances]) == ("line 1", ["i am a vet.", "i like dogs."])
+    assert dialogue.labels == {"label": "neutral"}
+
+
 def test_only_training_splits_are_trained_on(home: Path) -> None:
     keep(home, "personachat", row("a", "one two"), row("b", "three", split="valid"), row("c", "four", split="test"))
     assert kept(corpora.load("personachat", home)) == ["a"]
@@ -193,7 +201,7 @@ def unlisted(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no corpora")
     folder = tmp_path_factory.mktemp("unlisted") / "corpora"
     folder.mkdir()
-    for file in (real_data / "corpora").glob("*.jsonl.gz"):
+    for file in (*(real_data / "corpora").glob("*.jsonl.gz"), *(real_data / "resources").glob("dialogue_nli*.gz")):
         if file.name != corpus_overlap.LIST:
             (folder / file.name).symlink_to(file)
     return folder.parent

@@ -75,7 +75,7 @@ def test_ranks_and_counts_know_what_rounding_leaves_open() -> None:
 
 
 @pytest.mark.parametrize(("name", "rows"), [("dstc10", 238), ("mmecrs", 108), ("dynaeval", 302), ("deb", 256),
-                                            ("yeh2021", 670)])
+                                            ("yeh2021", 670), ("finedeval", 31)])
 def test_all_rows_are_carried_with_all_their_digits(name: str, rows: int) -> None:
     found = published.table(name)
     assert len(found) == rows
@@ -91,7 +91,7 @@ def test_trailing_zeros_are_digits() -> None:
 
 def test_uncertain_cells_are_marked() -> None:
     assert {name: sum(row.uncertain for row in published.table(name)) for name in published.NAMES} == {
-        "dstc10": 0, "mmecrs": 0, "dynaeval": 0, "deb": 33, "yeh2021": 0}
+        "dstc10": 0, "mmecrs": 0, "dynaeval": 0, "deb": 33, "yeh2021": 0, "finedeval": 0}
 
 
 def test_sizes_of_19_datasets_in_two_papers() -> None:

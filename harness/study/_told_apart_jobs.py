@@ -1,0 +1,186 @@
+"""The trainings of the study of discrimination: a system, corpus and strategy, with several seeds, in a process each.
+
+What a training reaches is kept in the memo as soon as it is there, so that a study that was stopped trains what is
+left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import corpora
+from benchmarks.errors import BenchmarkError
+from harness.errors import HarnessError
+from harness.memo import Memo
+from harness.study._told_apart import Part, Trial, adjacent, dialogues, trial
+from metrics.errors import MetricError
+from metrics.features import Features
+from metrics.graph import _dialogues
+from metrics.graph._dialogues import Negatives
+from metrics.memory import Vectors
+from metrics.models import Choice, Models
+from metrics.training import Recipe, TrainingData
+
+SEEDS = 5
+REVISION = 1
+"""Raised when a worse dialogue is made otherwise; a metric has a revision of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one process does: everything it needs to know, as it is sent to it."""
+
+    label: str
+    metric: Any
+    part: Part
+    kind: Negatives
+    seed: int
+    limit: int | None
+    home: Path
+    memo: Path
+    choice: Choice
+
+
+def accuracies(job: Job) -> list[float]:
+    """The accuracy with each seed, from the memo where it is there."""
+    work = _Work(job)
+    memo = Memo(job.memo)
+    return [float(memo.get("discrimination", [*work.key, seed], lambda seed=seed: work.accuracy(seed)))  # type: ignore[misc]
+            for seed in range(job.seed, job.seed + SEEDS)]
+
+
+def all_of(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, list[float] | str]]:
+    """The jobs as they are done, each worker on a core of its own; of one that fails, what was wrong."""
+    if workers < 2:
+        yield from ((job, _tried(job)) for job in jobs)
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _alone) as pool:
+        waiting = {pool.submit(_tried, job): job for job in jobs}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BrokenProcessPool as error:
+            raise HarnessError("a training's process was killed, for want of memory perhaps; the same command goes on "
+                               "with what is left") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _tried(job: Job) -> list[float] | str:
+    try:
+        return accuracies(job)
+    except (BenchmarkError, MetricError, HarnessError) as error:
+        return " ".join(str(error).split())
+
+
+def read_all(models: Models, home: Path, parts: Sequence[Part], limit: int | None) -> None:
+    """Have the encoder read the texts of the parts and of the corpora they belong to, and keep what it read."""
+    features = Features(home / "training", models.encoder())
+    for part in parts:
+        some = (*corpora.load(part.corpus, home).dialogues, *dialogues(part, home, limit))
+        features(list(dict.fromkeys(turn.text for one in some for turn in one.utterances)))
+
+
+def _alone() -> None:
+    """A worker computes with one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def workers() -> int:
+    """How many trainings run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Work:
+    """A job, with what its seeds share made when the first of them is to be computed."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.models = Models(job.home, job.choice)
+        self._trial: Trial | None = None
+        self._data: TrainingData | None = None
+        self._features: Features | None = None
+        self._read: tuple[Sequence[str], Vectors] | None = None
+
+    @property
+    def key(self) -> list[Any]:
+        """Everything an accuracy depends on besides the seed."""
+        job = self.job
+        file = corpora.path(job.part.corpus, job.home)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+        return [REVISION, job.label, job.metric.card.revision, job.part.corpus, job.part.split, job.kind, job.limit,
+                job.seed, digest, dataclasses.asdict(self.recipe) if self.trained else "",
+                self.models.identity("encoder")]
+
+    @property
+    def trained(self) -> bool:
+        """Whether the system learns."""
+        return hasattr(self.job.metric, "recipe")
+
+    @property
+    def recipe(self) -> Recipe:
+        """The metric's own, on one corpus and with fewer steps."""
+        own: Recipe = self.job.metric.recipe
+        return dataclasses.replace(own, corpora=(self.job.part.corpus,), steps=self.job.part.steps,
+                                   every=max(1, self.job.part.steps // 4))
+
+    @property
+    def metric(self) -> Any:
+        """The metric with the strategy of the job, and the window that the paper has for its corpus."""
+        own: dict[str, Any] = {"negatives": self.job.kind}
+        if hasattr(self.job.metric, "window"):
+            own["window"] = self.job.part.window
+        return dataclasses.replace(self.job.metric, **own)
+
+    def read(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts, kept on disk as for a training."""
+        if self._features is None:
+            self._features = Features(self.job.home / "training", self.models.encoder())
+        if self._read is None or self._read[0] != texts:  # all seeds train on the same
+            self._read = texts, self._features(texts)
+        return self._read[1]
+
+    @property
+    def trial(self) -> Trial:
+        """The dialogues and their worse ones."""
+        if self._trial is None:
+            job = self.job
+            self._trial = trial(dialogues(job.part, job.home, job.limit), job.kind, job.seed, self.read)
+        return self._trial
+
+    def accuracy(self, seed: int) -> float:
+        """How often a dialogue scores above its worse ones; of a trained system after a training."""
+        better, less = self.trial.dialogues, self.trial.worse
+        if self.trained:
+            score = self._fitted(seed)
+            return self.trial.share(score(better), score(less))
+        if self.job.metric.card.name == "cosim":
+            return self.trial.share(*(adjacent(some, self.trial.table) for some in (better, less)))
+        rng = np.random.default_rng(seed)
+        return self.trial.share(rng.random(len(better)), rng.random(len(less)))
+
+    def _fitted(self, seed: int) -> Any:
+        from metrics.fit import fit, randomness
+
+        metric, name = self.metric, self.job.part.corpus
+        if self._data is None:
+            self._data = TrainingData({name: corpora.load(name, self.job.home)}, self.models, seed, read=self.read)
+        self._data.seed = seed
+        with randomness(seed, self.models.machine):
+            objective = metric.objective(self._data)
+        fit(objective, self.recipe, self.models.machine, seed)
+        window = getattr(metric, "window", 0)
+        return lambda some: _dialogues.judged(objective.network, some, self.trial.table, window, exact=False)

@@ -1,0 +1,141 @@
+"""`harness study dimensions`: correlations, groups and the selection rule by hand, and beside print."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks import official, registry
+from benchmarks.dataset import Dataset, Quality, Rating
+from harness.cli import main
+from harness.errors import BadConfig
+from harness.evaluation import Judged
+from harness.study import _dim_published as paper
+from harness.study import dimensions
+from harness.study._dim_groups import Pair, absent, agreement, groups, pair, verdicts
+from tests.conftest import make_dataset, make_item
+
+NAN = math.nan
+
+
+def rated(name: str, *means: float) -> Judged:
+    votes = tuple((mean, mean) if math.isfinite(mean) else () for mean in means)
+    return Judged(Quality(name, 0, 5), votes, np.array(means))
+
+
+def related(*pairs: tuple[str, str, float]) -> list[Pair]:
+    return [Pair(first, second, value, NAN, NAN, 9) for first, second, value in pairs]
+
+
+def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
+    """Ranks (1, 2.5, 2.5, 4) and (1, 2, 3, 4): ρ = 4.5 / √(4.5 · 5)."""
+    found = pair(rated("a", 1, 2, 2, 5, NAN), rated("b", 1, 2, 3, 4, 9), rng, 50)
+    assert found.value == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert found.items == 4
+    assert found.low <= found.value <= found.high
+    x, y = rng.integers(5, size=(2, 40)).astype(float)
+    assert pair(rated("a", *x), rated("b", *y), rng, 50).value == pytest.approx(stats.spearmanr(x, y).statistic)
+
+
+@pytest.mark.parametrize("other", [(2.0, 2.0, 2.0), (1.0, NAN, NAN)])
+def test_a_constant_or_a_short_quality_has_no_correlation(other: tuple[float, ...], rng: np.random.Generator) -> None:
+    assert math.isnan(pair(rated("a", 1, 2, 3), rated("b", *other), rng, 50).value)
+
+
+def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
+    """Votes 1 1 2 3 with means 1 1 2.5 2.5; an item of one vote says nothing."""
+    assert agreement([(1, 1), (2, 3), (9,)]) == pytest.approx(stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
+    assert math.isnan(agreement([(1,), (2,)]))
+    assert math.isnan(agreement([(1, 1), (1, 1)]))
+
+
+def test_the_share_of_votes_not_given() -> None:
+    assert absent([(1.0,), (1.0, 2.0), ()], 2) == pytest.approx(0.5)
+    assert math.isnan(absent([], 2))
+
+
+def test_groups_are_the_fewest_representatives_with_what_they_reach() -> None:
+    """A chain flexible - likeable - informative - deep - diverse takes two, and informative is in both groups."""
+    chain = related(("likeable", "flexible", 0.82), ("likeable", "informative", 0.82), ("deep", "informative", 0.84),
+                    ("diverse", "deep", 0.799), ("likeable", "deep", 0.797), ("flexible", "diverse", 0.79))
+    qualities = ("diverse", "deep", "likeable", "flexible", "informative", "alone")
+    assert groups(qualities, chain, {}) == {
+        "deep": ("deep", "diverse", "informative"), "likeable": ("likeable", "flexible", "informative"),
+        "alone": ("alone",)}
+
+
+def test_of_two_representatives_the_one_nearer_to_overall_is_taken() -> None:
+    two = related(("a", "b", 0.9))
+    assert groups(("a", "b"), two, {"a": 0.6, "b": 0.7}) == {"b": ("b", "a")}
+    assert groups(("a", "b"), two, {"a": 0.7, "b": NAN}) == {"a": ("a", "b")}
+
+
+def test_every_reason_not_to_select_is_given() -> None:
+    good = Judged(Quality("good", 0, 5), ((1, 1), (2, 2), (3, 3)), np.array([1.0, 2, 3]))
+    poor = Judged(Quality("poor", 0, 5), ((1, 3), (3, 1), ()), np.array([2.0, 2.0, NAN]))
+    found = verdicts((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
+    assert [(row.quality, row.reasons) for row in found] == [
+        ("good", ()), ("poor", ("overall", "agreement", "no answer", "two groups", "represented"))]
+    assert found[1].absent == pytest.approx(1 / 3)
+
+
+def test_a_dataset_of_two_qualities_is_left_out() -> None:
+    with pytest.raises(BadConfig, match="3 qualities or more"):
+        dimensions.study_ratings([make_dataset(["a", "b", "c"], [(1,), (2,), (3,)])], (), 0, 40)
+
+
+def test_only_the_qualities_asked_for() -> None:
+    qualities = tuple(Quality(name, 1, 5) for name in ("one", "two", "three", "four"))
+    items = tuple(make_item(str(number), "hello") for number in range(4))
+    ratings = tuple(Rating(item.id, one.name, (float(place),)) for place, item in enumerate(items) for one in qualities)
+    card = make_dataset(["a"], [(1,)], qualities=qualities).card
+    found = dimensions.related(Dataset(card, items, ratings, "imported"), ("ONE", "two", "four"), 0, 40)
+    assert found is not None
+    assert [one.quality.name for one in found.rated] == ["one", "two", "four"]
+    assert len(found.pairs) == 3
+
+
+def test_end_to_end_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["study", "dimensions", "--data", "sample", "--dataset", "fed-dial", "--draws", "40", "--out",
+             str(tmp_path)]
+    assert main(asked) == 0
+    assert "Groups of qualities" in capsys.readouterr().out
+    folder = tmp_path / "studies" / "dimensions"
+    rows = list(csv.DictReader((folder / "pairs.csv").read_text().splitlines()))
+    assert {row["kind"] for row in rows} == {"sample"}
+    picture = ET.fromstring((folder / "dimensions.svg").read_text())  # noqa: S314  (our own)
+    assert "qualities, from" in picture[1].text
+    assert "| quality |" in (folder / "dimensions.md").read_text()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main([*asked, "--json"]) == 0
+    assert len([json.loads(line) for line in capsys.readouterr().out.splitlines()]) > len(rows)
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_no_metric_takes_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "dimensions", "--metric", "bleu", "--out", str(tmp_path)]) != 0
+    assert "ratings alone" in capsys.readouterr().err
+
+
+def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:
+    """Every printed correlation to its last digit, and the groups of Table 1 but for the name of the first."""
+    card = registry.card("fed-dial")
+    parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
+    found = dimensions.related(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
+    assert found is not None
+    known = {frozenset((one.first, one.second)): one.printed for one in found.pairs}
+    assert {two: known[frozenset(two)] for two in paper.pairs()} == {
+        two: float(value) for two, value in paper.pairs().items()}
+    assert (min(known.values()), max(known.values())) == (float(paper.bound("minimum")), float(paper.bound("maximum")))
+    assert set(map(frozenset, found.groups.values())) == set(map(frozenset, paper.groups().values()))
+    told = {row.quality: row for row in found.verdicts}
+    assert told["consistency"].agreement == pytest.approx(float(paper.agreement("consistency")), abs=0.0015)
+    assert round(told["error recovery"].absent, 2) == float(paper.absent())
+    assert {row.quality for row in found.verdicts if not row.reasons} == {"understanding", "likeability", "depth"}

@@ -1,0 +1,220 @@
+"""FineD-Eval: its loss, its training pairs and its scores, worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.dataset import Item, Utterance
+from metrics import registry, trainables
+from metrics.errors import MetricError
+from metrics.models import Choice, Models
+from metrics.trained._pairs import Table
+from metrics.training import TrainingData
+from tests import tiny_weights
+
+torch = pytest.importorskip("torch")
+
+fined = pytest.importorskip("metrics.trained._fined")
+judges = pytest.importorskip("metrics.trained._fined_judges")
+pairs = pytest.importorskip("metrics.trained._fined_pairs")
+scoring = pytest.importorskip("metrics.trained._fined_scoring")
+signals = pytest.importorskip("metrics.trained._fined_signals")
+
+BOTH = ("fined-eval", "fined-eval-multitask")
+
+
+@pytest.fixture(scope="module")
+def models(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
+    """Weights of both after a step."""
+    found = Models(tmp_path_factory.mktemp("fined"), Choice(encoder=str(tiny_encoder)))
+    for name in BOTH:
+        tiny_weights.train(name, trainables.choose(name).trainable, found, steps=1, every=1)
+    return found
+
+
+def corpus(*dialogues: Dialogue) -> Corpus:
+    return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0", dialogues, {})
+
+
+def rows(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.intp)
+
+
+def dialogue(*texts: str, response: str | None = None) -> Item:
+    turns = tuple(Utterance("AB"[place % 2], text) for place, text in enumerate(texts))
+    return Item("one", turns, None if response is None else Utterance("system", response))
+
+
+def test_the_margin_ranking_loss() -> None:
+    """Differences 0.2, 0.05 and −0.3 cost 0, 0.05 and 0.4."""
+    better, worse = torch.tensor([0.6, 0.5, 0.1]), torch.tensor([0.4, 0.45, 0.4])
+    assert fined.preference(better, worse).item() == pytest.approx(0.15)
+    # with y = −1 and the places changed, max(0, −y (s₁ − s₂) + 0.1) is the same
+    turned = torch.relu((worse - better) + 0.1).mean()
+    assert turned.item() == pytest.approx(fined.preference(better, worse).item())
+
+
+def test_the_loss_is_the_sum_over_dimensions_of_the_mean_over_their_pairs() -> None:
+    class Fixed:
+        def dimension(self, place: int, dialogues: torch.Tensor) -> torch.Tensor:
+            return torch.logit(dialogues[:, 0, 0])
+
+    def pair(better: float, worse: float) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.full((2, 1, 4), better), torch.full((2, 1, 4), worse)
+
+    batch = {"coherence:order": pair(0.5, 0.5), "coherence:answers": pair(0.9, 0.1), "likability:sentiment":
+             pair(0.5, 0.45), "topic-depth:entailment": pair(0.2, 0.4)}
+    assert fined.loss(Fixed(), batch).item() == pytest.approx((0.1 + 0) / 2 + 0.05 + 0.3)
+
+
+def test_what_stood_before_and_beside() -> None:
+    said = torch.arange(1.0, 4.0).reshape(1, 3, 1)
+    assert fined.earlier(said, 1).flatten().tolist() == [0, 1, 2]
+    assert fined.earlier(said, 2).flatten().tolist() == [0, 0, 1]
+    assert fined.beside(said)[0].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 0]]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_fills_a_batch_up_changes_nothing(shared: bool) -> None:
+    torch.manual_seed(0)
+    network = fined.FinedEval(width=4, shared=shared, size=3, hidden=5).double().eval()
+    said = torch.randn(2, 3, 8, dtype=torch.double)
+    longer = torch.nn.functional.pad(said, (0, 0, 0, 4))
+    torch.testing.assert_close(network(said), network(longer))
+    assert network(said).shape == (2, 3)
+    assert not torch.allclose(network(said), network(said.flip(1)))
+
+
+def test_multitask_has_one_reader_and_a_head_for_each_dimension() -> None:
+    alone, shared = (fined.FinedEval(width=4, shared=shared) for shared in (False, True))
+    assert [len(one.readers) for one in (alone, shared)] == [3, 1]
+    assert len(shared.heads) == 3
+
+
+def test_questions_are_followed_by_what_is_none() -> None:
+    asks = np.array([False, True, False, True, True, False])
+    assert signals.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
+    assert signals.questions(rows(2, 5), asks).shape == (0, 2)
+
+
+def test_each_utterance_with_those_before_it() -> None:
+    assert sorted(signals.before(rows(7, 8, 9), 4).tolist()) == [[7, 8], [7, 9], [8, 9]]
+    assert signals.before(rows(7, 8, 9), 1).tolist() == [[7, 8], [8, 9]]
+
+
+def test_a_dialogue_without_pairs_has_no_value() -> None:
+    found = signals.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: signals.before(said, 1),
+                                   lambda found: found[:, 1].astype(float))
+    np.testing.assert_array_equal(found, [2.5, np.nan, 6.0])
+
+
+def test_rare_words_are_specific() -> None:
+    """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
+    found = signals.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
+    np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
+
+
+def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
+    training = (tuple(rows(number) for number in range(9)), (rows(50), rows(50)))
+    held = (tuple(rows(number) for number in (0, 4, 8)), (rows(50),))
+    found = pairs.sides(training, held, lambda said: np.array([float(one[0]) for one in said]))
+    assert found is not None
+    better, worse = ([one.tolist() for one in corpus] for (corpus,) in (found[0].better, found[0].worse))
+    assert (better, worse) == ([[6], [7], [8]], [[0], [1], [2]])  # what rates all of a corpus alike sorts nothing
+    assert [[one.tolist() for one in corpus] for (corpus,) in (found[1].better, found[1].worse)] == [[[8]], [[0]]]
+    assert pairs.sides(training[1:], held[1:], lambda said: np.array([float(one[0]) for one in said])) is None
+
+
+def test_pairs_are_of_one_corpus(rng: np.random.Generator) -> None:
+    parts = pairs.Sides(((rows(1), rows(2)), (rows(11),)), ((rows(3),), (rows(13), rows(14))))
+    better, worse = parts.draw(rng)
+    assert {(int(one[0]) > 10, int(other[0]) > 10) for one, other in zip(better, worse, strict=True)} == {
+        (False, False), (True, True)}
+
+
+def test_another_order_is_another(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        found = pairs.reordered(rows(1, 2), rng)
+        assert found.tolist() == [2, 1]
+    assert pairs.reordered(rows(3, 3), rng).tolist() == [3, 3]
+
+
+def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Sentence pairs whose vectors are equal, opposite, or have nothing to do with each other."""
+    known: dict[str, np.ndarray] = {"": np.zeros(16)}
+
+    def read(texts: Sequence[str]) -> np.ndarray:
+        return np.stack([known[text] for text in texts]).astype(np.float32)
+
+    labelled = []
+    for number in range(900):
+        vector, label = rng.normal(size=16), signals.INFERENCES[number % 3]
+        known[f"p{number}"] = vector
+        known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
+        turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
+        labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
+    data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0)
+    judge = judges.entailments(data, Table(known, read))
+    assert judge is not None
+    assert judge.accuracy > 0.8
+
+
+def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, tmp_path: Path) -> None:
+    turns = tuple(Utterance("A", text) for text in ("tea", "rain here", "hello there", "what is it"))
+    some = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
+            for number in range(80)]
+    data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
+    with pytest.raises(MetricError, match="nothing to learn likability from"):
+        pairs.preferences(data)
+
+
+def test_the_ensemble_is_the_mean() -> None:
+    found = scoring.fused("fined-eval", np.array([[0.1, 0.2, 0.6], [np.nan] * 3]))
+    np.testing.assert_allclose(found["fined-eval"], [0.3, np.nan])
+    assert found["fined-eval-topic-depth"][0] == 0.6
+
+
+def test_dialogues_of_like_length_are_read_together() -> None:
+    lengths = [3, 0, 500, 1, 2, *[9] * 1000]
+    batches = list(scoring.together(lengths))
+    assert sorted(place for batch in batches for place in batch) == [0, 2, *range(4, 1005)]
+    assert all(len(batch) * max(lengths[place] for place in batch) <= scoring.TOGETHER for batch in batches)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_can_be_scored(name: str, models: Models) -> None:
+    """One utterance, or a response without words, is not; 500 utterances and more than two speakers are."""
+    metric = registry.choose(name).metric
+    many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
+    items = [dialogue("hello there"), dialogue("hello there", " "), dialogue("hello", "hi there"),
+             Item("many", many, None), dialogue("hello", "hi there", response=" "),
+             dialogue("hello", response="hi there"), dialogue()]
+    found = metric.score(items, models)
+    assert tuple(found) == metric.card.columns
+    for column in found.values():
+        assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
+        assert column[2] == column[5]
+        assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
+    parts = [found[column] for column in metric.card.columns[1:]]
+    np.testing.assert_allclose(found[name], np.mean(parts, axis=0))
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_is_shipped_prefers_a_conversation_to_the_same_shuffled(name: str, home: Path) -> None:
+    said = [("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
+             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
+             "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday."),
+            ("Excuse me, do you sell umbrellas?", "Yes, they are behind the door.", "How much is the black one?",
+             "It is twelve dollars.", "Can I pay by card?", "Sure, just put it in here.", "Thank you very much.",
+             "You're welcome. Have a dry day!")]
+    shuffles = [[one[place] for place in order] for one in said
+                for order in ((3, 7, 0, 5, 1, 6, 4, 2), (6, 2, 5, 7, 0, 4, 3, 1), (2, 5, 1, 7, 4, 0, 6, 3))]
+    items = [dialogue(*texts) for texts in (*said, *shuffles)]
+    column = registry.choose(name).metric.score(items, Models(home))[f"{name}-coherence"]
+    assert column[0] > column[2:5].max()
+    assert column[1] > column[5:].max()
