@@ -1,0 +1,78 @@
+"""TCM, the topic coherence of MME-CRS (Zhang et al. 2022): GRADE's topic graph, without its utterance branch.
+
+The departures are those of `grade.py`: nodes are the encoder's vectors of words, concepts are the words that can be
+keywords with the ten nearest of each unless ConceptNet is asked for, five corpora, larger batches at a higher rate.
+Where neither side has a keyword v_g = 0, and the score is the same for all such items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.graph import _grade_training as training
+from metrics.graph import _topics
+from metrics.keywords import Tagger
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+from metrics.text import reply
+from metrics.trained._pairs import BLOCK, DECIMALS, FIVE, contexts, probabilities, where
+from metrics.training import Objective, Recipe, TrainingData
+
+
+@dataclass(frozen=True, slots=True)
+class MmeTcm:
+    """σ(FC(v_g))."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph",
+        models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
+        trained_on=", ".join(FIVE), notes="Needs a context.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
+    encoder: str = ""
+    graph: Literal["neighbours", "conceptnet"] = "neighbours"
+    tagger: Tagger = "lists"
+
+    @property
+    def weights_name(self) -> str:
+        """The checkpoint for this graph."""
+        return "mme-tcm" if self.graph == "neighbours" else f"mme-tcm-{self.graph}"
+
+    def depends(self, models: Models) -> tuple[str, ...]:
+        """The graph of concepts, and the counts that keywords are chosen by."""
+        return _topics.depends(models, self.graph)
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """0 to 1, higher is more coherent; NaN without a context."""
+        from metrics.graph._grade import TopicCoherence
+
+        network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().double().eval()
+        before = contexts(items)
+        source = _topics.source(models, self.encoder, self.graph, 10, 10)
+        topics = _topics.of_items(before, [reply(item) for item in items], source, self.tagger)
+
+        def judged(there: Any) -> Any:
+            return _topics.in_blocks(np.flatnonzero(there), BLOCK,
+                                     lambda some: network(topics.batch(some).apply(_topics.double)))
+
+        there = np.array([bool(texts[0]) for texts in before])
+        return {"mme-tcm": where(there, lambda some: probabilities(judged(some).round(DECIMALS)))}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Give the topics of true replies more than those of false ones that are like them."""
+        from metrics.graph import _grade
+
+        source = _topics.source(data.models, self.encoder or data.encoder, self.graph, 10, 10)
+        some, held = training.prepared(data, source, "both", self.tagger)
+        config = {"nodes": some.features}
+        rows = [np.arange(start, min(start + training.BATCH, len(held)))
+                for start in range(0, len(held), training.BATCH)]
+        return Objective(_grade.TopicCoherence(**config), config,
+                         lambda rng: some.batch(rng.integers(len(some), size=training.BATCH), utterances=False),
+                         [held.batch(part, utterances=False) for part in rows], _grade.loss,
+                         training.accuracies(held, lambda part: held.batch(part, utterances=False)))
