@@ -59,9 +59,10 @@ def amend(folder: Path, report: Report) -> Iterator[str]:
     from metrics import checkpoint
 
     rows = {row.column: row for row in figures.gather([report]).rows}
-    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+    readers = [entry for entry in report.metrics if entry.family != "composite"]
+    for place in sorted(path.parent for path in folder.glob(f"*/{checkpoint.CARD}")):
         used = checkpoint.read(place.name, place)
-        columns = [column for entry in report.metrics for column in entry.columns
+        columns = [column for entry in readers for column in entry.columns
                    if f"weights={used.identity}" in entry.signature.split("|") and column in rows]
         if columns:
             told = {name: {"mean of the turn-level sets": rows[name].mean, **rows[name].sets} for name in columns}
