@@ -17,19 +17,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from benchmarks import sources
+from benchmarks import assertions, sources
 from benchmarks.archive import unpack
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.download import download
-from benchmarks.errors import BenchmarkError, FetchError, Offline, nearest
+from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
 from benchmarks.resources import check_wordnet, resource_path
 from benchmarks.sources.origins import mirrored
 from benchmarks.sources.rows import Converter
 
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
+    "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
 }
 """What is fetched beside the datasets."""
+LARGE = ("conceptnet",)
+"""What is fetched by its name alone, since it is hundreds of megabytes that few need."""
 HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
@@ -55,7 +58,11 @@ def fetch_resource(name: str, home: Path, *, progress: bool = True) -> Path:
     source, target = RESOURCES[name], resource_path(home, name)
     try:
         with workplace(home, name) as folder:
-            file = download(source.url, folder / target.name, source.sha256, progress)
+            file = download(source.url, folder / file_name(source.url), source.sha256, progress)
+            if name == assertions.NAME:
+                if not assertions.keep([file], home):
+                    raise BadArchive(f"{source.url}: holds no edge between two English terms")
+                return assertions.path(home)
             check_wordnet(file, source.url)
             target.parent.mkdir(parents=True, exist_ok=True)
             file.replace(target)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmarks import assertions
 from benchmarks.files import write_atomically
 from benchmarks.resources import resource_path
 from metrics import checkpoint, small_lm
@@ -272,7 +273,10 @@ def _wordnet(home: Path) -> list[Path]:
     return [resource_path(home, "wordnet"), *(folder / inside for folder in folders)]
 
 
-LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {"wordnet": _wordnet}
+LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
+    "wordnet": _wordnet,
+    "conceptnet": lambda home: [assertions.path(home)],
+}
 """Where each resource may lie, best first."""
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 from typing import Any
 
+from benchmarks import assertions
 from benchmarks.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from metrics import checkpoint, trainables
@@ -27,7 +29,8 @@ def corpus() -> Corpus:
         labels: dict[str, Any] = {"persona": {"A": [f"i like {thing}."], "B": [f"you like {thing}.", "i am here."]},
                   "positive_responses": [f"{start} {thing} {other}" for start in ("it is", "not you", "there is")],
                   "adversarial_negative_responses": [f"{thing} {thing} {other}"],
-                  "eval_score": 1 + 4 * (number % 2)}
+                  "eval_score": 1 + 4 * (number % 2),
+                  "utterances": tuple({"emotion": emotion} for emotion in ("happiness", "anger", "no emotion", "joy"))}
         if number % 3 == 0:  # DEB takes pairs from what has no judged replies
             del labels["positive_responses"]
         found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
@@ -47,9 +50,12 @@ def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
 
 
 def everything(models: Models, steps: int) -> dict[str, Fitted]:
-    """Train the masked model, then every metric."""
+    """Train the masked model, then every metric; ConceptNet is three edges."""
     from metrics.backbones.mlm import MaskedLanguageModel
 
+    edges = assertions.path(models.home)
+    edges.parent.mkdir(parents=True, exist_ok=True)
+    edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     train("mlm", MaskedLanguageModel(rank=0), models, steps=1, every=1)
     found = {}
     for asked in METRICS:

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "fetch"
-HELP = "take datasets from their public sources, or WordNet for METEOR, or corpora to train on"
+HELP = "take datasets from their public sources, or WordNet for METEOR, ConceptNet for GRADE, or corpora to train on"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Names, or all."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="dataset, or wordnet; `harness list` has the names")
-    parser.add_argument("--all", action="store_true", help="all that is public and not there; goes on past a failure")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="dataset, or wordnet, or conceptnet; `harness list` has the names")
+    parser.add_argument("--all", action="store_true",
+                        help="all that is public and not there, ConceptNet aside; goes on past a failure")
     parser.add_argument("--corpora", action="store_true",
                         help="corpora to train on instead: those named, else all that have a source and are not there")
 
@@ -45,11 +47,12 @@ def run(args: argparse.Namespace) -> int:
 def _missing(home: Path) -> list[str]:
     """What the home does not hold: what was imported or fetched stays as it is."""
     from benchmarks import registry
-    from benchmarks.fetch import RESOURCES
+    from benchmarks.fetch import LARGE, RESOURCES
     from benchmarks.resources import resource_path
 
     datasets = [name for name in registry.names() if not _is_there(home, name)]
-    return datasets + [name for name in RESOURCES if not resource_path(home, name).is_file()]
+    small = [name for name in RESOURCES if name not in LARGE]
+    return datasets + [name for name in small if not resource_path(home, name).is_file()]
 
 
 def _is_there(home: Path, name: str) -> bool:

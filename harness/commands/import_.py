@@ -17,18 +17,21 @@ HELP = "take datasets from a folder or zip of the organisers' human_evaluation_d
 def configure(parser: argparse.ArgumentParser) -> None:
     """A path."""
     parser.add_argument("path", type=Path, help="folder, zip, single *_eval.json or corpus (.jsonl, .jsonl.gz); "
-                                                "a wordnet.zip is taken as well")
+                                                "a wordnet.zip and ConceptNet's assertions are taken as well")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
-    from benchmarks import corpus_folder, release
+    from benchmarks import assertions, corpus_folder, release
 
     path = args.path.expanduser()
-    corpora = corpus_folder.look(path)
-    read = release.read(path, required=not corpora.found)
+    corpora, edges = corpus_folder.look(path), assertions.look(path)
+    read = release.read(path, required=not corpora.found and not edges)
     _keep_release(read, args.home)
     _keep_corpora(corpora, args.home)
+    if edges:
+        names = ", ".join(file.name for file in edges)
+        print(f"{assertions.NAME:<22} {assertions.keep(edges, args.home):>6} edges of {names}")
     what = "; `harness run --all` evaluates it" if read.found else "; `harness train` takes it" if corpora.found else ""
     print(f"kept in {args.home}{what}")
     return 0

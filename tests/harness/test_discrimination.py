@@ -1,0 +1,158 @@
+"""`harness study discrimination`: dialogues and worse ones, accuracies by hand, what is printed, and end to end."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from benchmarks import corpora, corpus_files  # noqa: E402
+from benchmarks.dataset import Item, Utterance  # noqa: E402
+from benchmarks.errors import BenchmarkError  # noqa: E402
+from harness.cli import main  # noqa: E402
+from harness.study import _told_apart_jobs as jobs  # noqa: E402
+from harness.study import discrimination  # noqa: E402
+from harness.study._told_apart import PARTS, Trial, adjacent, dialogues, trial  # noqa: E402
+from harness.study.discrimination import Cell, findings  # noqa: E402
+from metrics import registry  # noqa: E402
+from metrics.graph import _dialogues  # noqa: E402
+from metrics.graph._dialogues import PERTURBATIONS, spoken  # noqa: E402
+from metrics.models import Choice, Models  # noqa: E402
+from metrics.trained._pairs import Table, reading  # noqa: E402
+
+DAILY = PARTS[2]
+SAID = ("do you like", "yes i like", "what is it that", "i know that")
+SYSTEMS = ("random", "cosim", "s-dicoh", "dynaeval")
+THINGS = ("tea", "the reply", "what is not", "good tea", "a reply", "you and i", "to be there", "hello")
+
+
+def rows(split: str, count: int, turns: int = 4) -> list[dict[str, Any]]:
+    def said(number: int, turn: int) -> str:
+        return f"{SAID[turn % 4]} {THINGS[number % 8]} {split[:2]} {chr(97 + number % 26)} {turn}"
+
+    return [{"dialogue_id": f"{split}-{turns}-{number}", "split": split, "utterances": [
+        {"speaker": "AB"[turn % 2], "text": said(number, turn)} for turn in range(turns)]} for number in range(count)]
+
+
+@pytest.fixture
+def with_corpus(home: Path) -> Path:
+    corpus_files.write(home / "corpora" / "dailydialog.jsonl.gz",
+                       [*rows("train", 120), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
+    return home
+
+
+def test_the_part_is_its_split_without_what_is_too_short_or_long(with_corpus: Path) -> None:
+    assert [one.id for one in dialogues(DAILY, with_corpus)] == [f"test-4-{number}" for number in range(6)]
+    assert len(dialogues(DAILY, with_corpus, 2)) == 2
+    with pytest.raises(BenchmarkError, match="harness fetch --corpora personachat"):
+        dialogues(PARTS[1], with_corpus)
+
+
+def test_nothing_of_the_part_is_trained_on(with_corpus: Path) -> None:
+    tried = {one.id for one in dialogues(DAILY, with_corpus)}
+    assert not tried & {one.id for one in corpora.load("dailydialog", with_corpus).dialogues}
+
+
+def read(texts: Sequence[str]) -> Any:
+    return np.array([[len(text), text.count("e"), 1.0, 0.0] for text in texts], dtype=np.float32)
+
+
+def test_worse_dialogues_are_the_same_for_all(with_corpus: Path) -> None:
+    some = dialogues(DAILY, with_corpus)
+    one, again, other = (trial(some, "ur", seed, read) for seed in (0, 0, 1))
+    assert len(one.dialogues) == 6
+    assert len(one.worse) == 6 * PERTURBATIONS
+    assert [made.rows.tolist() for made in one.worse] == [made.rows.tolist() for made in again.worse]
+    assert [made.rows.tolist() for made in one.worse] != [made.rows.tolist() for made in other.worse]
+    for place, made in enumerate(one.worse):
+        assert (made.rows != one.dialogues[place // PERTURBATIONS].rows).sum() == 1
+
+
+def test_share_by_hand() -> None:
+    made = Trial(Table([], read), (), ())
+    # 3 is above 1 and 2 and ties with 3; 0 is above none
+    assert made.share(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
+    assert np.isnan(made.share(np.array([np.nan]), np.array([1.0, 2.0])))
+
+
+def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
+    turns = (Utterance("A", "hello there"), Utterance("B", "you like tea"), Utterance("A", "what"))
+    items = [Item("three", turns, None), Item("two", turns[1:], None)]
+    table = Table((turn.text for turn in turns), reading(models.encoder()))
+    expected = registry.choose("cosim").metric.score(items, models)["cosim"]
+    np.testing.assert_allclose(adjacent([spoken(item.context, table) for item in items], table), expected, atol=1e-6)
+
+
+def test_the_paper_stands_beside() -> None:
+    found = findings([Cell("dynaeval", "dynaeval", PARTS[0], "ur", (0.95, 0.97)),
+                      Cell("cosim", "cosim", PARTS[0], "ur", (0.9, 0.9)),
+                      Cell("cosim", "cosim", PARTS[1], "ss", (0.5, 0.5))])
+    (table,) = found.tables
+    assert table.head == ("system", "EmpatheticDialogues UR", "paper", "ConvAI2 SS", "paper")
+    assert table.rows == (("dynaeval", "96.00 ± 1.41", "94.30", "", ""), ("cosim", "90.00", "63.54", "50.00", "92.93"))
+    assert Cell("s-dicoh", "s-dicoh", DAILY, "ss", (1.0,)).paper == Decimal("0.8492")
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
+    monkeypatch.setattr(jobs, "SEEDS", 2)
+    monkeypatch.setattr(jobs, "workers", lambda: 1)
+    monkeypatch.setattr(_dialogues, "BATCH", 8)
+
+
+@pytest.mark.usefixtures("short")
+def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                    capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["study", "discrimination", "--encoder", str(tiny_encoder), "--limit", "3", "--json",
+               "--out", str(tmp_path), *(word for name in reversed(SYSTEMS) for word in ("--metric", name))]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    entries = [json.loads(line) for line in printed.splitlines()]
+    assert [(entry["system"], entry["negatives"]) for entry in entries] == [
+        (name, kind) for kind in ("ur", "ss") for name in SYSTEMS]
+    assert all(0 <= entry["accuracy"] <= 1 and len(entry["accuracies"]) == 2 for entry in entries)
+    folder = tmp_path / "studies" / "discrimination"
+    page = (folder / "discrimination.md").read_text()
+    assert "| dynaeval |" in page
+    assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in page
+    with (folder / "discrimination.csv").open() as stream:
+        assert [row["system"] for row in csv.DictReader(stream)][:2] == ["random", "cosim"]
+
+    def trained(*_: object) -> None:
+        raise AssertionError("what was trained is not trained again")
+
+    monkeypatch.setattr("metrics.fit.fit", trained)
+    assert main(command) == 0
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    (["--metric", "bleu"], "none of them was asked for"), (["--metric", "random"], "none of the corpora is here"),
+    (["--dataset", "esl"], "has data of its own")])
+def test_what_cannot_be_studied(asked: list[str], said: str, tmp_path: Path,
+                                capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "discrimination", *asked, "--out", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_corpus_too_small_to_train_on_is_a_failure_of_its_cells(home: Path, tiny_encoder: Path, short: None,
+                                                                   tmp_path: Path,
+                                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    corpus_files.write(home / "corpora" / "dailydialog.jsonl.gz", [*rows("train", 1), *rows("test", 3)])
+    assert main(["study", "discrimination", "--encoder", str(tiny_encoder), "--metric", "s-dicoh", "--metric", "random",
+                 "--out", str(tmp_path)]) == 1
+    told = capsys.readouterr()
+    assert "s-dicoh on DailyDialog, ur: the corpora have" in told.err
+    assert "random" in told.out

@@ -1,0 +1,283 @@
+"""DynaEval and S-DiCoh: their graphs and equations worked by hand, what they are trained on, and awkward dialogues."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from benchmarks.corpora import Dialogue  # noqa: E402
+from benchmarks.dataset import Item, Utterance  # noqa: E402
+from metrics import registry  # noqa: E402
+from metrics.errors import BadOption, MetricError  # noqa: E402
+from metrics.fit import Fitted  # noqa: E402
+from metrics.graph import _dialogues  # noqa: E402
+from metrics.graph._dialogues import Perturbed, accuracy, graphs, judged, ranked, spoken, usable, worse  # noqa: E402
+from metrics.graph._dynaeval import DialogueGraph, GraphConvolution, RelationalConvolution  # noqa: E402
+from metrics.graph._s_dicoh import DialogueSequence  # noqa: E402
+from metrics.models import Choice, Models  # noqa: E402
+from metrics.trained._pairs import Table  # noqa: E402
+from metrics.training import TrainingData  # noqa: E402
+from tests import tiny_weights  # noqa: E402
+
+WIDTH = 4
+
+
+def read(texts: Any) -> Any:
+    """Vectors that are made of the letters of a text."""
+    found = np.zeros((len(texts), 2 * WIDTH), np.float32)
+    for row, text in enumerate(texts):
+        for place, letter in enumerate(text):
+            found[row, (ord(letter) + place) % (2 * WIDTH)] += 1 + ord(letter) % 7
+    return found
+
+
+def dialogue(turns: str) -> tuple[Utterance, ...]:
+    """`A:hello B:you` and so on."""
+    return tuple(Utterance(*turn.split(":", 1)) for turn in turns.split())
+
+
+def batch(*dialogues: str, window: int = 4, speakers: int = 2) -> Any:
+    read_turns = [dialogue(one) for one in dialogues]
+    table = Table((turn.text for one in read_turns for turn in one), read)
+    return graphs([spoken(one, table) for one in read_turns], table, window, speakers)
+
+
+def relations(found: Any) -> dict[tuple[int, int], int]:
+    return {(j, i): theta for (j, i), theta in zip(found.edge_index.T.tolist(), found.edge_type.tolist(), strict=True)}
+
+
+def test_edges_and_relations_of_three_turns() -> None:
+    # who speaks at i (A 0, B 1) · 4 + who at j · 2 + whether j comes after i; 8 is i itself
+    assert relations(batch("A:one B:two A:three", window=1)) == {
+        (0, 0): 8, (1, 1): 8, (2, 2): 8, (1, 0): 3, (0, 1): 4, (2, 1): 5, (1, 2): 2}
+    assert relations(batch("A:one B:two A:three", window=2)).items() >= {(2, 0): 1, (0, 2): 0}.items()
+
+
+def test_no_edge_leads_to_another_dialogue_and_none_beyond_the_window() -> None:
+    found = batch("A:a B:b", "A:c B:d A:e B:f", window=2)
+    assert found.num_graphs == 2
+    assert all(found.batch[j] == found.batch[i] and abs(j - i) <= 2 for j, i in relations(found))
+    assert len(relations(found)) == 4 + (4 + 2 * 3 + 2 * 2)
+
+
+def test_a_third_speaker_counts_as_the_second_unless_it_has_relations_of_its_own() -> None:
+    assert relations(batch("A:one C:two B:three")) == relations(batch("A:one B:two B:three"))
+    three = relations(batch("A:one C:two B:three", speakers=3))
+    assert three[2, 0] == (0 * 3 + 2) * 2 + 1
+    assert three[0, 0] == 18
+    assert max(relations(batch("A:a B:b C:c D:d", speakers=3)).values()) == 18
+
+
+def test_attention_is_a_softmax_over_what_arrives() -> None:
+    network = DialogueGraph(WIDTH, hidden=1, size=2)
+    with torch.no_grad():
+        network.alike.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    e = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    edges = torch.tensor([[0, 1, 2, 1], [0, 0, 0, 1]])
+    # e_0ᵀ W e_j is 1, 0 and 1; node 1 has one edge
+    total = 2 * math.e + 1
+    assert network.attention(e, edges).tolist() == pytest.approx([math.e / total, 1 / total, math.e / total, 1.0])
+
+
+def test_relational_convolution_by_hand() -> None:
+    layer = RelationalConvolution(1, 1, relations=3)
+    with torch.no_grad():  # W of the relations 0, 1, 2 and what their mean cosines weigh
+        layer.weight.weight.copy_(torch.tensor([[2.0, 0.5, 3.0, 0.25, 5.0, 1.0]]))
+        layer.weight.bias.zero_()
+    states = torch.tensor([[1.0], [10.0], [100.0]])
+    edges = torch.tensor([[1, 2, 0], [0, 0, 0]])
+    found = layer(states, edges, torch.tensor([0, 0, 2]), torch.tensor([0.5, 0.3, 0.2]), torch.tensor([4.0, 2.0, 8.0]))
+    # relation 0 has two edges: (0.5 · 10 + 0.3 · 100) / 2 · 2 = 35 and the mean cosine 3 · 0.5; itself 0.2 · 5 and 8
+    assert found[0].item() == pytest.approx(35 + 1.5 + 1 + 8)
+    assert found[1:].flatten().tolist() == [0, 0]
+
+
+def test_second_convolution_by_hand() -> None:
+    layer = GraphConvolution(1, 1)
+    with torch.no_grad():
+        layer.neighbours.weight.fill_(2.0)
+        layer.own.weight.fill_(3.0)
+        layer.own.bias.fill_(1.0)
+    edges = torch.tensor([[0, 1, 2, 1], [0, 0, 0, 1]])  # the edge of a node to itself does not count
+    found = layer(torch.tensor([[1.0], [10.0], [100.0]]), edges)
+    assert found.flatten().tolist() == [2 * 110 + 3 + 1, 31, 301]
+
+
+@pytest.mark.parametrize(("pooling", "expected"), [
+    ("unit", [[0.6, 0.8], [1, 0]]), ("mean", [[1.5, 2], [7, 0]]), ("max", [[3, 4], [7, 0]]),
+    ("both", [[1.5, 2, 3, 4], [7, 0, 7, 0]])])
+def test_pooling(pooling: str, expected: list[list[float]]) -> None:
+    network = DialogueGraph(WIDTH, hidden=1, size=1, pooling=pooling)
+    g = torch.tensor([[0.0, 4.0], [3.0, 0.0], [7.0, 0.0]])
+    torch.testing.assert_close(network.pooled(g, torch.tensor([0, 0, 1]), 2), torch.tensor(expected).float())
+
+
+def test_score_is_that_of_the_formulas_written_as_loops() -> None:
+    torch.manual_seed(1)
+    network = DialogueGraph(WIDTH, hidden=3, size=5).double().eval()
+    found = batch("A:hello B:there A:you B:and A:i", window=2)
+    found.x = found.x.double()
+    edges = relations(found)
+    e = network.states(torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
+    cosines = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
+    matrices = network.relational.weight.weight.view(5, 9, 7).detach()
+    first = []
+    for i in range(5):
+        near = [j for j in range(5) if abs(i - j) <= 2]
+        alike = torch.stack([e[i] @ network.alike.weight @ e[j] for j in near])
+        a = dict(zip(near, torch.softmax(alike, 0), strict=True))
+        total = network.relational.weight.bias.detach().clone()
+        for theta in range(9):
+            those = [j for j in near if edges[j, i] == theta]
+            for j in those:
+                given_ = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)])
+                total = total + matrices[:, theta] @ given_ / len(those)
+        first.append(torch.relu(total))
+    second = [torch.relu(network.convolution.own(first[i]) + sum(
+        network.convolution.neighbours(first[j]) for j in range(5) if 0 < abs(i - j) <= 2)) for i in range(5)]
+    summed = sum(torch.cat([second[i], e[i]]) for i in range(5))
+    torch.testing.assert_close(network(found)[0], network.score(summed / summed.norm())[0])
+
+
+def test_without_likeness_no_cosine_goes_along_the_edges() -> None:
+    found = batch("A:hello B:hello A:you")
+    with_, without = (DialogueGraph(WIDTH, likeness=likeness).cosines(found.x, found.edge_index)
+                      for likeness in (True, False))
+    assert with_.max().item() == pytest.approx(10)
+    assert not without.any()
+
+
+def test_sequence_attention_and_cosines() -> None:
+    network = DialogueSequence(WIDTH, hidden=2).eval()
+    found = batch("A:hello B:hello A:you", "A:one B:two", window=0)
+    e = torch.randn(5, 4)
+    sums = torch.zeros(2).index_add(0, found.batch, network.attention(e, found.batch).detach())
+    assert sums.tolist() == pytest.approx([1, 1])
+    cosines = network.cosines(found.x, found.batch).flatten()
+    units = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
+    between = [10 * float(units[place - 1] @ units[place]) for place in (2, 4)]
+    assert cosines.tolist() == pytest.approx([0, 10, between[0], 0, between[1]])
+
+
+def test_margin_ranking_by_hand() -> None:
+    # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75
+    assert ranked(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None).item() == pytest.approx(0.375)
+
+
+POOL = [f"other{number}" for number in range(9)]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(["hi", "you", "tea", "no"])), min_size=4, max_size=9),
+       st.integers(0, 99))
+def test_worse_dialogues(turns: list[tuple[str, str]], seed: int) -> None:
+    said = tuple(Utterance(*turn) for turn in turns)
+    changed = worse(said, "ur", [*POOL, *(turn.text for turn in said)], np.random.default_rng(seed))
+    differ = [place for place, (one, other) in enumerate(zip(said, changed, strict=True)) if one != other]
+    assert len(differ) == 1
+    assert changed[differ[0]].text in POOL
+    assert [turn.speaker for turn in changed] == [turn.speaker for turn in said]
+    shuffled = worse(said, "ss", [], np.random.default_rng(seed))
+    moved = {one.speaker for one, other in zip(said, shuffled, strict=True) if one != other}
+    assert len(moved) <= 1
+    assert sorted((turn.speaker, turn.text) for turn in shuffled) == sorted((turn.speaker, turn.text) for turn in said)
+
+
+def toys(tiny_encoder: Path, home: Path) -> TrainingData:
+    return TrainingData({"toy": tiny_weights.corpus()}, Models(home, Choice(encoder=str(tiny_encoder))), seed=0)
+
+
+def test_what_is_trained_on(tiny_encoder: Path, home: Path) -> None:
+    data = toys(tiny_encoder, home)
+    found = Perturbed.of(data, "ur")
+    drawn = found.draw(np.random.default_rng(3))
+    assert len(drawn) == 2 * _dialogues.BATCH
+    true, false = drawn[: _dialogues.BATCH], drawn[_dialogues.BATCH :]
+    assert all((one.rows != other.rows).sum() == 1 for one, other in zip(true, false, strict=True))
+    again = found.draw(np.random.default_rng(3))
+    assert all((one.rows == other.rows).all() for one, other in zip(drawn, again, strict=True))
+
+
+def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
+    def of(turns: tuple[Utterance, ...]) -> Any:
+        return Dialogue("x", "toy", "train", turns)
+
+    four = dialogue("A:one B:two A:three B:four")
+    assert usable(of(four), "ss")
+    assert not usable(of(four[:3]), "ur")
+    assert not usable(of(four * 8), "ur")
+    same = dialogue("A:one B:two A:one B:two")
+    assert usable(of(same), "ur")
+    assert not usable(of(same), "ss")
+    with pytest.raises(MetricError, match="take larger ones"):
+        Perturbed.among([of(four[:2])], [of(four)], "ur", read)
+
+
+@pytest.fixture(scope="module")
+def learned(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Models, dict[str, Fitted]]:
+    """Both metrics after a short training in small batches."""
+    models = Models(tmp_path_factory.mktemp("graphs"), Choice(encoder=str(tiny_encoder)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_dialogues, "BATCH", 24)
+        found = {asked: tiny_weights.train(asked, registry.choose(asked).metric, models, steps=100, every=50, rate=2e-2)
+                 for asked in ("dynaeval", "s-dicoh")}
+    return models, found
+
+
+@pytest.mark.parametrize("asked", ["dynaeval", "s-dicoh"])
+def test_a_training_makes_scores_part(asked: str, learned: tuple[Models, dict[str, Fitted]]) -> None:
+    models, fitted = learned
+    assert fitted[asked].held_out < 0.95  # 1 where nothing is learned
+    metric: Any = registry.choose(asked).metric
+    objective = metric.objective(TrainingData({"toy": tiny_weights.corpus()}, models, seed=0))
+    objective.network.load_state_dict(fitted[asked].weights)
+    told = objective.told(objective.network.eval())
+    assert told["accuracy on what is held out"] == round(accuracy(objective.network, objective.held_out), 4) > 0.6
+
+
+@pytest.mark.parametrize("asked", ["dynaeval", "s-dicoh"])
+def test_awkward_dialogues(asked: str, learned: tuple[Models, dict[str, Fitted]]) -> None:
+    models, _ = learned
+    long = tuple(Utterance("AB"[place % 2], f"line {place}") for place in range(500))
+    items = [Item("one", long[:1], None), Item("none", (), None), Item("long", long, None),
+             Item("blank", dialogue("A:x B:y"), Utterance("A", " ")), Item("response", long[:1], long[1]),
+             Item("nothing", (Utterance("A", ""), Utterance("B", " ")), None),
+             Item("four", dialogue("A:one B:two C:three D:four"), None)]
+    (scores,) = registry.choose(asked).metric.score(items, models).values()
+    assert np.isnan(scores).tolist() == [True, True, False, False, False, True, False]
+    (alone,) = registry.choose(asked).metric.score(items[6:], models).values()
+    assert alone[0] == scores[6]
+    assert len(set(scores[~np.isnan(scores)])) == 4
+
+
+def test_names_of_weights_and_bad_options() -> None:
+    def named(asked: str) -> str:
+        metric: Any = registry.choose(asked).metric
+        return str(metric.weights_name)
+
+    assert named("dynaeval") == "dynaeval"
+    assert named("dynaeval[negatives=ss,window=2]") == "dynaeval-negatives-ss-window-2"
+    assert named("dynaeval[likeness=false]") == "dynaeval-likeness-false"
+    assert named("s-dicoh[negatives=ss]") == "s-dicoh-negatives-ss"
+    with pytest.raises(BadOption, match="window and speakers are 1 or more"):
+        registry.choose("dynaeval[window=0]")
+
+
+def test_blocks_of_like_length_give_the_scores_in_place() -> None:
+    torch.manual_seed(0)
+    network = DialogueGraph(WIDTH, hidden=2, size=3)
+    turns = [dialogue(" ".join(f"{'AB'[place % 2]}:w{place}{number}" for place in range(length)))
+             for number, length in enumerate((3, 90, 2, 30, 2))]
+    table = Table((turn.text for one in turns for turn in one), read)
+    some = [spoken(one, table) for one in turns]
+    together = judged(network, some, table, 4)
+    assert together.tolist() == [judged(network, [one], table, 4)[0] for one in some]

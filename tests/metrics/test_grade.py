@@ -1,0 +1,230 @@
+"""GRADE and TCM: each equation by hand, topic graphs by hand, what is trained on, and what the options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metrics import registry
+from metrics.errors import BadOption, MetricError, MissingResource
+from metrics.graph import _grade_training as training
+from metrics.graph import _topics
+from metrics.graph._terms import of_file
+from metrics.graph._topics import Source, topics
+from metrics.graph.grade import Grade
+from metrics.metric import signature
+from metrics.models import Choice, Models
+from metrics.topic_graph import Graph, write
+from metrics.training import TrainingData
+from tests.conftest import make_item
+from tests.tiny_weights import corpus
+
+torch = pytest.importorskip("torch")
+grade = pytest.importorskip("metrics.graph._grade")
+
+WORDS = ["tea", "cup", "kitchen", "house"]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Tea, cup, kitchen and house in a row; a word's vector is its place, and its place squared; others have 9, 81."""
+    write(tmp_path / "g", WORDS, np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3, np.float32))
+
+    def read(texts: Any) -> Any:
+        places = [WORDS.index(text) + 1 if text in WORDS else 9 for text in texts]
+        return np.array([[place, place ** 2] for place in places], np.float32).reshape(-1, 2)
+
+    return Source(Graph(tmp_path / "g"), read)
+
+
+def test_edges_weigh_one_over_hops_between_the_sides_alone(source: Source) -> None:
+    pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
+    found = topics(source, pairs)
+    batch = found.batch(np.array([0, 1, 2, 3]))
+    assert batch.ptr.tolist() == [0, 4, 5, 5, 8]
+    assert batch.batch.tolist() == [0, 0, 0, 0, 1, 3, 3, 3]
+    edges = dict(zip(map(tuple, batch.edge_index.T.tolist()), batch.edge_attr.tolist(), strict=True))
+    # tea - kitchen 2 hops, tea - tea the same word, cup - kitchen 1, cup - tea 1; moon is no term, but the same word
+    assert edges == {(0, 2): 0.5, (0, 3): 1.0, (1, 2): 1.0, (1, 3): 1.0, (5, 6): 1.0}
+    again = found.batch(np.array([3, 1]))
+    assert again.edge_index.tolist() == [[0], [1]]
+    assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
+
+
+def test_without_weights_every_edge_there_can_be_has_weight_1(source: Source) -> None:
+    batch = topics(source, [(("tea", "moon"), ("house",))], weighted=False).batch(np.array([0]))
+    assert batch.edge_index.tolist() == [[0, 1], [2, 2]]
+    assert batch.edge_attr.tolist() == [1, 1]
+
+
+def test_a_node_has_its_vector_and_the_means_of_its_neighbours(source: Source) -> None:
+    found = source.features(["cup", "moon", "teas"])
+    # beside cup are tea and kitchen, behind them house; "teas" is aligned to tea, and keeps the vector of its own text
+    expected = np.array([[[2, 4], [2, 5], [4, 16]], [[9, 81], [0, 0], [0, 0]], [[9, 81], [2, 4], [3, 9]]])
+    np.testing.assert_allclose(found, expected)
+    none = Source(source.graph, source.read, 0, 0).features(["cup"])
+    np.testing.assert_allclose(none, [[[2, 4], [0, 0], [0, 0]]])
+
+
+def test_vectors_of_a_file_are_found_for_terms_of_several_words(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "numberbatch.txt").write_text("4 2\ntea 3 4\nblack 0 5\nblack_tea 0 2\ncup 8 6\n")
+    read = of_file(Models(home), str(tmp_path / "numberbatch.txt"))
+    found = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
+    length = (5.5 ** 2 + 5 ** 2) ** 0.5
+    np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0, 1], [5.5 / length, 5 / length], [0, 0]]), rtol=1e-6)
+    assert read([]).shape == (0, 2)
+
+
+def test_a_split_is_both_parts(source: Source) -> None:
+    pairs = [(("tea",), ("cup",)), (("house", "cup"), ("tea",)), ((), ("tea",))]
+    whole = topics(source, pairs)
+    for at in range(4):
+        for part, rows in zip(whole.split(at), (range(at), range(at, 3)), strict=True):
+            one, other = part.batch(np.arange(len(part))), whole.batch(np.array(rows, dtype=np.int64))
+            for name in ("x", "edge_index", "edge_attr", "ptr", "batch"):
+                assert one[name].tolist() == other[name].tolist()
+
+
+def test_the_adjacency_is_normalised_by_both_degrees_with_loops() -> None:
+    edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+    found = grade.normalised(edges, torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
+    # D + I = 2.5, 2, 1.5, 1
+    np.testing.assert_allclose(found, np.array([1 / 5 ** 0.5, 0.5 / 3.75 ** 0.5] * 2), rtol=1e-6)
+
+
+def test_a_layer_of_attention_by_hand() -> None:
+    layer = grade.TopicAttention(size=2, heads=2).double()
+    for name, value in (("lift", torch.eye(2) * 2), ("own", torch.eye(2) * -1)):
+        getattr(layer, name).weight.data = value.double()
+    layer.target.data, layer.source.data = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
+    nodes = torch.tensor([[1.0, 1.0], [0.5, 2.0], [2.0, 3.0], [4.0, -4.0]]).double()
+    found = layer(nodes, torch.tensor([[1, 2], [0, 0]]), torch.tensor([0.5, 0.25]).double()).detach()
+    # W h = 2 h. First head: e_01 = 0.5 (2 + 1) = 1.5, e_02 = 0.25 (2 + 4) = 1.5, so both have a half of the weight;
+    # second: e_01 = leaky(0.5 · −4) = −0.02, e_02 = leaky(0.25 · −6) = −0.015
+    share = float(1 / (1 + np.exp(-0.02 + 0.015)))
+    together: list[float] = [0.5 * 1 + 0.5 * 4, (1 - share) * 4 + share * 6]
+    np.testing.assert_allclose(found[0], np.array(together) - 1)
+    # without an edge only V h acts: elu(−4) and elu(4)
+    np.testing.assert_allclose(found[3], np.array([np.expm1(-4), 4]))
+
+
+def test_the_graph_branch_by_hand(source: Source) -> None:
+    network = grade.TopicGraph(width=2, size=4, layers=1, hops=2).eval()
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    network.first.weight.data[0] = torch.tensor([1.0, 0, 10, 0, 100, 0])  # P, W_1 and W_2 on the first of each vector
+    network.first.bias.data[0] = 5
+    network.layers[0].own.weight.data[0, 0] = network.last.weight.data[1, 0] = 1
+    graphs = topics(source, [(("cup",), ()), ((), ()), (("moon",), ("cup",))]).batch(np.arange(3))
+    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427; moon: 9 + 5 = 14; their mean 220.5; without a node zeros
+    expected = np.array([[0, 427, 0, 0], [0, 0, 0, 0], [0, 220.5, 0, 0]])
+    np.testing.assert_allclose(network(graphs).detach(), expected)
+    network.last.weight.data[2, 4] = 8  # the weight of the nearest: moon has no edge to cup, tea two hops to kitchen
+    near = topics(source, [(("tea", "moon"), ("kitchen",))]).batch(np.array([0]))
+    np.testing.assert_allclose(network(near).detach()[0, 2], 8 * (0.5 + 0 + 0.5) / 3)
+    network.last.bias.data[:] = 3
+    assert network(graphs).detach()[1].tolist() == [0, 0, 0, 0]
+
+
+def test_edges_are_dropped_in_training_alone(source: Source) -> None:
+    torch.manual_seed(1)
+    network = grade.TopicGraph(width=2, size=4)
+    graphs = topics(source, [(("tea", "cup"), ("cup", "house"))]).batch(np.array([0]))
+    seen = {tuple(network(graphs).flatten().tolist()) for _ in range(20)}
+    assert len(seen) > 1
+    assert len({tuple(network.eval()(graphs).flatten().tolist()) for _ in range(3)}) == 1
+
+
+def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
+    def logit(share: float) -> float:
+        return float(np.log(share / (1 - share)))
+
+    right, wrong = ([logit(share) for share in shares] for shares in ((0.9, 0.5, 0.3), (0.2, 0.45, 0.6)))
+    found = grade.margin_ranking(torch.tensor(right), torch.tensor(wrong))
+    assert float(found) == pytest.approx((0 + 0.05 + 0.4) / 3)
+
+
+def test_false_replies_are_like_the_true_ones_and_of_other_dialogues(rng: np.random.Generator) -> None:
+    replies = [f"thing{number % 4} and word{number}" for number in range(40)]
+    groups = np.arange(40) // 2
+    vectors = rng.normal(size=(40, 8)).astype(np.float32)
+    vectors[20:] = vectors[:20] + 0.01  # each has one that is nearly the same
+    for kind, lexical in (("both", 20), ("lexical", 40), ("embedding", 0), ("random", 0)):
+        found, many = training.false_replies(replies, vectors, groups, kind, rng)  # type: ignore[arg-type]
+        assert many == lexical
+        assert (groups[found] != groups).all()
+        assert (found[:lexical] % 4 == np.arange(lexical) % 4).all()  # they share a word
+
+
+def models(tiny_weights: Path, tiny_encoder: Path) -> Models:
+    return Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
+
+
+def test_a_batch_has_true_and_false_graphs_side_by_side(tiny_weights: Path, tiny_encoder: Path) -> None:
+    service = models(tiny_weights, tiny_encoder)
+    data = TrainingData({"toy": corpus()}, service, seed=0)
+    some, held = training.prepared(data, _topics.source(service, "", "neighbours", 2, 2), "both")
+    assert some.right is not None
+    assert some.wrong is not None
+    rows = np.array([3, 0, 7])
+    graphs = some.batch(rows)["graphs"]
+    for place, (part, row) in enumerate([(part, row) for part in (some.right, some.wrong) for row in rows]):
+        alone = part.batch(np.array([row]))
+        at = slice(int(graphs.ptr[place]), int(graphs.ptr[place + 1]))
+        assert graphs.x[at].tolist() == alone.x.tolist()
+        inside = (graphs.batch[graphs.edge_index[0]] == place).numpy()
+        assert (graphs.edge_index[:, inside] - at.start).tolist() == alone.edge_index.tolist()
+        assert graphs.edge_attr[inside].tolist() == alone.edge_attr.tolist()
+    assert "graphs" not in training.prepared(data, None, "random")[0].batch(rows)
+    told = training.accuracies(held, held.batch)(grade.Grade(some.table.width, 3, some.features))
+    assert set(told) == {"accuracy against lexical false replies", "accuracy against other false replies"}
+
+
+def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path) -> None:
+    service = models(tiny_weights, tiny_encoder)
+    items = [make_item("none", "well, yes!", context=("oh really?",)), make_item("also", "", context=("is it so?",)),
+             make_item("unknown", "zxqv", context=("wvuts zxqv",)), make_item("bare", "hello", context=())]
+    found = registry.choose("mme-tcm").metric.score(items, service)["mme-tcm"]
+    assert found[0] == found[1] != found[2]
+    assert np.isnan(found).tolist() == [False, False, False, True]
+    assert np.isnan(registry.choose("grade").metric.score(items, service)["grade"]).tolist() == [False] * 3 + [True]
+
+
+def test_an_empty_conceptnet_leaves_nodes_without_edges(tmp_path: Path, source: Source) -> None:
+    write(tmp_path / "empty", [], np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
+    found = topics(Source(Graph(tmp_path / "empty"), source.read), [(("tea",), ("cup", "tea"))])
+    assert found.features[:, 1:].max() == 0
+    assert found.edges.tolist() == [[0], [2]]
+    nothing = topics(Source(Graph(tmp_path / "empty"), source.read), [((), ())])
+    assert nothing.batch(np.array([0])).ptr.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("asked", "name"), [
+    ("grade", "grade"), ("grade[graph=conceptnet]", "grade-conceptnet"),
+    ("grade[branch=utterances]", "grade-utterances"),
+    ("grade[khop=false]", "grade-no-khop"), ("grade[weighted=false]", "grade-unweighted"),
+    ("grade[negatives=random]", "grade-random-negatives"), ("grade[first=20,second=20]", "grade-n20-20"),
+    ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"),
+])
+def test_an_ablation_has_weights_of_its_own(asked: str, name: str) -> None:
+    assert registry.choose(asked).metric.weights_name == name  # type: ignore[attr-defined]
+
+
+def test_the_signature_names_the_graph(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
+    service = models(tiny_weights, tiny_encoder)
+    assert "|topics=neighbours-" in signature(registry.choose("grade").metric, service)
+    with pytest.raises(MissingResource, match="harness fetch conceptnet"):
+        Grade(graph="conceptnet").depends(Models(home))
+
+
+def test_numbers_of_neighbours_below_0_and_a_corpus_without_replies_are_refused(
+    tiny_weights: Path, tiny_encoder: Path,
+) -> None:
+    service = models(tiny_weights, tiny_encoder)
+    with pytest.raises(BadOption, match="0 or more"):
+        _topics.source(service, "", "neighbours", -1, 10)
+    with pytest.raises(MetricError, match="take larger"):
+        training.prepared(TrainingData({}, service, seed=0), None, "both")
