@@ -78,7 +78,8 @@ NETWORKS = {name for name, path in modules() if tops(path) & HEAVY}
 
 def test_only_private_modules_of_networks_import_what_is_heavy() -> None:
     """torch, datasets and evaluate are imported where they are used, so that the rest works without them."""
-    assert {name for name in NETWORKS if not name.startswith(("metrics.trained._", "metrics.graph._", "metrics.backbones._"))} == set()
+    private = ("metrics.trained._", "metrics.graph._", "metrics.backbones._")
+    assert {name for name in NETWORKS if not name.startswith(private)} == set()
 
 
 @pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")

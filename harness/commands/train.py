@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import write_atomically
 from harness.errors import BadConfig, HarnessError
-from metrics.errors import MetricError
+from metrics.errors import MetricError, MissingResource
 
 if TYPE_CHECKING:
     from harness.training import Plan
@@ -61,6 +61,9 @@ def run(args: argparse.Namespace) -> int:
         except Exception as error:
             if len(asked) == 1 and not args.all:
                 raise
+            if args.all and isinstance(error, MissingResource):
+                print(f"{one} left out: {error}", file=sys.stderr)
+                continue
             known = isinstance(error, BenchmarkError | MetricError | HarnessError)
             print(f"{one} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
                   file=sys.stderr)

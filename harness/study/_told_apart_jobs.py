@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -93,9 +94,10 @@ def read_all(models: Models, home: Path, parts: Sequence[Part], limit: int | Non
 
 
 def _alone() -> None:
-    """A worker computes with one thread."""
+    """A worker computes with one thread, and ends at once when the study is stopped."""
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     torch.set_num_threads(1)
 
 

@@ -141,12 +141,13 @@ class Perturbed:
     def among(cls, training: Iterable[Dialogue], held: Iterable[Dialogue], kind: Negatives,
               read: Callable[[Sequence[str]], Vectors]) -> Perturbed:
         """The same from dialogues at hand."""
-        kept = [tuple(one for one in some if usable(one, kind)) for some in (training, held)]
-        if not all(kept):
-            raise MetricError(f"the corpora have {len(kept[0])} dialogues of {SHORTEST} to {LONGEST} utterances to "
-                              f"train on and {len(kept[1])} held out; take larger ones")
-        pool = tuple(turn.text for one in kept[0] for turn in one.utterances)
-        return cls(Table((*pool, *(turn.text for one in kept[1] for turn in one.utterances)), read), *kept, pool, kind)
+        learned, other = (tuple(one for one in some if usable(one, kind)) for some in (training, held))
+        if not learned or not other:
+            raise MetricError(f"the corpora have {len(learned)} dialogues of {SHORTEST} to {LONGEST} utterances to "
+                              f"train on and {len(other)} held out; take larger ones")
+        pool = tuple(turn.text for one in learned for turn in one.utterances)
+        table = Table((*pool, *(turn.text for one in other for turn in one.utterances)), read)
+        return cls(table, learned, other, pool, kind)
 
     def draw(self, rng: np.random.Generator) -> list[Spoken]:
         """Dialogues to train on, and after them a worse one of each."""
