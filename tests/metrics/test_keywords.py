@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,10 +78,13 @@ def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("wordnet")
-def test_what_the_lists_take_is_noun_verb_or_adjective_in_wordnet() -> None:
+def test_what_the_lists_take_is_noun_verb_or_adjective_in_wordnet(real_data: Path,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     """By running words: in WordNet mainly one of the three 96 % or more, mainly an adverb 1 % or less."""
+    import nltk
     from nltk.corpus import wordnet as lexicon
+
+    monkeypatch.setattr(nltk.data, "path", [str(real_data / "resources" / "nltk_data"), *nltk.data.path])
 
     def mainly(word: str) -> str:
         counts = dict.fromkeys("nvar", 0.0)
