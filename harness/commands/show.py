@@ -98,7 +98,7 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
             continue
         card = found.card
         encoder = f", for {found.encoder}" if found.encoder else ""
-        told = f"held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
+        told = f"seed {card['seed']}, held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
         lines += [("weights", f"{found.identity}{encoder}, {found.size / 1e6:.2f} MB; {told}"),
                   ("where", "shipped with the project" if found.folder.is_relative_to(checkpoint.SHIPPED)
                    else f"{found.folder}, in place of what is shipped"),

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             _train(one, args, load, several=len(asked) > 1 or args.all)
         except KeyboardInterrupt:
-            print(f"harness: {one} stopped; the same command goes on from its last look, --fresh begins anew",
-                  file=sys.stderr)
+            print(f"harness: {one} stopped; the same command goes on from its last look, if it had come to one, "
+                  "--fresh begins anew", file=sys.stderr)
             return 130
         except Exception as error:
             if len(asked) == 1 and not args.all:
@@ -99,6 +99,9 @@ def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrap
     if args.out is None:
         _draw_curve(found)
     print(_summary(plan, found))
+    if args.out is None:
+        print("  runs with this encoder take these weights from now on, before any that are shipped; remove the folder "
+              "to go back")
 
 
 def _draw_curve(found: Checkpoint) -> None:

@@ -70,10 +70,11 @@ class Trial:
     dialogues: tuple[Spoken, ...]
     worse: tuple[Spoken, ...]
 
-    def share(self, better: Scores, less: Scores) -> float:
-        """How often a dialogue scores above one of its worse ones, a tie being half; NaN where a score is missing."""
-        gained = np.repeat(better, len(less) // len(better)) - less
-        return float(((np.sign(gained) + 1) / 2).mean())
+
+def share(better: Scores, less: Scores) -> float:
+    """How often a dialogue scores above one of its worse ones, a tie being half; NaN where a score is missing."""
+    gained = np.repeat(better, len(less) // len(better)) - less
+    return float(((np.sign(gained) + 1) / 2).mean())
 
 
 def trial(some: Sequence[Dialogue], kind: Negatives, seed: int,

@@ -7,6 +7,7 @@ left.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import multiprocessing
 import os
@@ -21,14 +22,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import corpora
+from benchmarks.corpora import Dialogue
 from benchmarks.errors import BenchmarkError
 from harness.errors import HarnessError
 from harness.memo import Memo
-from harness.study._told_apart import Part, Trial, adjacent, dialogues, trial
+from harness.study._told_apart import Part, Trial, adjacent, dialogues, share, trial
 from metrics.errors import MetricError
 from metrics.features import Features
 from metrics.graph import _dialogues
-from metrics.graph._dialogues import Negatives
+from metrics.graph._dialogues import PERTURBATIONS, Negatives
 from metrics.memory import Vectors
 from metrics.models import Choice, Models
 from metrics.training import Recipe, TrainingData
@@ -85,11 +87,24 @@ def _tried(job: Job) -> list[float] | str:
         return " ".join(str(error).split())
 
 
-def read_all(models: Models, home: Path, parts: Sequence[Part], limit: int | None) -> None:
-    """Have the encoder read the texts of the parts and of the corpora they belong to, and keep what it read."""
-    features = Features(home / "training", models.encoder())
-    for part in parts:
-        some = (*corpora.load(part.corpus, home).dialogues, *dialogues(part, home, limit))
+def learns(metric: Any) -> bool:
+    """Whether a system is to be trained."""
+    return hasattr(metric, "recipe")
+
+
+def reads(metric: Any) -> bool:
+    """Whether a system reads the texts, and does not guess."""
+    return "encoder" in metric.card.models
+
+
+def read_all(models: Models, jobs: Sequence[Job]) -> None:
+    """Have the encoder read what the jobs need, and keep what it read; else each would read it for itself."""
+    for part in dict.fromkeys(job.part for job in jobs if reads(job.metric)):
+        own = [job for job in jobs if job.part == part]
+        some = dialogues(part, own[0].home, own[0].limit)
+        if any(learns(job.metric) for job in own):
+            some += corpora.load(part.corpus, own[0].home).dialogues
+        features = Features(own[0].home / "training", models.encoder())
         features(list(dict.fromkeys(turn.text for one in some for turn in one.utterances)))
 
 
@@ -124,13 +139,8 @@ class _Work:
         file = corpora.path(job.part.corpus, job.home)
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
         return [REVISION, job.label, job.metric.card.revision, job.part.corpus, job.part.split, job.kind, job.limit,
-                job.seed, digest, dataclasses.asdict(self.recipe) if self.trained else "",
+                job.seed, digest, dataclasses.asdict(self.recipe) if learns(job.metric) else "",
                 self.models.identity("encoder")]
-
-    @property
-    def trained(self) -> bool:
-        """Whether the system learns."""
-        return hasattr(self.job.metric, "recipe")
 
     @property
     def recipe(self) -> Recipe:
@@ -155,24 +165,27 @@ class _Work:
             self._read = texts, self._features(texts)
         return self._read[1]
 
+    @functools.cached_property
+    def dialogues(self) -> list[Dialogue]:
+        """The dialogues that are to be told from worse ones."""
+        return dialogues(self.job.part, self.job.home, self.job.limit)
+
     @property
     def trial(self) -> Trial:
         """The dialogues and their worse ones."""
         if self._trial is None:
-            job = self.job
-            self._trial = trial(dialogues(job.part, job.home, job.limit), job.kind, job.seed, self.read)
+            self._trial = trial(self.dialogues, self.job.kind, self.job.seed, self.read)
         return self._trial
 
     def accuracy(self, seed: int) -> float:
         """How often a dialogue scores above its worse ones; of a trained system after a training."""
-        better, less = self.trial.dialogues, self.trial.worse
-        if self.trained:
-            score = self._fitted(seed)
-            return self.trial.share(score(better), score(less))
-        if self.job.metric.card.name == "cosim":
-            return self.trial.share(*(adjacent(some, self.trial.table) for some in (better, less)))
-        rng = np.random.default_rng(seed)
-        return self.trial.share(rng.random(len(better)), rng.random(len(less)))
+        if not reads(self.job.metric):
+            count, rng = len(self.dialogues), np.random.default_rng(seed)
+            return share(rng.random(count), rng.random(count * PERTURBATIONS))
+        both = self.trial.dialogues, self.trial.worse
+        if learns(self.job.metric):
+            return share(*map(self._fitted(seed), both))
+        return share(*(adjacent(some, self.trial.table) for some in both))
 
     def _fitted(self, seed: int) -> Any:
         from metrics.fit import fit, randomness

@@ -78,7 +78,7 @@ def _cells(bench: Bench, systems: Sequence[Chosen], parts: Sequence[Part]) -> tu
     asked = [Job(chosen.label, chosen.metric, part, kind, bench.seed, bench.limit, bench.home, bench.memo.root,
                  bench.models.choice)
              for part in parts for kind in KINDS for chosen in systems]
-    jobs.read_all(bench.models, bench.home, parts, bench.limit)  # else each training would read them for itself
+    jobs.read_all(bench.models, asked)
     progress, start = Progress(len(asked)), time.monotonic()
     found: dict[tuple[str, str, str], Cell] = {}
     failures: list[str] = []

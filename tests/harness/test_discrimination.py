@@ -22,7 +22,7 @@ from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
 from harness.study import _told_apart_jobs as jobs  # noqa: E402
 from harness.study import discrimination  # noqa: E402
-from harness.study._told_apart import PARTS, Trial, adjacent, dialogues, trial  # noqa: E402
+from harness.study._told_apart import PARTS, adjacent, dialogues, share, trial  # noqa: E402
 from harness.study.discrimination import Cell, findings  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph import _dialogues  # noqa: E402
@@ -79,10 +79,9 @@ def test_worse_dialogues_are_the_same_for_all(with_corpus: Path) -> None:
 
 
 def test_share_by_hand() -> None:
-    made = Trial(Table([], read), (), ())
     # 3 is above 1 and 2 and ties with 3; 0 is above none
-    assert made.share(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
-    assert np.isnan(made.share(np.array([np.nan]), np.array([1.0, 2.0])))
+    assert share(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
+    assert np.isnan(share(np.array([np.nan]), np.array([1.0, 2.0])))
 
 
 def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
