@@ -228,8 +228,11 @@ def learned(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
     models = Models(tmp_path_factory.mktemp("graphs"), Choice(encoder=str(tiny_encoder)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_dialogues, "BATCH", 24)
-        found = {asked: tiny_weights.train(asked, registry.choose(asked).metric, models, steps=100, every=50, rate=2e-2)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the same additions, and so the same weights, however many cores there are
+        found = {asked: tiny_weights.train(asked, registry.choose(asked).metric, models, steps=250, every=50, rate=2e-2)
                  for asked in ("dynaeval", "s-dicoh")}
+        torch.set_num_threads(threads)
     return models, found
 
 
