@@ -8,7 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,7 @@ class Standing:
     `board` is dev or test, or dev-references or test-references for the datasets that have some; `origin` is sample
     or real, which never share an average. `value` is NaN and `rank` None where the column covers fewer than all
     cells; `covered` of `cells` says how many. `low` to `high` is the 95 % interval of the rank, where one was found.
+    `letters`: two columns that share one cannot be told apart by the draws behind those intervals.
     """
 
     board: str
@@ -171,6 +176,71 @@ class Standing:
     cells: int
     low: float = math.nan
     high: float = math.nan
+    letters: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The items of one dataset as points to be drawn: what people and what every column gave them, item by item.
+
+    `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
+    COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float32 (items,).
+    `words` counts those of the response, or of the whole dialogue; a system that is not known is "".
+    """
+
+    dataset: str
+    items: tuple[str, ...]
+    systems: tuple[str, ...]
+    words: npt.NDArray[np.int64]
+    human: Mapping[str, npt.NDArray[np.float32]]
+    scores: Mapping[tuple[str, str], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An item on which people and metrics disagree: places are from 0, the lowest of its dataset, to 1, the highest.
+
+    `metrics` is the median place over the columns, `columns` the place each of some columns gave it.
+    """
+
+    dataset: str
+    quality: str
+    item: str
+    system: str
+    context: tuple[str, ...]
+    response: str
+    rating: float
+    people: float
+    metrics: float
+    columns: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of an exhibit: texts under headings, the first column naming the row; `data` says what it is on."""
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """What a study, or a recomputation of a paper's tables, found: tables, pictures (SVG, and in words), remarks.
+
+    `kind` is study or challenge; `command` is what makes it again.
+    """
+
+    name: str
+    kind: str
+    title: str
+    lead: str
+    command: str
+    grids: tuple[Grid, ...]
+    pictures: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,4 +300,7 @@ class Report:
     contests: tuple[Contest, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
     trainings: tuple[TrainingEntry, ...] = ()
+    examples: tuple[Example, ...] = ()
+    points: tuple[Points, ...] = field(default=(), compare=False)
+    exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
     timings: tuple[Timing, ...] = field(default=(), compare=False)

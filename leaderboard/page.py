@@ -34,8 +34,16 @@ def site(report: Report) -> dict[str, bytes]:
         **{page.path: render.html(page, pages, downloads) for page in pages},
         MARKDOWN: render.markdown([page for page in pages if page.markdown]),
         **{path: table(report) for path, table in EXPORTS.items()},
-        STYLE: (resources.files("leaderboard") / "static" / STYLE).read_bytes(),
+        STYLE: _styles(),
     }
+
+
+def _styles() -> bytes:
+    """Join the style sheets, the one of the whole page first."""
+    folder = resources.files("leaderboard") / "static"
+    sheets = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".css")),
+                    key=lambda entry: (entry.name != STYLE, entry.name))
+    return b"\n".join(entry.read_bytes() for entry in sheets)
 
 
 def summary(report: Report) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import jinja2
 import markupsafe
 
-from leaderboard.tables import Block, Cell, Facts, Heading, Page, Picture, Prose, Row, Section, Table
+from leaderboard.tables import Block, Cell, Facts, Gallery, Heading, Page, Picture, Prose, Row, Section, Table
 
 BANNER = ("Computed on the bundled sample: made by a script with simulated raters, not by people. "
           "These numbers say nothing about how good a metric is.")
@@ -30,6 +30,7 @@ def _templates() -> jinja2.Environment:
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     env.tests["table"] = lambda block: isinstance(block, Table)
     env.tests["picture"] = lambda block: isinstance(block, Picture)
+    env.tests["gallery"] = lambda block: isinstance(block, Gallery)
     env.tests["facts"] = lambda block: isinstance(block, Facts)
     env.filters |= {"href": _href, "breakable": _breakable}
     return env
@@ -129,8 +130,9 @@ def _md_section(section: Section, anchors: Mapping[str, str]) -> str:
 def _md_block(block: Block, anchors: Mapping[str, str]) -> str:
     if isinstance(block, Facts):
         return "".join(f"- {_md(term)}: {_md_cell(cell, {}, anchors)}\n" for term, cell in block.pairs) + "\n"
-    if isinstance(block, Picture):
-        return f"{_md(block.text)}\n\n"
+    if isinstance(block, Picture | Gallery):
+        pictures = block.pictures if isinstance(block, Gallery) else (block,)
+        return "".join(f"{_md(picture.text)}\n\n" for picture in pictures)
     if isinstance(block, Prose):
         return f"    {block.text}\n\n" if block.code else f"{_md(block.text)}\n\n"
     return "" if block.folded else _md_table(block, anchors)

@@ -98,13 +98,24 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of our own as SVG, with what it shows in words."""
+    """A picture of our own as SVG, with what it shows in words, and what stands below it.
+
+    Colours and lines come from classes in static/*.css, never from a style attribute; names from outside are escaped.
+    """
 
     svg: str
     text: str
+    caption: str = ""
 
 
-Block: TypeAlias = Table | Facts | Prose | Picture
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Small pictures side by side, as many as the page is wide for."""
+
+    pictures: tuple[Picture, ...]
+
+
+Block: TypeAlias = Table | Facts | Prose | Picture | Gallery
 
 
 @dataclass(frozen=True, slots=True)
