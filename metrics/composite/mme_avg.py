@@ -19,8 +19,9 @@ class MmeAvg(Composition):
     """The mean of the sub-metrics."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite", models=("encoder",),
-        paper="https://arxiv.org/abs/2206.09403", notes="Needs a context. MME-CRS with equal weights.",
+        name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite",
+        needs=("context",), models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
+        notes="MME-CRS with equal weights.",
     )
     drawn: ClassVar[int] = _mme.DRAWN
     level_apart: ClassVar[bool] = False

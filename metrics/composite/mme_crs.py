@@ -29,9 +29,9 @@ class MmeCrs(Composition):
     """A score per quality, and one for all."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="mme-crs", title="MME-CRS", columns=("mme-crs", "mme-crs-single"), family="composite",
+        name="mme-crs", title="MME-CRS", columns=("mme-crs", "mme-crs-single"), family="composite", needs=("context",),
         models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
-        notes="Needs a context. mme-crs has weights for each quality; mme-crs-single is one score per item.",
+        notes="mme-crs has weights for each quality; mme-crs-single is one score per item.",
     )
     drawn: ClassVar[int] = _mme.DRAWN
     level_apart: ClassVar[bool] = False

@@ -44,8 +44,9 @@ class Grade:
     """σ(FC([v_c ; v_g]))."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="grade", title="GRADE", columns=("grade",), family="graph", models=("encoder",), checkpoints=("grade",),
-        paper="https://aclanthology.org/2020.emnlp-main.742", trained_on=", ".join(FIVE), notes="Needs a context.",
+        name="grade", title="GRADE", columns=("grade",), family="graph", needs=("context",),
+        models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
+        trained_on=", ".join(FIVE),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)

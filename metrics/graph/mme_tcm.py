@@ -29,9 +29,9 @@ class MmeTcm:
     """σ(FC(v_g))."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph",
+        name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
-        trained_on=", ".join(FIVE), notes="Needs a context.",
+        trained_on=", ".join(FIVE),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
     encoder: str = ""

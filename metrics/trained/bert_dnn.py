@@ -26,9 +26,9 @@ class BertDnn:
     """σ(net([v_c ; v_r])), v the largest token states."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", models=("encoder",),
-        checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
-        notes="Needs a context.",
+        name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", needs=("context",),
+        models=("encoder",), checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52",
+        trained_on="dailydialog_pp",
     )
     recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
     encoder: str = ""

@@ -33,9 +33,9 @@ class Deb:
     """P(valid next response | context, response)."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="deb", title="DEB", columns=("deb",), family="trained", models=("encoder",), checkpoints=("deb",),
-        paper="https://aclanthology.org/2020.tacl-1.52", trained_on=", ".join((*FIVE, "dailydialog_pp")),
-        notes="Needs a context.",
+        name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
+        checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
+        trained_on=", ".join((*FIVE, "dailydialog_pp")),
     )
     recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")

@@ -47,9 +47,9 @@ class MmeRm:
     """P(relevant | context, response)."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", models=("encoder",),
-        checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
-        notes="Needs a context.",
+        name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", needs=("context",),
+        models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
+        trained_on=", ".join(FIVE),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
     encoder: str = ""
