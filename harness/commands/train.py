@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     load = functools.cache(lambda name: corpora.load(name, args.home))
     asked = trainables.shipped() if args.all else tuple(args.metric)
-    failed = []
+    failed, left_out = [], []
     for one in asked:
         try:
             _train(one, args, load, several=len(asked) > 1 or args.all)
@@ -63,13 +63,16 @@ def run(args: argparse.Namespace) -> int:
                 raise
             if args.all and isinstance(error, MissingResource):
                 print(f"{one} left out: {error}", file=sys.stderr)
+                left_out.append(one)
                 continue
             known = isinstance(error, BenchmarkError | MetricError | HarnessError)
             print(f"{one} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
                   file=sys.stderr)
             failed.append(one)
-    if failed:
-        print(f"{len(asked) - len(failed)} of {len(asked)} are there; failed: {', '.join(failed)}")
+    if args.all or failed:
+        lacking = {"failed": failed, "left out": left_out}
+        told = "".join(f"; {word}: {', '.join(names)}" for word, names in lacking.items() if names)
+        print(f"{len(asked) - len(failed) - len(left_out)} of {len(asked)} are there{told}")
     return 1 if failed else 0
 
 

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 from harness import training  # noqa: E402
 from harness.cli import main  # noqa: E402
 from metrics import checkpoint, registry, trainables  # noqa: E402
+from metrics.errors import MissingResource  # noqa: E402
 from metrics.models import Choice, Models  # noqa: E402
 from tests.conftest import ROOT, make_item  # noqa: E402
 
@@ -172,6 +173,15 @@ def test_all_goes_past_a_failure(asked: list[str], follows: Any, monkeypatch: py
     monkeypatch.setattr(follows, "heads", lambda **config: 1 / 0)
     assert main([*everything, "--fresh"]) == 1
     assert "follows failed: ZeroDivisionError" in capsys.readouterr().err
+
+    def lacking(**config: Any) -> Any:
+        raise MissingResource("conceptnet is not on this machine")
+
+    monkeypatch.setattr(follows, "heads", lacking)
+    assert main([*everything, "--fresh"]) == 0
+    out, err = capsys.readouterr()
+    assert "follows left out: conceptnet is not on this machine" in err
+    assert "0 of 1 are there; left out: follows" in out
 
 
 def test_all_finds_what_can_be_trained() -> None:
