@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: environment leaderboard test bench clean
+.PHONY: environment leaderboard test browser bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -19,14 +19,18 @@ test: environment  ## lint, types, docs, tests: what tox runs, in one environmen
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests/docs
-	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/docs
+	$(BIN)/pytest -n 2 -m "not slow and not long and not browser" --ignore tests/docs
 	$(BIN)/pytest -n 2 -m slow
+
+browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
+	$(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py
 	$(BIN)/python tests/bench/lexical.py --memory
 	$(BIN)/python tests/bench/comparing.py
 	$(BIN)/python tests/bench/report.py
+	$(BIN)/python tests/bench/site.py
 	$(BIN)/python tests/bench/commands.py
 	$(BIN)/python tests/bench/neural.py
 	$(BIN)/harness bench models

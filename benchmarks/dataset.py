@@ -94,7 +94,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCard:
-    """What is known of a dataset without having it. `rated_by` is the field of its records that holds the votes."""
+    """What is known of a dataset without having it.
+
+    `rated_by` is the field of its records that holds the votes. Datasets that were made of the same conversations share
+    a name in `dialogues`: who learns from one of them knows the others.
+    """
 
     name: str
     title: str
@@ -108,6 +112,7 @@ class DatasetCard:
     homepage: str = ""
     notes: str = ""
     rated_by: Literal["annotations", "win_ratio"] = "annotations"
+    dialogues: str = ""
     revision: int = 1
 
     def quality(self, name: str) -> Quality | None:

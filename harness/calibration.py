@@ -3,7 +3,8 @@
     calibrate(metric, datasets, sources) -> Evidence      the numbers that all rules for weights start from
 
 Of every dataset some items are drawn (300 for MME-CRS, as in its paper). A quality with too few rated ones among them,
-or whose ratings are all the same, is left out and told; so is a dataset on which an input cannot be scored.
+or whose ratings are all the same, is left out and told; so is a dataset on which an input cannot be scored. An input
+with too few scores among the rated has no correlation there.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from metrics.models import Models
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 FEWEST = 20
-"""Rated items below which a correlation says too little to learn a weight from."""
+"""Items, rated and scored, below which a correlation says too little to learn a weight from."""
 
 
 @dataclass(slots=True)
@@ -67,7 +68,8 @@ def _witness(metric: Composite, source: Source, drawn: int, seed: int, left_out:
         return None
     rows = _drawn(dataset, drawn, seed)
     judged = evaluation.judged(dataset, dataset.card.qualities)
-    rated = tuple(_rated(dataset, one, table, rows, left_out) for one in judged)
+    names = [one.name for one in metric.made_of()]
+    rated = tuple(_rated(dataset, one, names, table, rows, left_out) for one in judged)
     usable = tuple(one for one in rated if one is not None)
     if not usable:
         return None
@@ -97,7 +99,8 @@ def _drawn(dataset: Dataset, drawn: int, seed: int) -> Rows:
     return np.sort(np.random.default_rng([seed, own]).permutation(count)[:drawn])
 
 
-def _rated(dataset: Dataset, judged: Judged, table: Table, rows: Rows, left_out: LeftOut) -> Rated | None:
+def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Table, rows: Rows,
+           left_out: LeftOut) -> Rated | None:
     """A quality over the drawn items; None, with the reason told, where nothing can be learned from it."""
     human = judged.means[rows]
     there = np.isfinite(human)
@@ -112,8 +115,13 @@ def _rated(dataset: Dataset, judged: Judged, table: Table, rows: Rows, left_out:
     panels = [panel(scores[rows][there], human[there], none, none) for scores in table]
     ranks = stats.rankdata(human[there])
     ranked = [panel(scores[rows][there], ranks, none, none) for scores in table]
+    for one, given in zip(inputs, panels, strict=True):
+        if given.n < FEWEST:
+            left_out.add(f"{name}, input {one}", f"{given.n} of the rated items are scored, {FEWEST} are needed")
+    enough = np.array([given.n >= FEWEST for given in panels])
     return Rated(judged.quality.name, judged.quality.dimension, int(there.sum()),
-                 np.array(list(map(spearman, panels))), np.array(list(map(pearson, ranked))))
+                 np.where(enough, list(map(spearman, panels)), np.nan),
+                 np.where(enough, list(map(pearson, ranked)), np.nan))
 
 
 def _alike(table: Table) -> Table:

@@ -103,25 +103,29 @@ def _corrected(rows: Iterable[Agreement], found: Sequence[Ceiling]) -> Iterator[
 
 
 def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: Memo) -> Iterator[Standing]:
-    """The standings of one board, those by Spearman with the 95 % interval of each rank."""
-    intervals: dict[tuple[str, str, str], tuple[float, float]] = {}
+    """The standings of one board, those by Spearman with the 95 % interval of each rank and letters."""
+    found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
         given = [ranking.Cell(cell.dataset, cell.judged.means,
                               cell.scores[[cell.names.index(name) for name in complete]]) for cell in cells]
         for rule in RULES:
-            def drawn(rule: str = rule) -> list[list[float]]:
-                found = ranking.rank_intervals(given, VECTORISED[rule], np.random.default_rng(draws.seed),
-                                               draws=draws.ranks)
-                return [found.low.tolist(), found.high.tolist()]
+            def drawn(rule: str = rule) -> list[list[object]]:
+                made = ranking.rank_intervals(given, VECTORISED[rule], np.random.default_rng(draws.seed),
+                                              draws=draws.ranks)
+                return [made.low.tolist(), made.high.tolist(), list(made.letters)]
 
             key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
                                                              for cell in given]]
-            low, high = memo.get("ranks", key, drawn)
-            intervals |= {(rule, *name): ends for name, ends in zip(complete, zip(low, high, strict=True), strict=True)}
+            rows_of = zip(*memo.get("standings", key, drawn), strict=True)
+            found |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:
-        ends = intervals.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
-        yield replace(row, low=ends[0], high=ends[1]) if ends else row
+        drawn_of = found.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
+        if drawn_of is None:
+            yield row
+        else:
+            low, high, letters = drawn_of
+            yield replace(row, low=low, high=high, letters=letters)
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:

@@ -1,8 +1,9 @@
 """Scores of one dataset, wherever they come from: scored in this run, kept from before, or made of others.
 
 A composition is made of its inputs' scores, which are taken from here as well, so that nothing is scored twice. On a
-development dataset it has the weights that were learned on the others, unless it is told to be `in_sample`. Its scores
-hold a column for each quality of the dataset, `COLUMN@QUALITY`, beside the one score per item.
+development dataset it has the weights that were learned on the others, without those of the same conversations, unless
+it is told to be `in_sample`. Its scores hold a column for each quality of the dataset, `COLUMN@QUALITY`, beside the one
+score per item.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from benchmarks import registry
 from benchmarks.dataset import Dataset
 from harness import scoring
 from harness.errors import StoreError
@@ -74,7 +76,7 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
     signed = signature(metric, models)
     if not isinstance(metric, Composite):
         return signed
-    return "|".join((signed, f"on={dataset.card.name}", *sorted(_dimensions(dataset))))
+    return "|".join((signed, f"on={'+'.join(same_dialogues(dataset))}", *sorted(_dimensions(dataset))))
 
 
 def composed(metric: Composite, source: Source) -> Scores:
@@ -108,9 +110,16 @@ def seen(metric: Metric, models: Models) -> tuple[str, ...]:
         return ()
 
 
+def same_dialogues(dataset: Dataset) -> tuple[str, ...]:
+    """The dataset and those made of the same conversations, by name."""
+    group = dataset.card.dialogues
+    others = (card.name for card in registry.cards().values() if group and card.dialogues == group)
+    return tuple(sorted({dataset.card.name, *others}))
+
+
 def _evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
     found = learned(metric, models)
-    kept = found if metric.in_sample else found.without(dataset.card.name)
+    kept = found if metric.in_sample else found.without(*same_dialogues(dataset))
     return kept.at(dataset.card.level) if metric.level_apart else kept
 
 

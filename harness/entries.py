@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from benchmarks.dataset import Dataset, Rating
+from benchmarks.store import ratings_fingerprint
 from harness import composing, scoring
 from harness.evaluation import Judged
 from harness.results import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
@@ -28,6 +29,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[
                                      entry.quality.high, entry.rated) for entry in qualities),
         licence=card.licence, citation=card.citation, notes=notes, has=scoring.has(dataset.items),
         contexts=len({item.context for item in dataset.items}),
+        ratings_fingerprint=ratings_fingerprint(dataset.ratings),
     )
 
 

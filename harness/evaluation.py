@@ -64,26 +64,46 @@ class Cell:
         return panel(self.scores[row], self.judged.means, self.system, self.context)
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a metric, in the order of the items; `scores` may hold one of its own for a quality beside it."""
+
+    name: str
+    scores: Mapping[str, Vector]
+
+    def on(self, dimension: str) -> Vector:
+        """The scores for one quality: those made for it (`COLUMN@QUALITY`) take the place of the plain ones."""
+        return self.scores.get(f"{self.name}{AT}{dimension}", self.scores[self.name])
+
+    def has(self, dimension: str) -> bool:
+        """Whether there are scores made for one quality."""
+        return f"{self.name}{AT}{dimension}" in self.scores
+
+
+def columns(
+    dataset: Dataset, scored: Mapping[tuple[str, str], Scores], aggregations: Iterable[str] = ("mean",)
+) -> dict[tuple[str, str], Column]:
+    """Every column that was asked for, by metric and column; `scored` has metric label and column suffix as its key."""
+    ways = frozenset(aggregations)
+    return {(label, name + suffix): Column(name, aligned)
+            for (label, suffix), scores in scored.items()
+            for aligned in (_aligned(dataset, scores),)
+            for name in aligned if _wanted(name, aligned, ways)}
+
+
 def cells(
     dataset: Dataset,
     qualities: Iterable[Judged],
     scored: Mapping[tuple[str, str], Scores],
     aggregations: Iterable[str] = ("mean",),
 ) -> tuple[Cell, ...]:
-    """A cell per quality; `scored` has metric label and column suffix as its key.
-
-    A column that there is for the quality itself (`COLUMN@QUALITY`) takes the place of the plain one.
-    """
-    ways = frozenset(aggregations)
-    columns = {(label, column + suffix): (column, aligned)
-               for (label, suffix), scores in scored.items()
-               for aligned in (_aligned(dataset, scores),)
-               for column in aligned if _wanted(column, aligned, ways)}
+    """A cell per quality, with the scores of every column for it."""
+    given = columns(dataset, scored, aggregations)
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
-    plain = _table(dataset, columns.values(), "")
-    own = any(AT in column for _, aligned in columns.values() for column in aligned)
-    return tuple(Cell(dataset.card.name, one, tuple(columns),
-                      _table(dataset, columns.values(), one.quality.dimension) if own else plain, system, context)
+    plain = _table(dataset, given.values(), "")
+    own = any(AT in name for column in given.values() for name in column.scores)
+    return tuple(Cell(dataset.card.name, one, tuple(given),
+                      _table(dataset, given.values(), one.quality.dimension) if own else plain, system, context)
                  for one in qualities)
 
 
@@ -106,11 +126,10 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     return {name: column[order] for name, column in scores.columns.items()}
 
 
-def _table(dataset: Dataset, columns: Collection[tuple[str, Mapping[str, Vector]]],
-           dimension: str) -> npt.NDArray[np.float64]:
+def _table(dataset: Dataset, given: Collection[Column], dimension: str) -> npt.NDArray[np.float64]:
     """The scores (columns, items) for one quality."""
-    found = [aligned.get(f"{column}{AT}{dimension}", aligned[column]) for column, aligned in columns]
-    return np.array(found, dtype=np.float64).reshape(len(columns), len(dataset.items))
+    found = [column.on(dimension) for column in given]
+    return np.array(found, dtype=np.float64).reshape(len(given), len(dataset.items))
 
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:

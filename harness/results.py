@@ -30,6 +30,7 @@ class QualityEntry:
 class DatasetEntry:
     """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
 
+    `fingerprint` names the content of the items, `ratings_fingerprint` that of the votes ("" in an older report).
     Where `contexts`, the number of different contexts, is below the number of items, rows are not independent.
     """
 
@@ -47,6 +48,7 @@ class DatasetEntry:
     notes: str = ""
     has: tuple[str, ...] = ()
     contexts: int = 0
+    ratings_fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,9 @@ class Points:
 class Example:
     """An item on which people and metrics disagree: places are from 0, the lowest of its dataset, to 1, the highest.
 
-    `metrics` is the median place over the columns, `columns` the place each of some columns gave it.
+    `metrics` is the median place over the metrics but the controls, `columns` the place by those that agree best with
+    people. Where `quality` is "all qualities", `people` is the mean place over them, and `rating` the mean rating where
+    they share a scale, else NaN. A whole dialogue has its last utterances as `context` and an empty `response`.
     """
 
     dataset: str

@@ -12,12 +12,12 @@ from pathlib import Path
 from benchmarks import private
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import BadStore
-from harness import comparison, composing, entries, environment, evaluation, plan
+from harness import comparison, composing, entries, environment, evaluation, examples, plan, points
 from harness.challenge import Board, standings
 from harness.comparison import Draws
 from harness.composing import Source
 from harness.errors import HarnessError, StoreError
-from harness.evaluation import Cell
+from harness.evaluation import Cell, Judged
 from harness.memo import Memo
 from harness.plan import Plan
 from harness.progress import Progress
@@ -26,7 +26,9 @@ from harness.results import (
     Ceiling,
     Contest,
     DatasetEntry,
+    Example,
     Failure,
+    Points,
     Report,
     Skip,
     Standing,
@@ -54,6 +56,7 @@ class Context:
     memo: Memo
     draws: Draws
     rescore: bool = False
+    examples: int = 0
 
 
 @dataclass(slots=True)
@@ -64,6 +67,8 @@ class Found:
     agreements: list[Agreement] = field(default_factory=list)
     contests: list[Contest] = field(default_factory=list)
     ceilings: list[Ceiling] = field(default_factory=list)
+    points: list[Points] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
@@ -73,14 +78,15 @@ class Found:
 
 
 def prepared(
-    planned: Plan, home: Path, out: Path, draws: Draws, *, choice: Choice | None = None, rescore: bool = False
+    planned: Plan, home: Path, out: Path, draws: Draws, *, choice: Choice | None = None, rescore: bool = False,
+    examples: int = 0,
 ) -> Context:
     """What a plan needs to run: its stores under `out`, its models as chosen; a device that is not here is refused."""
     models = Models(home, choice or Choice())
     models.machine  # noqa: B018  (known before anything is scored)
     progress = Progress(len(planned.cards) * len(planned.chosen))
     return Context(planned, home, ScoreStore(out / "scores"), models, progress, Memo(out / "statistics"), draws,
-                   rescore)
+                   rescore, examples)
 
 
 def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, Found]:
@@ -138,13 +144,10 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
             found.timings.append(Timing(dataset.card.name, chosen.label, len(dataset.items), seconds))
         context.progress.advance()
     qualities = evaluation.judged(dataset, context.plan.qualities(dataset.card))
-    scored_cells = evaluation.cells(dataset, qualities, scored, context.plan.selection.aggregations)
-    found.scored_cells += scored_cells
-    for cell in scored_cells:
-        measured = comparison.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
-        found.agreements += measured.agreements
-        found.contests += measured.contests
-        found.ceilings += measured.ceilings
+    _measure(context, evaluation.cells(dataset, qualities, scored, context.plan.selection.aggregations), found)
+    columns = evaluation.columns(dataset, scored, context.plan.selection.aggregations)
+    found.points.append(points.of(dataset, qualities, columns))
+    found.examples += _examples(context, dataset, qualities, found)
     found.datasets.append(entries.dataset_entry(dataset, qualities, extra))
     usable = {(dataset.card.name, quality.quality.name) for quality in qualities if quality.usable}
     found.cells.setdefault((dataset.card.split, entries.kind(dataset)), set()).update(usable)
@@ -153,6 +156,29 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
     fresh, all_ = found.scored - before, len(found.timings) - timings
     context.progress.line(f"{dataset.card.name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  "
                           f"{fresh} metrics scored, {all_ - fresh} kept from before")
+
+
+def _measure(context: Context, cells: tuple[Cell, ...], found: Found) -> None:
+    """What the cells of a dataset say by themselves."""
+    found.scored_cells += cells
+    for cell in cells:
+        measured = comparison.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
+        found.agreements += measured.agreements
+        found.contests += measured.contests
+        found.ceilings += measured.ceilings
+
+
+def _examples(context: Context, dataset: Dataset, qualities: tuple[Judged, ...], found: Found) -> tuple[Example, ...]:
+    """The examples of the dataset that was measured last, as its metrics judge it that are no controls.
+
+    Metrics that learned on its ratings are no judges of it.
+    """
+    if not context.examples:
+        return ()
+    metrics = {chosen.label for chosen in context.plan.chosen if chosen.metric.card.family != "control"
+               and dataset.card.name not in composing.seen(chosen.metric, context.models)}
+    rows = [row for row in found.agreements if row.dataset == dataset.card.name]
+    return examples.find(dataset, qualities, found.points[-1], rows, metrics, context.examples)
 
 
 def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Scores | None:
@@ -179,7 +205,8 @@ def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Sco
 
 def _report(context: Context, found: Found, command: str, ratings: Path | None) -> Report:
     selection = context.plan.selection
-    options = {**selection.asked(), "draws": context.draws.ranks, "permutations": context.draws.permutations}
+    options = {**selection.asked(), "draws": context.draws.ranks, "permutations": context.draws.permutations,
+               "examples": context.examples}
     if ratings:
         options["ratings sha256"] = hashlib.sha256(ratings.read_bytes()).hexdigest()
     return Report(
@@ -194,6 +221,8 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
         skips=tuple(found.skips),
         failures=tuple(found.failures),
         timings=tuple(found.timings),
+        points=tuple(found.points),
+        examples=tuple(found.examples),
     )
 
 

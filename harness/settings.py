@@ -33,6 +33,7 @@ class Settings:
     seed: int = 0
     draws: int = 1000
     permutations: int = 0
+    examples: int = 6
     device: str = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16", "int8"] = "auto"
     batch_tokens: int | None = None

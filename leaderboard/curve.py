@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from harness.results import Look
+from leaderboard.escaping import visible
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 320, 70, 50, 40
 TRAINING, HELD_OUT = "#8a6d00", "#00539c"
@@ -31,7 +32,7 @@ def svg(name: str, curve: Sequence[Look], kept: int) -> bytes:
 
     least = next((look for look in curve if look.step == kept), min(curve, key=lambda look: look.held_out))
     x, y = place(least.step, least.held_out)
-    title = f"Loss of {name}"
+    title = f"Loss of {visible(name)}"
     told = described(curve, kept)
     lines = [_line([place(look.step, look.loss) for look in curve], TRAINING, "4 3"),
              _line([place(look.step, look.held_out) for look in curve], HELD_OUT, ""),

@@ -16,6 +16,10 @@ from leaderboard.slugs import slug
 from leaderboard.tables import Cell, Group, Heading, Row, Table
 
 UNRANKED = "Not ranked: a value is missing"
+CONTROL = "length"
+"""The metric that every other should beat: it counts the words of the response."""
+
+BELOW = ("▽", "not above the length control")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,12 @@ def marked(data: str, learned: bool) -> str:
 
 def metric_cell(look: Lookup, key: Key) -> Cell:
     """Name a column and the models it comes from, leading to the card of its metric."""
-    return Cell(look.labels[key], link=look.cards.get(key[0], ""), model=look.models.get(key[0], ""))
+    return Cell(look.labels[key], link=look.cards.get(key[0], ""), model=look.models.get(key[0], ""), key=key)
+
+
+def signed(cell: Cell, key: Key, value: float, bar: float) -> Cell:
+    """Mark the name of a column whose average is not above that of the length control."""
+    return replace(cell, sign=BELOW) if key[0] != CONTROL and value <= bar else cell
 
 
 def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic: str, caption: str,
@@ -76,17 +85,18 @@ def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic
                     and (line.key[0], place.dataset.name) not in look.learned)
             for column, place in enumerate(places)]
     lead_mean = leaders(line.mean for line in ranked)
+    bar = max((line.mean for line in ranked if line.key[0] == CONTROL), default=math.nan)
     averaged = len(places) > 1
     title = statistic_title(statistic)
     return Table(
         anchor=f"{anchor}-{slug(statistic)}",
         caption=f"{caption}: {title}",
-        headings=(Heading("Rank", "rank"), Heading("Metric", "stub"),
-                  *((Heading("Mean", "number", title="Mean of the other columns"),) if averaged else ()),
+        headings=(Heading("Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
+                  *((Heading("Mean", "number", title="Mean of the other columns", key="test"),) if averaged else ()),
                   *(_with_n(place.heading, [line.found[column] for line in lines])
                     for column, place in enumerate(places))),
         groups=groups(
-            ((Cell(str(rank), value=rank), metric_cell(look, line.key),
+            ((Cell(str(rank), value=rank), signed(metric_cell(look, line.key), line.key, line.mean, bar),
               *((value_cell(line.mean, lead_mean),) if averaged else ()),
               *_cells(look, places, line, statistic, lead))
              for rank, line in zip(_ranks(ranked), ranked, strict=True)),

@@ -84,7 +84,7 @@ def look(report: Report) -> Lookup:
         dataset_paths={name: f"dataset/{slug}.html"
                        for name, slug in slugs(entry.name for entry in datasets).items()},
         quality_paths={name: f"quality/{slug}.html" for name, slug in slugs(dimensions).items()},
-        cards={name: f"about.html#metric-{slug}"
+        cards={name: f"metric/{slug}.html"
                for name, slug in slugs(entry.name for entry in report.metrics).items()},
         labels=_labels(report),
         models={entry.name: ", ".join(entry.models) for entry in report.metrics},

@@ -2,12 +2,13 @@
 
     view.build(report) -> pages of tables          render(pages) -> files
 
-Views are found in leaderboard/views/. The same report gives the same bytes; only the timings on about.html
-differ between two runs of the same thing.
+Views are found in leaderboard/views/. The same report gives the same bytes. Two runs of the same thing differ in what
+their timings say: costs, and the times on the pages of the metrics and about the run.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -15,27 +16,53 @@ from importlib import resources
 from typing import TypeAlias
 
 from harness.results import Report
-from leaderboard import exports, render, views
+from leaderboard import changes_page, exports, latex, machine, markdown, menu, render, views
 from leaderboard import summary as terminal
 from leaderboard.tables import Page
+from leaderboard.views import dataset, overall, quality
 
 View: TypeAlias = Callable[[Report], tuple[Page, ...]]
 EXPORTS = {"standings.csv": exports.standings, "agreements.csv": exports.agreements,
            "contests.csv": exports.contests, "ceilings.csv": exports.ceilings}
 MARKDOWN = "LEADERBOARD.md"
+CHANGES = "changes.csv"
 STYLE = "style.css"
+SCRIPTS = ("tables.js",)
+"""What every page runs, beside theme.js, which comes before anything is drawn."""
+
+BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board.js", "tables.js")
+"""What a page with boards to be ranked anew runs, in this order."""
 
 
-def site(report: Report) -> dict[str, bytes]:
-    """Draw the whole site: the content of each file by its path."""
-    pages = sorted((page for view in found_views() for page in view(report)), key=lambda page: page.order)
-    downloads = (MARKDOWN, *EXPORTS)
+def site(report: Report, before: Report | None = None) -> dict[str, bytes]:
+    """Draw the whole site: the content of each file by its path; beside an earlier report also what moved since."""
+    drawn = (*(page for view in found_views() for page in view(report)), *changed(report, before))
+    pages = sorted(drawn, key=lambda page: page.order)
+    tables: dict[str, Callable[[Report], bytes]] = {**EXPORTS, **machine.FILES}
+    if before is not None:
+        tables[CHANGES] = functools.partial(exports.changes, before)
+    papers = latex.files(pages)
+    downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
+    known = menu.menu(pages)
     return {
-        **{page.path: render.html(page, pages, downloads) for page in pages},
-        MARKDOWN: render.markdown([page for page in pages if page.markdown]),
-        **{path: table(report) for path, table in EXPORTS.items()},
+        **{page.path: render.html(page, known, menu.siblings(page, pages), downloads,
+                                  BOARD_SCRIPTS if page.data else SCRIPTS) for page in (*pages, *menu.lists(pages))},
+        MARKDOWN: markdown.document([page for page in pages if page.markdown]),
+        **{path: table(report) for path, table in tables.items()},
+        **papers,
         STYLE: _styles(),
+        **_scripts(),
     }
+
+
+def boards(report: Report) -> tuple[Page, ...]:
+    """Build the pages that have boards, and no other."""
+    return (*overall.build(report), *quality.build(report), *dataset.build(report))
+
+
+def changed(report: Report, before: Report | None) -> tuple[Page, ...]:
+    """Build the page of what moved since an earlier report, where there is one."""
+    return () if before is None else (changes_page.build(before, report),)
 
 
 def _styles() -> bytes:
@@ -44,6 +71,12 @@ def _styles() -> bytes:
     sheets = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".css")),
                     key=lambda entry: (entry.name != STYLE, entry.name))
     return b"\n".join(entry.read_bytes() for entry in sheets)
+
+
+def _scripts() -> dict[str, bytes]:
+    folder = resources.files("leaderboard") / "static"
+    return {entry.name: entry.read_bytes() for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+            if entry.name.endswith(".js")}
 
 
 def summary(report: Report) -> str:

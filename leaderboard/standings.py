@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from harness.results import Report, Standing
 from leaderboard.cells import MISSING, leaders, value_cell
-from leaderboard.grid import coverage, metric_cell
+from leaderboard.grid import CONTROL, coverage, metric_cell, signed
 from leaderboard.lookup import Key, Lookup, ordered, split_order, statistic_title
 from leaderboard.tables import Cell, Heading, Row
 
@@ -81,18 +81,25 @@ def boards(report: Report, name: str, origin: str) -> tuple[Board, ...]:
 
 def headings(board: Board) -> tuple[Heading, ...]:
     """Head the columns: rank, metric, and an average under each rule."""
-    rules = (RULES.get(rule, (rule, f"Ranking rule {rule}")) for rule in board.rules)
+    rules = ((rule, RULES.get(rule, (rule, f"Ranking rule {rule}"))) for rule in board.rules)
     known = any(math.isfinite(row.low) for row in board.standings.values())
-    return (Heading("Rank, 95 %" if known else "Rank", "rank"), Heading("Metric", "stub"),
-            *(Heading(text, "number", title=title) for text, title in rules))
+    return (Heading("Rank, 95 %" if known else "Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
+            *(Heading(text, "number", title=title, key=rule) for rule, (text, title) in rules))
 
 
 def heads(look: Lookup, board: Board) -> dict[Key, Row]:
     """Begin the rows, in the order of the board: rank, metric, average under each rule."""
     lead = {rule: leaders(row.value for key in board.keys if (row := board.complete(rule, key)))
             for rule in board.rules}
-    return {key: (_rank(board, key), metric_cell(look, key),
+    bar = max((row.value for key in board.keys
+               if key[0] == CONTROL and (row := board.complete(board.rules[0], key))), default=math.nan)
+    return {key: (_rank(board, key), signed(metric_cell(look, key), key, _first(board, key), bar),
                   *(_average(board, rule, key, lead[rule]) for rule in board.rules)) for key in board.keys}
+
+
+def _first(board: Board, key: Key) -> float:
+    row = board.complete(board.rules[0], key)
+    return math.nan if row is None else row.value
 
 
 def _board(rows: Sequence[Standing]) -> Board:

@@ -1,12 +1,20 @@
-"""The report in a terminal: the overall boards, then what was skipped, by reason, then what failed."""
+"""The report in a terminal: the overall boards, then what was skipped, by reason, then what failed.
+
+Beside the averages stand, where they are known, the letters of a rank (columns that share one under `Group` cannot be
+told apart) and the seconds that a metric takes for 1,000 items.
+"""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from harness.results import Report
+from leaderboard.boardtable import LETTERS, lettered
 from leaderboard.cells import MISSING
+from leaderboard.cost import Profile, cost_cell, profiles
 from leaderboard.grid import groups
 from leaderboard.lookup import Key, Lookup, look, statistic_title
 from leaderboard.render import BANNER, MIXED, WIDTH, plain, text
@@ -17,6 +25,9 @@ from leaderboard.views.dataset import tables
 from leaderboard.views.overall import why_nothing
 
 MOST = 3  # as many statistics as fit on a line
+SHORT = {"dev": "by dataset", "test": "by quality"}
+"""What an average under a rule is called where a line has 110 columns."""
+
 FEW, NARROW = 3, 5  # so many datasets, of so many qualities, are printed in full
 
 
@@ -43,17 +54,34 @@ def _table(found: Lookup, shown: Sequence[Board]) -> Table:
     """Set the averages of the first statistic, and of the others under the first rule, side by side."""
     first, others = shown[0], shown[1:]
     beside = [heads(found, board) for board in others]
-    rows = {key: (*head, *_others(key, beside)) for key, head in heads(found, first).items()}
+    behind = _behind(first, profiles(found.report))
+    rows = {key: (*head, *_others(key, beside), *(cell(key) for cell in behind.values()))
+            for key, head in heads(found, first).items()}
+    averages = (replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first))
     return Table(
-        anchor="", caption=first.caption,
-        headings=(*headings(first), *(Heading(statistic_title(board.statistic), "number") for board in others)),
+        anchor="", caption=f"{first.caption}, averages",
+        headings=(*averages, *(Heading(statistic_title(board.statistic), "number") for board in others), *behind),
         groups=groups((row for key, row in rows.items() if first.ranked(key)),
                       (row for key, row in rows.items() if not first.ranked(key))),
         data=found.data(first.origin, first.name))
 
 
+def _behind(board: Board, costs: Mapping[str, Profile]) -> dict[Heading, Callable[[Key], Cell]]:
+    """What stands behind the averages, where it is known: the letters of the ranks, and the cost."""
+    def letters(key: Key) -> Cell:
+        row = board.complete(board.rules[0], key)
+        return Cell(row.letters if row else "")
+
+    def cost(key: Key) -> Cell:
+        return Cell(cost_cell(costs[key[0]]).text if key[0] in costs else MISSING)
+
+    priced = any(math.isfinite(costs[metric].cost) for _, (metric, _) in board.standings if metric in costs)
+    known = ((lettered(board), LETTERS, letters), (priced, Heading("s/1,000", "number"), cost))
+    return {heading: cell for there, heading, cell in known if there}
+
+
 def _others(key: Key, beside: Sequence[dict[Key, Row]]) -> Row:
-    return tuple(rows[key][2] if key in rows else Cell(MISSING) for rows in beside)
+    return tuple(replace(rows[key][2], small="") if key in rows else Cell(MISSING) for rows in beside)
 
 
 def _skips(report: Report) -> list[str]:

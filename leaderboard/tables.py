@@ -12,15 +12,16 @@ from typing import Literal, TypeAlias
 Mark: TypeAlias = Literal["best", "second", "weak"]
 """Best or second best of its column; weak: not distinguishable from no correlation (p >= 0.05)."""
 
-Kind: TypeAlias = Literal["rank", "stub", "number", "text", "code"]
-"""What a column holds; the stub is the column that names the row."""
+Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
+"""What a column holds; the stub is the column that names the row, words are a few, beside numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing.
 
-    `model` names the models behind the scores of the row that the cell names.
+    `model` names the models behind the scores of the row that the cell names. `sign` is a warning about that row,
+    with what it means in words. `key` is the metric and the column that the row is of.
     """
 
     text: str
@@ -33,17 +34,25 @@ class Cell:
     marks: tuple[Mark, ...] = ()
     shade: str = ""
     code: bool = False
+    sign: tuple[str, str] = ("", "")
+    key: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a column of a table is called, and what it holds."""
+    """What a column of a table is called, and what it holds.
+
+    `key` is what the scripts know the column by; `cells` are the qualities of datasets that it is the mean of, by
+    their places in the page's data.
+    """
 
     text: str
     kind: Kind = "text"
     small: str = ""
     title: str = ""
     link: str = ""
+    key: str = ""
+    cells: tuple[int, ...] = ()
 
 
 Row: TypeAlias = tuple[Cell, ...]
@@ -59,7 +68,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that says in words which data it is on; `folded` is what is to be clicked to see it."""
+    """A table that says in words which data it is on; `folded` is what is to be clicked to see it.
+
+    `board` is the name of the board that the scripts rank anew in it.
+    """
 
     anchor: str
     caption: str
@@ -68,6 +80,7 @@ class Table:
     data: str = ""
     sample: bool = False
     folded: str = ""
+    board: str = ""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -90,10 +103,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph; `code` for lines to be typed."""
+    """A paragraph; `code` for lines to be typed, `link` for where it leads as a whole."""
 
     text: str
     code: bool = False
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +134,21 @@ Block: TypeAlias = Table | Facts | Prose | Picture | Gallery
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page; `level` is that of its heading."""
+    """A titled part of a page; `level` is that of its heading, `boxed` sets it off."""
 
     anchor: str
     title: str
     blocks: tuple[Block, ...]
     level: int = 2
+    boxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `group` names the list it is found in; a page without one stands in the navigation itself."""
+    """One page. `group` names the list it is found in; a page without one stands in the navigation itself.
+
+    `data` are numbers for the scripts, as JSON: nothing that a reader would miss without them.
+    """
 
     path: str
     title: str
@@ -145,6 +163,7 @@ class Page:
     markdown: bool = True
     sample: bool = False
     mixed: bool = False
+    data: str = ""
 
     @property
     def anchor(self) -> str:

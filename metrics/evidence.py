@@ -90,9 +90,9 @@ class Evidence:
         """The qualities that some dataset asks for."""
         return tuple(sorted({rated.dimension for witness in self.witnesses for rated in witness.qualities}))
 
-    def without(self, dataset: str) -> Evidence:
-        """The same without one dataset."""
-        return replace(self, witnesses=tuple(one for one in self.witnesses if one.dataset != dataset))
+    def without(self, *datasets: str) -> Evidence:
+        """The same without some datasets."""
+        return replace(self, witnesses=tuple(one for one in self.witnesses if one.dataset not in datasets))
 
     def at(self, level: Level) -> Evidence:
         """The same on the datasets of one level, where there are some."""

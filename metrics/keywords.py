@@ -43,29 +43,29 @@ LY = frozenset(LY_WORDS.split())
 """Words in -ly that are no adverbs."""
 
 GENERAL_WORDS = """
-actually again ago ahead almost already alright also alternatively although always anyhow anymore anyone anything
+actually ago ahead almost already alright also alternatively although always anyhow anymore anyone anything
 anyway anyways apart around aside away back barely basically bit certainly clearly completely currently definitely
 either else enough especially eventually ever everybody everyone everything everywhere exactly extremely fairly far
-finally forever frankly generally gonna gotta hardly hence here honestly hopefully however indeed instead just kinda
+finally forever frankly generally gonna gotta hardly hence honestly hopefully however indeed instead kinda
 lately later least less literally lot lots mainly maybe meanwhile merely mostly much nearly neither never nevertheless
 nobody nope normally nothing nowadays obviously occasionally often okay otherwise overall particularly perhaps please
 possibly pretty previously probably quickly quite rarely rather really recently seldom several simply since slightly
 somebody somehow someone something sometime sometimes somewhat somewhere soon sorta still suddenly supposedly surely
-therefore though thus together tonight too totally truly typically unfortunately unless upon usually various well
+therefore though thus together tonight totally truly typically unfortunately unless upon usually various well
 whatever whenever wherever whether whichever whoever within without yet
 ah aha alas aw aww bye cool duh eh er gee goodbye gosh ha haha hahaha hah hello hey hi hm hmm hooray huh lmao lol mhm
 mm nah oh ok okey omg oops ouch ow phew rofl thank thanks ugh uh um umm whoa wow xd ya yay yea yeah yep yes yikes yo
 yup
-became become becomes been began begin being bring came come comes coming did didnt do does doesnt doing done dont
-gave get gets getting give given gives giving go goes going gone got gotten guess had happen happened happens has hasnt
-have havent having is isnt keep keeps kept knew know known knows let lets made make makes making may maybe mean means
-meant must put puts said saw say saying says see seem seemed seems seen shall tell tells think thinking thinks thought
-told took take taken takes taking tried try trying used want wanted wants was wasnt went were wont would wouldnt
-im ive id ill youre youve theyre thats whats theres hes shes its cant couldnt shouldnt wouldve couldve shouldve
+became become becomes began begin bring came come comes coming didnt doesnt done dont
+gave get gets getting give given gives giving go goes going gone got gotten guess happen happened happens hasnt
+havent isnt keep keeps kept knew know known knows let lets made make makes making may mean means
+meant put puts said saw say saying says see seem seemed seems seen shall tell tells think thinking thinks thought
+told took take taken takes taking tried try trying used want wanted wants wasnt went wont wouldnt
+im ive id ill youre youve theyre thats whats theres hes shes cant couldnt shouldnt wouldve couldve shouldve
 d ll m re s t ve
-bad best better big different fine first glad good great half last least like liked likes little long many more
-most next nice old only other others own same second short sorry such sure true whole
-one ones two three four five six seven eight nine ten hundred thousand million billion once twice
+bad best better big different fine first glad good great half last like liked likes little long many
+next nice old others second short sorry sure true whole
+one ones two three four five six seven eight nine ten hundred thousand million billion twice
 kind able another cannot even every idea matter part sort stuff thing things way ways
 aren couldn didn doesn hadn hasn haven isn shouldn wasn weren wouldn
 mr mrs ms dr sir madam today tomorrow yesterday everyday

@@ -1,8 +1,8 @@
 """Replies and dialogues made worse, for training: corruptions of words, wrong replies, shuffled dialogues.
 
 Each function takes its randomness as a numpy Generator and gives the same for the same. Words are what spaces separate.
-Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), FineD-Eval (Zhang et al.
-2022), RUBER (Tao et al. 2018). Lexical negatives are found by `bm25.py`.
+Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), RUBER (Tao et al. 2018).
+Lexical negatives are found by `bm25.py`.
 """
 
 from __future__ import annotations
@@ -104,16 +104,10 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
     return found
 
 
-def middle_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Generator, drawn: int = 10) -> Rows:
-    """For each row the middle, by cosine, of `drawn` random rows of other groups (MME-CRS, relevance)."""
-    found = np.empty(len(rows), dtype=np.int64)
-    for start in range(0, len(rows), BLOCK):
-        part = rows[start:start + BLOCK]
-        pool = random_others(part, groups, drawn, rng)
-        cosine = np.einsum("nd,nkd->nk", _unit(vectors[part]), _unit(vectors[pool]))
-        middle = np.argsort(-cosine, axis=1, kind="stable")[:, drawn // 2]
-        found[start:start + BLOCK] = pool[np.arange(len(part)), middle]
-    return found
+def middle(true: Matrix, candidates: Matrix) -> Rows:
+    """Which of its candidates (n, k, width) is the middle one by cosine to each true reply (n, width) (MME-CRS, RM)."""
+    cosine = np.einsum("nd,nkd->nk", _unit(true), _unit(candidates))
+    return np.argsort(-cosine, axis=1, kind="stable")[:, candidates.shape[1] // 2]
 
 
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
@@ -135,12 +129,6 @@ def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) ->
     speaker = movable[int(rng.integers(len(movable)))]
     said = iter(_moved([turn.text for turn in dialogue if turn.speaker == speaker], rng))
     return tuple(Utterance(speaker, next(said)) if turn.speaker == speaker else turn for turn in dialogue)
-
-
-def shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """All that is said in another order, while the speakers keep their turns (FineD-Eval, coherence)."""
-    said = _moved([turn.text for turn in dialogue], rng)
-    return tuple(Utterance(turn.speaker, text) for turn, text in zip(dialogue, said, strict=True))
 
 
 def _moved(things: list[str], rng: np.random.Generator) -> list[str]:

@@ -50,9 +50,9 @@ def _card(name: str, title: str, level: Level, qualities: tuple[Quality, ...], s
         licence="not stated",
         citation="Mehri and Eskenazi (2020). Unsupervised Evaluation of Interactive Dialog with DialoGPT. "
                  "SIGDIAL.",
-        homepage=DATA,
+        homepage=DATA, dialogues="fed",
         notes=f"Answers in words ('N/A ...') are no votes and are left out. {notes} "
-              "Papers disagree on the number of annotations.",
+              "Papers disagree on the number of annotations. FED-Turn and FED-Dial are of the same conversations.",
     )
 
 

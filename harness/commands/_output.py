@@ -1,7 +1,8 @@
-"""What several commands write: the agreements as JSON lines, and a site into a folder."""
+"""What several commands write: the agreements as JSON lines, and a site with its exhibits into a folder."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -27,6 +28,17 @@ def print_agreements(report: Report, wanted: Callable[[str, str], bool] = lambda
         if wanted(row.dataset, row.quality):
             entry = about[row.dataset]
             sys.stdout.write(json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
+
+
+def with_exhibits(report: Report, out: Path) -> Report:
+    """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
+    from harness import exhibits
+    from harness.reproduce import exhibit
+
+    studies, warnings = exhibits.gathered(out)
+    for line in warnings:
+        print(f"left out: {line}", file=sys.stderr)
+    return dataclasses.replace(report, exhibits=(*studies, exhibit.challenge(report)))
 
 
 def write_site(files: Mapping[str, bytes], folder: Path) -> None:

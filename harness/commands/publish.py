@@ -14,16 +14,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
                         help="where the run wrote its results (default: ./results)")
     parser.add_argument("--site", type=Path, metavar="DIR", help="where the pages go (default: DIR/site)")
+    parser.add_argument("--against", type=Path, metavar="DIR",
+                        help="an earlier run's results or report: a page tells what moved since, and why")
 
 
 def run(args: argparse.Namespace) -> int:
     """Render and write."""
     from harness import reports
-    from harness.commands._output import write_site
+    from harness.commands._against import earlier
+    from harness.commands._output import with_exhibits, write_site
     from leaderboard import page
 
-    report = reports.read(args.out / "report")
+    report = with_exhibits(reports.read(args.out / "report"), args.out)
     folder = args.site or args.out / "site"
-    write_site(page.site(report), folder)
+    write_site(page.site(report, earlier(args.against)), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
     return 0

@@ -24,6 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--compare", action="store_true", help="which column beats which, and how sure that is")
     what.add_argument("--clusters", action="store_true", help="which columns cannot be told apart, per quality")
+    what.add_argument("--against", type=Path, metavar="DIR",
+                      help="what moved since an earlier run, and why: the folder of its results or of its report")
+    what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
+                      help="a board as a LaTeX table, the first one where none is named")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -46,7 +50,11 @@ def run(args: argparse.Namespace) -> int:
     _check(report, chosen)
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON; --compare --json has every contest behind them")
-    if args.compare or args.clusters:
+    if args.against is not None:
+        _changes(report, args)
+    elif args.latex is not None:
+        _latex(report, args.latex)
+    elif args.compare or args.clusters:
         _contests(report, chosen, args)
     elif args.json:
         from harness.commands._output import print_agreements
@@ -59,6 +67,32 @@ def run(args: argparse.Namespace) -> int:
 
         print(page.summary(report))
     return 0
+
+
+def _changes(report: Report, args: argparse.Namespace) -> None:
+    from harness.commands._against import earlier, lines
+
+    before = earlier(args.against)
+    if before is None or args.json:
+        raise BadConfig("--against has no JSON; `harness publish --against DIR` writes changes.csv")
+    print("\n".join(lines(before, report)))
+
+
+def _latex(report: Report, board: str) -> None:
+    """Print a board; its name is that of its file under latex/ of the site."""
+    import difflib
+
+    from leaderboard import latex, page
+
+    found = latex.boards(page.boards(report))
+    if not found:
+        raise BadConfig("the report has no board; `harness run --all` makes one")
+    name = board.removesuffix(".tex") or next(iter(found))
+    if name not in found:
+        near = ", ".join(difflib.get_close_matches(name, found, n=3, cutoff=0.4)) or ", ".join(list(found)[:3])
+        raise BadConfig(f"the report has no board {board!r}; among its {len(found)} boards: {near}; "
+                        "`harness publish` writes each into latex/ of the site")
+    print(latex.write(found[name], name), end="")
 
 
 def _contests(report: Report, chosen: Chosen, args: argparse.Namespace) -> None:

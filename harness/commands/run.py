@@ -46,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="resamples behind the interval of each rank (default: 1000; 0: none)")
     parser.add_argument("--permutations", type=int, metavar="N",
                         help="draws of PERM-BOTH for every pair of columns (default: 0; Holm wants 20,000)")
+    parser.add_argument("--examples", type=int, metavar="N",
+                        help="items of each dataset whose texts are shown, where people and metrics disagree most "
+                             "(default: 6; 0 keeps every text out of the report and the pages)")
     _configure_models(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="scores, report and site go here (default: ./results)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
@@ -82,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
     context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=_choice(chosen),
-                               rescore=chosen.rescore)
+                               rescore=chosen.rescore, examples=chosen.examples)
     if chosen.dry_run:
         return _print_plan(planned, context)
     return _execute(context, chosen)
@@ -90,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _execute(context: Context, chosen: Settings) -> int:
     from harness import reports, running
-    from harness.commands._output import print_agreements, write_site
+    from harness.commands._output import print_agreements, with_exhibits, write_site
     from leaderboard import page
 
     gc.set_threshold(100_000, 50, 50)  # a report is made of very many small rows, none of them in a cycle
@@ -99,7 +102,7 @@ def _execute(context: Context, chosen: Settings) -> int:
     sweep(chosen.out)
     report, found = running.run(context, chosen.ratings, command(chosen))
     reports.write(report, chosen.out / "report")
-    write_site(page.site(report), chosen.out / "site")
+    write_site(page.site(with_exhibits(report, chosen.out)), chosen.out / "site")
     for path in context.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     if chosen.json:
@@ -131,6 +134,8 @@ def _check(chosen: Settings) -> None:
         raise BadConfig(f"--limit should be 1 or more, not {chosen.limit}")
     if chosen.draws < 0 or chosen.permutations < 0:
         raise BadConfig("--draws and --permutations should be 0 or more")
+    if chosen.examples < 0:
+        raise BadConfig(f"--examples should be 0 or more, not {chosen.examples}")
 
 
 def _selection(chosen: Settings) -> Selection:

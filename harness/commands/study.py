@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.files import sweep, write_atomically
+from harness import exhibits
 from harness.errors import BadConfig
 from harness.settings import expanded
 from harness.study import RatingsStudy, Study, load, materials, names
@@ -26,6 +28,12 @@ NAME = "study"
 HELP = "ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics"
 RATED = ("dataset", "quality", "split")
 """Flags that choose among the rated datasets."""
+FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split": "split", "data": "data",
+         "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "encoder": "encoder", "lm": "lm",
+         "vectors": "vectors"}
+"""What a study depends on, by the flag that says it."""
+FILES = {"folder", "encoder", "lm", "vectors"}
+"""Flags that may name a file or folder."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,13 +70,35 @@ def run(args: argparse.Namespace) -> int:
     folder = out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    for name, content in found.files.items():
+    exhibit = exhibits.of_study(args.study, chosen.TITLE, lead(chosen), command(args), found)
+    for name, content in {**found.files, exhibits.FILE: exhibits.encoded(exhibit)}.items():
         write_atomically(folder / name, content)
     _print(found, args.json)
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"kept in {folder.resolve()}: {', '.join(found.files)}", file=sys.stderr)
+    print(f"kept in {folder.resolve()}: {', '.join((*found.files, exhibits.FILE))}; "
+          "`harness publish` puts it on the pages", file=sys.stderr)
     return 1 if found.failures else 0
+
+
+def lead(chosen: object) -> str:
+    """What a study asks: the first paragraph of its module."""
+    return " ".join((chosen.__doc__ or "").partition("\n\n")[0].split())
+
+
+def command(args: argparse.Namespace) -> str:
+    """The command line that repeats the study, without the folders of this machine."""
+    parser = argparse.ArgumentParser(add_help=False)
+    configure(parser)
+    words = ["harness", "study", str(args.study)]
+    for name, flag in FLAGS.items():
+        given = getattr(args, name)
+        if given == parser.get_default(name):
+            continue
+        for one in given if isinstance(given, list) else [given]:
+            bare = Path(one).name if name in FILES and (name == "folder" or Path(one).is_absolute()) else one
+            words += [f"--{flag}", str(bare)]
+    return shlex.join(words)
 
 
 def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:

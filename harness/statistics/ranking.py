@@ -4,7 +4,8 @@ A joint bootstrap: in each draw the datasets are drawn with replacement and, wit
 same items for all its qualities and all metrics, so that comparisons stay paired). The ranking rule is applied to the
 cells so obtained; of all draws, the interval takes the percentiles of each metric's rank that were in fact reached
 (Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
-A dataset drawn twice comes with two independent samples of its items.
+A dataset drawn twice comes with two independent samples of its items. The same draws tell metrics apart: one is better
+than another where it is ahead in at least 97.5 % of them; those that share a letter are not told apart.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from harness.statistics import significance
 from harness.statistics.panel import Statistic, Vector
 from harness.statistics.resampled import Correlate, correlator
 from harness.statistics.williams import Array
@@ -37,12 +39,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Each metric's rank, 1 the best, and the interval of it; NaN where the rule gives no value."""
+    """Each metric's rank, 1 the best, and the interval of it; NaN where the rule gives no value.
+
+    Metrics that share one of their `letters` are not told apart by the draws; "" where there is no value.
+    """
 
     rank: Vector
     low: Vector
     high: Vector
     draws: int
+    letters: tuple[str, ...]
 
 
 Rule = Callable[[Sequence[Array]], Vector]
@@ -62,9 +68,10 @@ def rank_intervals(cells: Sequence[Cell], rule: Rule, rng: np.random.Generator, 
     for draw in range(draws):
         drawn = rng.integers(number, size=number) if over_datasets else np.arange(number)
         ranks[draw] = _ranks(rule([found[dataset][(draw + place) % draws] for place, dataset in enumerate(drawn)]))
-    rank = _ranks(rule(whole))
+    values = np.asarray(rule(whole))
+    rank = _ranks(values)
     low, high = (np.where(np.isnan(rank), np.nan, _reached(ranks, end)) for end in ((1 - level) / 2, (1 + level) / 2))
-    return Ranks(rank, low, high, draws)
+    return Ranks(rank, low, high, draws, significance.letters(values, ahead(ranks, (1 + level) / 2)))
 
 
 def _by_dataset(cells: Sequence[Cell]) -> list[list[Cell]]:
@@ -94,6 +101,12 @@ def _counts(n: int, draws: int, rng: np.random.Generator) -> Array:
     """How often each of n items is drawn: (draws, n)."""
     flat = rng.integers(n, size=(draws, n)) + np.arange(draws)[:, None] * n
     return np.bincount(flat.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
+
+
+def ahead(ranks: Array, share: float) -> significance.Better:
+    """Which metric is ahead of which in at least this share of the draws; ranks as (draws, metrics)."""
+    wins = np.array([(column[:, None] < ranks).sum(axis=0) for column in ranks.T])  # a NaN is ahead of none
+    return np.asarray(wins >= np.ceil(round(share * len(ranks), 9)))
 
 
 def _ranks(values: npt.ArrayLike) -> Vector:

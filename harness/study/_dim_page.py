@@ -72,16 +72,16 @@ def _printed(one: Related) -> Iterator[tuple[str, ...]]:
     known = {frozenset((pair.first, pair.second)): pair.value for pair in one.pairs}
     for (first, second), value in paper.pairs().items():
         yield f"{first} and {second}", _number(known.get(frozenset((first, second)), math.nan)), str(value)
-    values = [value for value in known.values() if math.isfinite(value)]
+    values = [value for value in known.values() if math.isfinite(value)] or [math.nan]
     rows = {row.quality: row for row in one.verdicts}
     for what, here, statistic in (("least of all pairs", min(values), "minimum"),
                                   ("largest of all pairs", max(values), "maximum")):
         yield what, _number(here), str(paper.bound(statistic))
     if "consistency" in rows:
         yield "agreement, consistency", _number(rows["consistency"].agreement, 3), str(paper.agreement("consistency"))
-        yield ("least agreement of the others", _number(min(
-            row.agreement for row in one.verdicts if row.quality != "consistency"), 3),
-            f"above {paper.agreement('all except consistency')}")
+        others = [row.agreement for name, row in rows.items() if name != "consistency" and math.isfinite(row.agreement)]
+        yield ("least agreement of the others", _number(min(others, default=math.nan), 3),
+               f"above {paper.agreement('all except consistency')}")
     if "error recovery" in rows:
         yield "no answer, error recovery", _number(rows["error recovery"].absent), str(paper.absent())
 

@@ -18,7 +18,8 @@ from benchmarks import corpora, corpus_files
 from benchmarks.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
-from metrics.graph._dialogues import PERTURBATIONS, Negatives, Spoken, spoken, usable, worse
+from metrics.graph._dialogues import Spoken, spoken
+from metrics.graph._perturbed import PERTURBATIONS, Negatives, usable, worse
 from metrics.memory import Vectors
 from metrics.trained._pairs import Table
 

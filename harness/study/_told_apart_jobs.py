@@ -30,7 +30,7 @@ from harness.study._told_apart import Part, Trial, adjacent, dialogues, share, t
 from metrics.errors import MetricError
 from metrics.features import Features
 from metrics.graph import _dialogues
-from metrics.graph._dialogues import PERTURBATIONS, Negatives
+from metrics.graph._perturbed import PERTURBATIONS, Negatives
 from metrics.memory import Vectors
 from metrics.models import Choice, Models
 from metrics.training import Recipe, TrainingData
@@ -99,12 +99,12 @@ def reads(metric: Any) -> bool:
 
 def read_all(models: Models, jobs: Sequence[Job]) -> None:
     """Have the encoder read what the jobs need, and keep what it read; else each would read it for itself."""
-    for part in dict.fromkeys(job.part for job in jobs if reads(job.metric)):
-        own = [job for job in jobs if job.part == part]
+    for part, encoder in dict.fromkeys((job.part, job.metric.encoder) for job in jobs if reads(job.metric)):
+        own = [job for job in jobs if job.part == part and reads(job.metric) and job.metric.encoder == encoder]
         some = dialogues(part, own[0].home, own[0].limit)
         if any(learns(job.metric) for job in own):
             some += corpora.load(part.corpus, own[0].home).dialogues
-        features = Features(own[0].home / "training", models.encoder())
+        features = Features(own[0].home / "training", models.encoder(encoder))
         features(list(dict.fromkeys(turn.text for one in some for turn in one.utterances)))
 
 
@@ -140,7 +140,12 @@ class _Work:
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
         return [REVISION, job.label, job.metric.card.revision, job.part.corpus, job.part.split, job.kind, job.limit,
                 job.seed, digest, dataclasses.asdict(self.recipe) if learns(job.metric) else "",
-                self.models.identity("encoder")]
+                self.models.identity("encoder", self.encoder)]
+
+    @property
+    def encoder(self) -> str:
+        """The encoder that the metric asks for; empty for that of the run."""
+        return self.job.metric.encoder if reads(self.job.metric) else ""
 
     @property
     def recipe(self) -> Recipe:
@@ -160,7 +165,7 @@ class _Work:
     def read(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts, kept on disk as for a training."""
         if self._features is None:
-            self._features = Features(self.job.home / "training", self.models.encoder())
+            self._features = Features(self.job.home / "training", self.models.encoder(self.encoder))
         if self._read is None or self._read[0] != texts:  # all seeds train on the same
             self._read = texts, self._features(texts)
         return self._read[1]
@@ -197,5 +202,5 @@ class _Work:
         with randomness(seed, self.models.machine):
             objective = metric.objective(self._data)
         fit(objective, self.recipe, self.models.machine, seed)
-        window = getattr(metric, "window", 0)
-        return lambda some: _dialogues.judged(objective.network, some, self.trial.table, window, exact=False)
+        window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", _dialogues.SPEAKERS)
+        return lambda some: _dialogues.judged(objective.network, some, self.trial.table, window, speakers, exact=False)

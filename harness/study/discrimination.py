@@ -25,12 +25,14 @@ from harness.study import Bench, Findings, Table
 from harness.study import _told_apart_jobs as jobs
 from harness.study._told_apart import KINDS, PARTS, STRATEGIES, Part
 from harness.study._told_apart_jobs import Job
-from metrics.graph._dialogues import Negatives
+from metrics.graph._perturbed import Negatives
 from metrics.registry import Chosen
 
 TITLE = "Dialogues told from worse ones"
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
 """The systems, by the name that the paper gives them."""
+SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
+"""Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,21 @@ def study_alone(bench: Bench) -> Findings:
                      key=lambda chosen: order.index(chosen.metric.card.name))
     if not systems:
         raise BadConfig(f"this study is of {', '.join(PRINTED)}; none of them was asked for")
+    for chosen in systems:
+        _checked(chosen)
     parts = [part for part in PARTS if corpora.path(part.corpus, bench.home).is_file()]
     if not parts:
         raise BadConfig(f"none of the corpora is here: `harness fetch --corpora {PARTS[0].corpus}` brings one of them")
     cells, failures = _cells(bench, systems, parts)
     return findings(cells, failures, [part.title for part in PARTS if part not in parts])
+
+
+def _checked(chosen: Chosen) -> None:
+    """Refuse a value of an option that the study would not heed."""
+    plain = type(chosen.metric)()
+    for option in SET.get(chosen.metric.card.name, ()):
+        if getattr(chosen.metric, option) != getattr(plain, option):
+            raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
 
 
 def _cells(bench: Bench, systems: Sequence[Chosen], parts: Sequence[Part]) -> tuple[list[Cell], list[str]]:

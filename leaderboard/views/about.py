@@ -7,14 +7,18 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from harness.results import MetricEntry, Report, Run, Skip
+from harness.results import Report, Run, Skip
 from leaderboard.lookup import Lookup, look, origin_of
 from leaderboard.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 
 WHOLE = "the whole run, whatever the origin of its datasets"
-REPEAT = ("Install this version of the harness and the packages above, make the datasets available whose "
-          "fingerprints are listed below, and run this. "
-          "Everything but the timings comes out the same.")
+REPEAT = "Make the datasets available whose fingerprints are listed below, then, in a checkout:"
+AGAIN = ("Everything but the timings comes out the same. Models and trained weights are named in the signatures of the "
+         "metrics.")
+UNKNOWN = "not known: the harness ran from an installed package"
+DIRTY = "-dirty"
+CHANGED = "The checkout had changes that no commit holds, so the commit alone need not repeat the run."
+ORIGINS = {"sample": "comes with the harness", "imported": "harness import", "fetched": "harness fetch"}
 SIGNED = "Each signature names everything that a metric's scores depend on."
 
 
@@ -24,17 +28,17 @@ def build(report: Report) -> tuple[Page, ...]:
     origins = {origin_of(entry) for entry in report.datasets}
     sections = (
         Section("run", "The run", (_run(report.run),)),
+        Section("options", "What was asked for", (_options(report.run),), level=3),
         Section("packages", "Packages", (_packages(report.run.packages),), level=3),
-        Section("repeat", "How to repeat it", (Prose(REPEAT), Prose(report.run.command, code=True))),
+        Section("repeat", "How to repeat it", _repeat(report.run)),
         Section("datasets", "Datasets", (_datasets(found),)),
-        Section("skips", "Skipped", (_skips(report),)),
+        Section("skips", "Skipped", _skips(report)),
         Section("failures", "Failed", (_failures(report),)),
         Section("timings", "Timings", (_timings(report),)),
-        Section("metrics", "Metrics", (Prose(SIGNED),)),
-        *(_card(found, entry) for entry in sorted(report.metrics, key=lambda card: (card.family, card.name))),
+        Section("metrics", "Metrics", (Prose(SIGNED), _metrics(found))),
     )
     return (Page(path="about.html", title="About this run", label="About", sections=sections, order=9,
-                 markdown=False, lead="What was run, on what, how to repeat it, and what is missing and why.",
+                 lead="What was run, on what, how to repeat it, and what is missing and why.",
                  sample="sample" in origins, mixed=len(origins) > 1),)
 
 
@@ -58,16 +62,33 @@ def cells(skipped: Iterable[Skip]) -> str:
 
 
 def _run(run: Run) -> Facts:
-    options = ((f"Option {name}", Cell(_json(run.options[name]), code=True)) for name in sorted(run.options))
-    commit = Cell("not known") if run.commit is None else Cell(run.commit, code=True)
+    commit = Cell(UNKNOWN) if run.commit is None else Cell(run.commit, code=True)
     return Facts((
         ("Version", Cell(run.version)), ("Commit", commit),
         ("Seed", Cell(str(run.seed))), ("Device", Cell(run.device)), ("Python", Cell(run.python)),
-        ("Platform", Cell(run.platform)), *options))
+        ("Platform", Cell(run.platform))))
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _options(run: Run) -> Block:
+    if not run.options:
+        return Prose("Nothing: every option was left as it is.")
+    return Facts(tuple((name.capitalize(), Cell(_words(run.options[name]))) for name in sorted(run.options)))
+
+
+def _words(value: object) -> str:
+    """Write the value of an option; a list of names as a sentence has it."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _repeat(run: Run) -> tuple[Block, ...]:
+    """Say what repeats the run: the code, the packages, the command."""
+    commit = (run.commit or "").removesuffix(DIRTY)
+    pins = " ".join(f"{name}=={run.packages[name].partition('+')[0]}" for name in sorted(run.packages))
+    lines = (f"git checkout {commit}" if commit else "", f"pip install . {pins}".strip(), run.command)
+    changed = (Prose(CHANGED),) if (run.commit or "").endswith(DIRTY) else ()
+    return (Prose(REPEAT), *(Prose(line, code=True) for line in lines if line), *changed, Prose(AGAIN))
 
 
 def _packages(packages: Mapping[str, str]) -> Facts:
@@ -75,27 +96,38 @@ def _packages(packages: Mapping[str, str]) -> Facts:
 
 
 def _datasets(found: Lookup) -> Block:
+    voted = any(entry.ratings_fingerprint for entry in found.datasets)
     rows = tuple((
         Cell(entry.name, link=found.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
-        Cell(entry.origin), Cell(str(entry.items)), Cell(str(entry.ratings)),
-        Cell(entry.fingerprint, code=True))
+        Cell(entry.origin, small=ORIGINS.get(entry.origin, "")), Cell(str(entry.items), value=entry.items),
+        Cell(str(entry.ratings), value=entry.ratings), Cell(entry.licence or "not stated"),
+        Cell(entry.fingerprint, code=True), *((Cell(entry.ratings_fingerprint, code=True),) if voted else ()))
         for entry in found.datasets)
     return _plain("dataset-table", "Datasets as they were in the run", (
         Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Origin"),
-        Heading("Items", "number"), Heading("Ratings", "number"), Heading("Fingerprint", "code")), rows)
+        Heading("Items", "number"), Heading("Ratings", "number"), Heading("Licence"),
+        Heading("Fingerprint", "code", "of the items"),
+        *((Heading("Fingerprint", "code", "of the ratings"),) if voted else ())), rows)
 
 
-def _skips(report: Report) -> Block:
-    rows = tuple((Cell(reason), Cell(str(len(skipped))), Cell(cells(skipped)))
-                 for reason, skipped in skips(report))
-    return _plain("skip-table", "Skipped cells by reason",
-                  (Heading("Reason", "stub"), Heading("Cells", "number"), Heading("Which")), rows)
+def _skips(report: Report) -> tuple[Block, ...]:
+    grouped = skips(report)
+    rows = tuple((Cell(reason), Cell(str(len(skipped)), value=len(skipped)), Cell(cells(skipped)))
+                 for reason, skipped in grouped)
+    table = _plain("skip-table", "Skipped pairs of metric and dataset by reason",
+                   (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Which")), rows)
+    if not rows:
+        return (table,)
+    pairs, reasons = len(report.skips), len(grouped)
+    words = (f"{pairs} {'pair' if pairs == 1 else 'pairs'} of metric and dataset, for {reasons} "
+             f"{'reason' if reasons == 1 else 'reasons'}. Their cells are empty on the boards, never zero.")
+    return (Prose(words), table)
 
 
 def _failures(report: Report) -> Block:
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(row.error)) for row in
                  sorted(report.failures, key=lambda row: (row.metric, row.dataset, row.error)))
-    return _plain("failure-table", "Cells that crashed",
+    return _plain("failure-table", "Pairs of metric and dataset that crashed",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), rows)
 
 
@@ -103,26 +135,19 @@ def _timings(report: Report) -> Block:
     timings = sorted(report.timings, key=lambda row: (row.metric, row.dataset, row.items, row.seconds))
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(str(row.items)), Cell(f"{row.seconds:.2f}"))
                  for row in timings)
-    total = f"{len(rows)} cells, {math.fsum(row.seconds for row in timings):.1f} seconds in all"
-    return _plain("timing-table", "Seconds per cell, when it was scored",
+    total = f"{len(rows)} pairs of metric and dataset, {math.fsum(row.seconds for row in timings):.1f} seconds in all"
+    return _plain("timing-table", "Seconds that each metric took on each dataset, when it was scored",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Items", "number"),
                    Heading("Seconds", "number")), rows, folded=total)
 
 
-def _card(found: Lookup, entry: MetricEntry) -> Section:
-    web = entry.paper.startswith(("https://", "http://")) and " " not in entry.paper
-    pairs = (
-        ("Name", Cell(entry.name)), ("Family", Cell(entry.family)),
-        ("Columns", Cell(", ".join(entry.columns))),
-        ("Needs", Cell(", ".join(entry.needs) or "nothing but the dialogue")),
-        ("Levels", Cell(", ".join(entry.levels))),
-        ("Models", Cell(", ".join(entry.models))),
-        ("Paper", Cell(entry.paper, link=entry.paper if web else "")),
-        ("Scope", Cell(entry.scope)), ("Trained on", Cell(entry.trained_on)),
-        ("Signature", Cell(entry.signature, code=True)))
-    anchor = found.cards[entry.name].partition("#")[2]
-    known = tuple(pair for pair in pairs if pair[1].text)
-    return Section(anchor, entry.title or entry.name, (Facts(known),), level=3)
+def _metrics(found: Lookup) -> Block:
+    rows = tuple((Cell(entry.name, link=found.cards[entry.name]), Cell(entry.title), Cell(entry.family),
+                  Cell(", ".join(entry.models)), Cell(entry.signature, code=True))
+                 for entry in sorted(found.report.metrics, key=lambda card: (card.family, card.name)))
+    return _plain("metric-table", "Metrics as they were in the run", (
+        Heading("Metric", "stub"), Heading("Title"), Heading("Family"), Heading("Models"),
+        Heading("Signature", "code")), rows, folded=f"{len(rows)} metrics with their signatures")
 
 
 def _plain(anchor: str, caption: str, headings: tuple[Heading, ...], rows: tuple[Row, ...],

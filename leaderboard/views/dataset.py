@@ -1,14 +1,16 @@
-"""A page per dataset: what it is, and how every column agrees with people on each of its qualities."""
+"""A page per dataset: how every column agrees with people on each of its qualities, and what people said."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-from harness.results import Ceiling, DatasetEntry, QualityEntry, Report
+from harness.results import Ceiling, DatasetEntry, Points, QualityEntry, Report
 from leaderboard.cells import missing, number
 from leaderboard.grid import Place, boards
 from leaderboard.lookup import DATA, Key, Lookup, look, origin_of
+from leaderboard.portrait import examples, people
+from leaderboard.portrait.reached import Field, field
 from leaderboard.tables import Cell, Facts, Group, Heading, Page, Section, Table
 
 PEOPLE = {
@@ -23,7 +25,8 @@ SPLIT = {"dev": "development", "test": "test"}
 def build(report: Report) -> tuple[Page, ...]:
     """Build a page per dataset."""
     found = look(report)
-    return tuple(_page(found, entry) for entry in found.datasets)
+    every, points = field(found), {entry.dataset: entry for entry in report.points}
+    return tuple(_page(every, entry, points.get(entry.name)) for entry in found.datasets)
 
 
 def scale(quality: QualityEntry) -> str:
@@ -33,7 +36,8 @@ def scale(quality: QualityEntry) -> str:
     return f"{quality.low:g} to {quality.high:g}"
 
 
-def _page(found: Lookup, entry: DatasetEntry) -> Page:
+def _page(every: Field, entry: DatasetEntry, points: Points | None) -> Page:
+    found = every.found
     split = SPLIT.get(entry.split, entry.split)
     return Page(
         path=found.dataset_paths[entry.name],
@@ -42,9 +46,19 @@ def _page(found: Lookup, entry: DatasetEntry) -> Page:
         lead=f"{entry.name}: a {split} dataset, judged by the {entry.level}.",
         detail=f"{split}, {entry.level}, {entry.items} items, {entry.origin}",
         sections=(Section("agreement", "Agreement with people", tables(found, entry)),
-                  Section("card", "The dataset", (_facts(entry), _qualities(found, entry)))),
+                  *(_people(every, entry, points) if points is not None else ()), *examples.sections(found, entry),
+                  Section("card", "The dataset", (_facts(entry, points), _qualities(found, entry)))),
         group="Datasets", order=1, legend=True, sample=origin_of(entry) == "sample",
     )
+
+
+def _people(every: Field, entry: DatasetEntry, points: Points) -> tuple[Section, ...]:
+    """What people said, and what the best metrics give, item by item."""
+    found = every.found
+    parts = (("systems", "The systems in people's eyes", people.system_table(found, entry, points)),
+             ("ratings", "How people rated", people.ratings(found, entry, points)),
+             ("scores", "What the best metrics give", people.scores(every, entry, points)))
+    return tuple(Section(anchor, title, blocks) for anchor, title, blocks in parts if blocks)
 
 
 def tables(found: Lookup, entry: DatasetEntry) -> tuple[Table, ...]:
@@ -53,11 +67,11 @@ def tables(found: Lookup, entry: DatasetEntry) -> tuple[Table, ...]:
                 for quality in entry.qualities)
     places = [Place(entry, *pair) for pair in zip(entry.qualities, headings, strict=True)]
     drawn = boards(found, places, _keys(found, entry), entry.name, "agreement", origin_of(entry))
-    people = _people(found, entry, len(drawn[0].headings)) if drawn else Group(())
-    return (replace(drawn[0], groups=(*drawn[0].groups, people)), *drawn[1:]) if people.rows else drawn
+    among = _ceilings(found, entry, len(drawn[0].headings)) if drawn else Group(())
+    return (replace(drawn[0], groups=(*drawn[0].groups, among)), *drawn[1:]) if among.rows else drawn
 
 
-def _people(found: Lookup, entry: DatasetEntry, width: int) -> Group:
+def _ceilings(found: Lookup, entry: DatasetEntry, width: int) -> Group:
     """How far people agree among themselves, under what the metrics reach."""
     known = {(row.method, row.quality): row for row in found.report.ceilings if row.dataset == entry.name}
     blank = (Cell(""),) * (width - len(entry.qualities) - 2)
@@ -81,11 +95,12 @@ def _keys(found: Lookup, entry: DatasetEntry) -> set[Key]:
     return promised | {(row.metric, row.column) for row in here}
 
 
-def _facts(entry: DatasetEntry) -> Facts:
+def _facts(entry: DatasetEntry, points: Points | None) -> Facts:
+    count = len({name for name in points.systems if name}) if points is not None else 0
     pairs = (("Name", entry.name), ("Split", SPLIT.get(entry.split, entry.split)), ("Level", entry.level),
              ("Origin", f"{entry.origin}: {DATA[origin_of(entry)]}"), ("Items", str(entry.items)),
-             ("Ratings", str(entry.ratings)), ("Licence", entry.licence), ("Citation", entry.citation),
-             ("Notes", entry.notes))
+             ("Ratings", str(entry.ratings)), ("Systems", str(count or "")), ("Licence", entry.licence),
+             ("Citation", entry.citation), ("Notes", entry.notes))
     known = tuple((term, Cell(text)) for term, text in pairs if text)
     return Facts((*known, ("Fingerprint", Cell(entry.fingerprint, code=True))))
 

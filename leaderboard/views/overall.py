@@ -1,36 +1,56 @@
-"""The front page: the overall boards, each with the mean of every dataset beside the averages.
-
-The averages and ranks are the report's standings; the means per dataset are drawn from its agreements.
-"""
+"""The front page: short answers, how to add a metric, then the overall boards."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from harness.results import DatasetEntry, Report
-from leaderboard.cells import leaders, learned_cell, missing, number, value_cell
-from leaderboard.grid import groups, marked
-from leaderboard.lookup import Key, Lookup, look, there
+from leaderboard import answers, boardtable, numbers
+from leaderboard.cost import Profile, beside, profiles
+from leaderboard.lookup import Lookup, look, there
+from leaderboard.numbers import Ranked, Spot
 from leaderboard.slugs import slug
-from leaderboard.standings import BOARDS, Board, boards, headings, heads, names
-from leaderboard.tables import Heading, Page, Prose, Row, Section, Table
+from leaderboard.standings import BOARDS, Board, boards, names
+from leaderboard.tables import Page, Prose, Row, Section, Table
+from leaderboard.verdicts import Verdicts, verdicts
+from leaderboard.views.adding import PATH as ADDING
+from leaderboard.views.adding import SHORT, TYPED
 
 LEAD = ("How well automatic metrics agree with people about open-domain dialogue. "
         "Each number is a correlation of a metric's scores with human ratings; higher is better.")
 WORDS = {"sample": "bundled sample", "real": "real data"}
+ANSWERED = ("Best and next: the metrics with the highest means of Spearman's ρ. Really better: on how many qualities "
+            "Williams' test finds the best above the next, p < 0.05 after Holm's adjustment over all pairs. People: "
+            "one rater against the mean of the others; a metric is held against the mean of all, so it can pass that. "
+            "Ratings, under Needs: its weights were fitted on ratings, each dataset's on those of the others.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What the parts of the page are drawn from; `spots` are the rated qualities in the order of the page's data."""
+
+    found: Lookup
+    profiles: Mapping[str, Profile]
+    verdicts: Verdicts
+    spots: tuple[Spot, ...]
+
+    def on(self, entries: Iterable[DatasetEntry]) -> tuple[int, ...]:
+        """Name the cells of datasets by their places."""
+        chosen = {entry.name for entry in entries}
+        return tuple(place for place, (entry, _) in enumerate(self.spots) if entry.name in chosen)
 
 
 def build(report: Report) -> tuple[Page, ...]:
     """Build the front page."""
-    found = look(report)
-    pairs = names(report)
+    found, pairs = look(report), names(report)
     origins = {origin for _, origin in pairs}
-    sections = tuple(_section(found, name, origin) for name, origin in pairs)
+    drawing = _Drawing(found, profiles(report), verdicts(report), _spots(found))
+    parts = (*_answers(drawing, pairs), *(_section(drawing, name, origin) for name, origin in pairs))
     nothing = Section("nothing", "No standings", (Prose(why_nothing(report)),))
     return (Page(path="index.html", title="Which metric best agrees with people?", label="Overall", lead=LEAD,
-                 sections=sections or (nothing,), order=0, legend=True, tested=False,
-                 sample="sample" in origins, mixed=len(origins) > 1),)
+                 sections=parts if pairs else (nothing,), order=0, legend=True, tested=False,
+                 sample="sample" in origins, mixed=len(origins) > 1, data=_numbers(drawing, pairs)),)
 
 
 def why_nothing(report: Report) -> str:
@@ -42,62 +62,88 @@ def why_nothing(report: Report) -> str:
     return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."
 
 
-def _section(found: Lookup, name: str, origin: str) -> Section:
-    tables = tuple(_table(found, board, folded=position > 0)
-                   for position, board in enumerate(boards(found.report, name, origin)))
+def _spots(found: Lookup) -> tuple[Spot, ...]:
+    """List the qualities of datasets that some column has a value on: the cells of the boards."""
+    valued = {(row.dataset, row.quality) for row in found.report.agreements if there(row)}
+    return tuple((entry, quality) for entry in found.datasets for quality in entry.qualities
+                 if quality.rated and (entry.name, quality.name) in valued)
+
+
+def _section(drawing: _Drawing, name: str, origin: str) -> Section:
+    found = drawing.found
+    first, *others = boards(found.report, name, origin)
+    main = boardtable.table(found, first, drawing.spots)
+    main = beside(main, boardtable.width(first), drawing.profiles, found.report)
+    ranked = _ranked(drawing, first) is not None
+    tables = (replace(main, board=f"{name}-{origin}" if ranked else ""),
+              *(boardtable.table(found, board, folded=True) for board in others))
     return Section(f"{slug(name)}-{slug(origin)}", f"{BOARDS.get(name, name)}, {WORDS.get(origin, origin)}", tables)
 
 
-def _table(found: Lookup, board: Board, *, folded: bool) -> Table:
-    datasets = found.on(board.origin, board.name)
-    means = {key: [_mean(found, entry, key, board.statistic) for entry in datasets] for key in board.keys}
-    lead = [leaders(row[column] for key, row in means.items() if (key[0], entry.name) not in found.learned)
-            for column, entry in enumerate(datasets)]
-    rows = {key: (*head, *_cells(found, datasets, key, board.statistic, means[key], lead))
-            for key, head in heads(found, board).items()}
-    return Table(
-        anchor="-".join(map(slug, (board.name, board.origin, board.statistic))),
-        caption=board.caption,
-        headings=(*headings(board), *(
-            Heading(entry.name, "number", title=entry.title, link=found.dataset_paths[entry.name])
-            for entry in datasets)),
-        groups=groups((row for key, row in rows.items() if board.ranked(key)),
-                      (row for key, row in rows.items() if not board.ranked(key))),
-        data=marked(found.data(board.origin, board.name), any((key[0], entry.name) in found.learned
-                                                              for key in means for entry in datasets)),
-        sample=board.origin == "sample",
-        folded=board.caption if folded else "",
-    )
+def _ranked(drawing: _Drawing, board: Board) -> Ranked | None:
+    """Give the scripts a board, if the cells that its ranks come from are those of its datasets."""
+    cells = drawing.on(drawing.found.on(board.origin, board.name))
+    same = all(row.cells == len(cells) for row in board.standings.values())
+    return Ranked(cells, board.rules[0], board) if same else None
 
 
-def _mean(found: Lookup, entry: DatasetEntry, key: Key, statistic: str) -> float:
-    """Average a dataset's qualities; NaN unless every one that was rated has a value."""
-    values = [row.value if (row := found.agreement(entry.name, quality.name, key, statistic)) else math.nan
-              for quality in entry.qualities if quality.rated]
-    return math.fsum(values) / len(values) if values and all(map(math.isfinite, values)) else math.nan
+def _numbers(drawing: _Drawing, pairs: Iterable[tuple[str, str]]) -> str:
+    found = drawing.found
+    firsts = [boards(found.report, name, origin)[0] for name, origin in pairs]
+    ranked = {f"{board.name}-{board.origin}": known for board in firsts if (known := _ranked(drawing, board))}
+    keys = sorted({key for board in firsts for key in board.keys})
+    return numbers.data(found, drawing.spots, keys, ranked, drawing.profiles, drawing.verdicts) if ranked else ""
 
 
-def _cells(found: Lookup, datasets: Sequence[DatasetEntry], key: Key, statistic: str,
-           means: Sequence[float], lead: Sequence[tuple[float, float]]) -> Row:
-    shown = (value_cell(mean, best, shaded=True, title=_parts(found, entry, key, statistic))
-             if math.isfinite(mean) else missing(_why(found, entry, key, statistic))
-             for entry, mean, best in zip(datasets, means, lead, strict=True))
-    return tuple(learned_cell(cell) if cell.value is not None and (key[0], entry.name) in found.learned else cell
-                 for cell, entry in zip(shown, datasets, strict=True))
+def _answers(drawing: _Drawing, pairs: list[tuple[str, str]]) -> tuple[Section, ...]:
+    """Answer on real data where there is some."""
+    if not pairs:
+        return ()
+    origin = min(origin for _, origin in pairs)  # real before sample
+    asked = answers.Answers(drawing.found, drawing.profiles, drawing.verdicts)
+    asked_of = [_board_question(drawing, name, other) for name, other in pairs if other == origin and "-" not in name]
+    overall = [one for question in asked_of for one in _both(question, asked.unfitted(question))]
+    single, shared = _by_quality(drawing, asked, origin)
+    groups = (("All qualities", [row for question in overall if (row := asked.row(question))]), ("One quality", shared))
+    tables = [_answer_table(drawing, origin, "answers", "Best metric, and how far from people", groups)]
+    if single:
+        folded = f"Qualities that one dataset alone asks for: {len(single)}"
+        tables.append(_answer_table(drawing, origin, "answers-single", "The same for qualities of one dataset",
+                                    (("", single),), folded=folded))
+    known = tuple(table for table in tables if table.groups)
+    return (Section("best", f"The short answer, {WORDS.get(origin, origin)}", (*known, Prose(ANSWERED)), boxed=True),
+            YOURS)
 
 
-def _parts(found: Lookup, entry: DatasetEntry, key: Key, statistic: str) -> str:
-    rows = ((quality.name, found.agreement(entry.name, quality.name, key, statistic))
-            for quality in entry.qualities)
-    return ", ".join(f"{name} {number(row.value)}" for name, row in rows if row is not None and there(row))
+def _both(question: answers.Question, unfitted: answers.Question) -> tuple[answers.Question, ...]:
+    """Ask a second time only where that leaves something out."""
+    return (question,) if len(question.means) == len(unfitted.means) else (question, unfitted)
 
 
-def _why(found: Lookup, entry: DatasetEntry, key: Key, statistic: str) -> str:
-    """Give the reasons of the qualities without a value; one for all is said once."""
-    gone = {quality.name: found.why(entry.name, quality.name, key, statistic) for quality in entry.qualities
-            if quality.rated and not there(found.agreement(entry.name, quality.name, key, statistic))}
-    if not gone:
-        return "nobody rated this dataset"
-    if len(set(gone.values())) == 1:
-        return next(iter(gone.values()))
-    return "; ".join(f"{name}: {reason}" for name, reason in gone.items())
+def _answer_table(drawing: _Drawing, origin: str, anchor: str, caption: str,
+                  groups: Sequence[tuple[str, Sequence[Row]]], folded: str = "") -> Table:
+    return answers.table(anchor, caption, groups, drawing.found.data(origin), sample=origin == "sample", folded=folded)
+
+
+def _by_quality(drawing: _Drawing, asked: answers.Answers, origin: str) -> tuple[list[Row], list[Row]]:
+    """Answer for each quality: those of one dataset, and those that several share."""
+    keys = sorted(drawing.found.standing_keys(origin))
+    names = {entry.name for entry in drawing.found.on(origin)}
+    spots = [spot for spot in drawing.spots if spot[0].name in names]
+    rows: tuple[list[Row], list[Row]] = ([], [])
+    for dimension, own in answers.by_dimension(spots).items():
+        row = asked.row(answers.of_quality(drawing.found, dimension, own, keys))
+        if row:
+            rows[len({entry.name for entry, _ in own}) > 1].append(row)
+    return rows
+
+
+def _board_question(drawing: _Drawing, name: str, origin: str) -> answers.Question:
+    board = boards(drawing.found.report, name, origin)[0]
+    spots = tuple(drawing.spots[place] for place in drawing.on(drawing.found.on(origin, name)))
+    return answers.of_board(board, spots, f"index.html#{slug(name)}-{slug(origin)}")
+
+
+YOURS = Section("yours", "Add your metric", (
+    Prose(SHORT), Prose(TYPED, code=True), Prose("The whole file, a package of your own, metrics of other libraries",
+                                                 link=ADDING)), boxed=True)

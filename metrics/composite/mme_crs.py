@@ -10,7 +10,8 @@ S_j: here it is their mean over the qualities of the dataset, `mme-crs-single`.
 Departures: the paper sums the sub-metrics' scores as they are, a perplexity beside probabilities. Here each is first
 brought to mean 0 and spread 1 over the development datasets, else the perplexity decides alone; `scale=none` does it
 as printed. A quality that no development dataset has takes the weights of its kin (KIN in metrics/evidence.py), and a
-development dataset those learned on the others.
+development dataset those learned on the others. The paper names the correlation where it says what should lie between
+1/3 and 1/2 for the best d; it is read as the weight, and d as a whole number. "Dialogues" that are drawn are items.
 """
 
 from __future__ import annotations

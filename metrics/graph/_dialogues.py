@@ -1,13 +1,8 @@
-"""Whole dialogues for networks that read them: rows of a table of vectors, made worse for training, batched as graphs.
+"""Whole dialogues for networks that read them: rows of a table of vectors, batched as graphs.
 
     spoken(utterances, table)                a dialogue as rows of the table, and who says each
     graphs(dialogues, table, window)         many of them as one torch-geometric Batch, a node for each utterance
-    Perturbed.of(data, negatives)            dialogues beside worse ones, to train on and held out
     scored(network, items, encoder, window)  what a network says of each item, the same in whatever company
-
-Worse by UR, utterance replacement: one utterance gives way to a random one of another dialogue. By SS, speaker-level
-shuffling: what one speaker says changes places, what the others say does not. As in DynaEval (Zhang et al. 2021) only
-dialogues of 4 to 30 utterances are trained on.
 
 An edge leads from every utterance j to i where |i − j| ≤ window, i itself included. Its relation says who speaks at
 i and at j, and which comes first: S · S · 2 + 1 of them for S speakers, nine for two. Speakers are numbered as they
@@ -16,38 +11,23 @@ begin to speak; where there are more than S, those who come later share the last
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.corpora import Dialogue
 from benchmarks.dataset import Item, Utterance
-from metrics import negatives
-from metrics.errors import MetricError
-from metrics.memory import Vectors
 from metrics.metric import Column
 from metrics.trained._pairs import DECIMALS, Rows, Table, reading, where
-from metrics.training import TrainingData
 
 if TYPE_CHECKING:
     from metrics.encoder import Encoder
 
-Negatives: TypeAlias = Literal["ur", "ss"]
-SHORTEST, LONGEST = 4, 30
-"""How many utterances a dialogue has that is trained on."""
-PERTURBATIONS = 20
-"""How many worse dialogues are made of one that is held out."""
-TRIES = 20
-BATCH = 64
-"""Dialogues in a batch, each with a worse one."""
 BLOCK = 1 << 13
 """How many utterances, padded, are judged at a time."""
 SPEAKERS = 2
 """How many speakers have relations of their own."""
-MARGIN = 1.0
-"""By how much a dialogue should score above a worse one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,71 +79,6 @@ def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Ro
     return np.concatenate(pairs, axis=1), np.concatenate(relations)
 
 
-def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str], rng: np.random.Generator,
-          ) -> tuple[Utterance, ...]:
-    """A worse dialogue: with an utterance of the pool, or with one speaker's utterances in another order."""
-    if kind == "ss":
-        return negatives.speaker_shuffled(dialogue, rng)
-    own = {turn.text for turn in dialogue}
-    for _ in range(TRIES):  # the pool holds the dialogue's own utterances as well
-        changed = negatives.replaced(dialogue, pool, rng)
-        if any(turn.text not in own for turn in changed):
-            break
-    return changed
-
-
-def usable(dialogue: Dialogue, kind: Negatives) -> bool:
-    """Whether a dialogue is neither too short nor too long, and can be made worse."""
-    if not SHORTEST <= len(dialogue.utterances) <= LONGEST:
-        return False
-    said: dict[str, set[str]] = {}
-    for turn in dialogue.utterances:
-        said.setdefault(turn.speaker, set()).add(turn.text)
-    return kind == "ur" or any(len(texts) > 1 for texts in said.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Perturbed:
-    """Dialogues to train on and held out, over one table, and how they are made worse."""
-
-    table: Table
-    training: tuple[Dialogue, ...]
-    held: tuple[Dialogue, ...]
-    pool: tuple[str, ...]
-    kind: Negatives
-
-    @classmethod
-    def of(cls, data: TrainingData, kind: Negatives) -> Perturbed:
-        """Read the vectors of all utterances of the training's dialogues."""
-        return cls.among(data.dialogues(), data.held_out(), kind, data.vectors)
-
-    @classmethod
-    def among(cls, training: Iterable[Dialogue], held: Iterable[Dialogue], kind: Negatives,
-              read: Callable[[Sequence[str]], Vectors]) -> Perturbed:
-        """The same from dialogues at hand."""
-        learned, other = (tuple(one for one in some if usable(one, kind)) for some in (training, held))
-        if not learned or not other:
-            raise MetricError(f"the corpora have {len(learned)} dialogues of {SHORTEST} to {LONGEST} utterances to "
-                              f"train on and {len(other)} held out; take larger ones")
-        pool = tuple(turn.text for one in learned for turn in one.utterances)
-        table = Table((*pool, *(turn.text for one in other for turn in one.utterances)), read)
-        return cls(table, learned, other, pool, kind)
-
-    def draw(self, rng: np.random.Generator) -> list[Spoken]:
-        """Dialogues to train on, and after them a worse one of each."""
-        return self.paired([self.training[int(one)] for one in rng.integers(len(self.training), size=BATCH)], rng)
-
-    def held_out(self, rng: np.random.Generator, batches: int = 8) -> Iterator[list[Spoken]]:
-        """The same of what is held out, in batches."""
-        for _ in range(batches):
-            yield self.paired([self.held[int(one)] for one in rng.integers(len(self.held), size=BATCH)], rng)
-
-    def paired(self, some: Sequence[Dialogue], rng: np.random.Generator) -> list[Spoken]:
-        """The dialogues, and after them a worse one of each."""
-        changed = [worse(one.utterances, self.kind, self.pool, rng) for one in some]
-        return [spoken(turns, self.table) for turns in (*(one.utterances for one in some), *changed)]
-
-
 def scored(network: Any, items: Sequence[Item], encoder: Encoder, window: int, speakers: int = SPEAKERS) -> Column:
     """What the network says of each item; NaN of fewer than two utterances, or where none holds words."""
     table = Table((turn.text for item in items for turn in item.utterances), reading(encoder))
@@ -199,20 +114,3 @@ def _blocks(lengths: Sequence[int]) -> Iterator[list[int]]:
         block.append(place)
     if block:
         yield block
-
-
-def ranked(network: Any, batch: Any) -> Any:
-    """The margin ranking loss of a batch whose second half is worse: max(0, 1 − s(D) + s(D̄)), its mean."""
-    scores = network(batch)
-    better, less = scores.chunk(2)
-    return (MARGIN - better + less).clamp_min(0).mean()
-
-
-def accuracy(network: Any, batches: Iterable[Any]) -> float:
-    """How often a dialogue scores above its worse one."""
-    import torch
-
-    device = next(network.parameters()).device
-    with torch.inference_mode():
-        halves = [network(batch.to(device)).chunk(2) for batch in batches]
-        return float(torch.cat([better > less for better, less in halves]).float().mean())

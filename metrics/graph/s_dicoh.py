@@ -5,18 +5,20 @@
 
 Departures: the original reads the words of an utterance with a BiLSTM and attention of its own; here u_i is the mean of
 the token states of the run's encoder, which is frozen, and the cosine with the utterance before is given to it, as
-DynaEval's edges have theirs. Mesgar et al. also learn dialogue acts; the baseline does not. Negatives as DynaEval's,
-drawn anew at every step.
+DynaEval's edges have theirs, tenfold. Mesgar et al. also learn dialogue acts; the baseline does not. Vectors are
+brought to scale, negatives drawn and steps counted as for DynaEval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.graph._dialogues import Negatives, Perturbed, accuracy, graphs, ranked, scored
+from metrics.graph import _perturbed
+from metrics.graph._dialogues import SPEAKERS, scored
+from metrics.graph._perturbed import Negatives
 from metrics.metric import Columns, MetricCard
 from metrics.models import Models
 from metrics.training import Objective, Recipe, TrainingData
@@ -54,12 +56,4 @@ class SDiCoh:
         """Score dialogues above worse ones, by a margin."""
         from metrics.graph._s_dicoh import DialogueSequence
 
-        dialogues = Perturbed.of(data, self.negatives)
-
-        def batch(some: Any) -> Any:
-            return graphs(some, dialogues.table, WINDOW)
-
-        held = [batch(some) for some in dialogues.held_out(data.rng)]
-        config = {"width": dialogues.table.width}
-        return Objective(DialogueSequence(**config), config, lambda rng: batch(dialogues.draw(rng)), held, ranked,
-                         lambda network: {"accuracy on what is held out": round(accuracy(network, held), 4)})
+        return _perturbed.objective(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})

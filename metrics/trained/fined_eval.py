@@ -10,8 +10,9 @@ is frozen and reads each utterance alone, and a small network of convolutions re
 reads each dialogue alone, the loss is the same for both orders of a pair, and one is drawn. The judges that choose the
 pairs are small heads on the same vectors in place of pre-trained ones: inference from DialogueNLI, sentiment from the
 emotions of DailyDialog and Topical-Chat, answers from questions and answers of the corpora; specificity is NIDF. A pair
-is of one corpus, from its highest and its lowest third, and five corpora take turns instead of two. The second strategy
-of likability and those of topic depth stand in a part of the paper that was not at hand, and were chosen here.
+is of one corpus, from its highest and its lowest third, and five corpora take turns instead of two; of a dialogue of
+more than 20 utterances the first 20 are trained on. The second strategy of likability and those of topic depth stand in
+a part of the paper that was not at hand, and were chosen here.
 """
 
 from __future__ import annotations
@@ -42,16 +43,17 @@ class FinedEvaluation:
         notes="Of a response it reads the context and the response; needs two utterances.",
     )
     recipe: ClassVar[Recipe] = RECIPE
+    shared: ClassVar[bool] = False
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Four columns, 0 to 1; NaN for fewer than two utterances, or a response without words."""
         from metrics.trained._fined_scoring import scored
 
-        return scored(items, models, "fined-eval", self.encoder)
+        return scored(items, models, self.card.name, self.encoder)
 
     def objective(self, data: TrainingData) -> Objective:
-        """Prefer the better dialogue in each dimension, each with a reader of its own."""
+        """Prefer the better dialogue in each dimension, each with a reader of its own or one for all."""
         from metrics.trained._fined_training import objective
 
-        return objective(data, shared=False)
+        return objective(data, self.shared)

@@ -5,19 +5,15 @@ The loss is the sum of the three, the score the mean of the heads. All else is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from benchmarks.dataset import Item
-from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.trained.fined_eval import CORPORA, RECIPE
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.metric import MetricCard
+from metrics.trained.fined_eval import CORPORA, FinedEvaluation
 
 
 @dataclass(frozen=True, slots=True)
-class FinedEvalMultitask:
+class FinedEvalMultitask(FinedEvaluation):
     """The mean of three heads on one reader, and the three."""
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -28,17 +24,4 @@ class FinedEvalMultitask:
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
         notes="Of a response it reads the context and the response; needs two utterances.",
     )
-    recipe: ClassVar[Recipe] = RECIPE
-    encoder: str = ""
-
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Four columns, 0 to 1; NaN for fewer than two utterances, or a response without words."""
-        from metrics.trained._fined_scoring import scored
-
-        return scored(items, models, "fined-eval-multitask", self.encoder)
-
-    def objective(self, data: TrainingData) -> Objective:
-        """Prefer the better dialogue in each dimension, with one reader for all."""
-        from metrics.trained._fined_training import objective
-
-        return objective(data, shared=True)
+    shared: ClassVar[bool] = True

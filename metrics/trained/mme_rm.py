@@ -108,8 +108,5 @@ class Replies:
 
     def _middle(self, true: Rows, pool: Rows) -> Rows:
         """Of each row of the pool the one that is neither most nor least like the true reply."""
-        means = [self.table.vectors[rows][..., : self.table.width].astype(np.float32) for rows in (true, pool)]
-        one, many = (found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-6) for found in means)
-        alike = np.einsum("bd,bkd->bk", one, many)
-        middle = np.argsort(-alike, axis=1, kind="stable")[:, pool.shape[1] // 2]
+        middle = negatives.middle(*(self.table.vectors[rows][..., : self.table.width] for rows in (true, pool)))
         return np.take_along_axis(pool, middle[:, None], axis=1)[:, 0]

@@ -150,6 +150,8 @@ def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
     assert ranked
     assert all(1 <= row.low <= row.high <= len(ranked) for row in ranked)
     assert all(math.isnan(row.low) for row in rows if not row.rank)
+    assert all(bool(row.letters) is bool(row.rank) for row in rows)
+    assert all("a" in row.letters for row in rows if row.rank == 1)
 
 
 @pytest.mark.parametrize(("argv", "parts"), [

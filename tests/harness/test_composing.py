@@ -14,9 +14,9 @@ import pytest
 from benchmarks import registry as datasets
 from benchmarks import store
 from benchmarks.dataset import Dataset, Item, Rating
-from harness import evaluation, reports
+from harness import calibration, composing, evaluation, reports
 from harness.cli import main
-from harness.composing import Source
+from harness.composing import Source, same_dialogues
 from harness.figures import gather
 from harness.results import Report
 from harness.statistics.panel import codes, panel
@@ -54,6 +54,21 @@ def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ())
     argv = [word for name in metrics for word in ("--metric", name)]
     main(["run", *argv, "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
     return reports.read(home / "out" / "report")
+
+
+def test_weights_for_a_dataset_know_nothing_of_its_conversations_by_another_name() -> None:
+    group = ("fed-dial", "fed-turn")
+    for name in group:
+        dataset = datasets.sample(datasets.card(name))
+        assert same_dialogues(dataset) == group
+        assert not {*learned_for(dataset)} & {*group}
+    alone = datasets.sample(datasets.card("persona-usr"))
+    assert same_dialogues(alone) == ("persona-usr",)
+    assert {*group} <= {*learned_for(alone)}
+
+
+def learned_for(dataset: Dataset) -> tuple[str, ...]:
+    return composing._evidence(registry.choose("mme-crs").metric, dataset, Models(Path("nowhere"))).datasets
 
 
 def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:
@@ -260,6 +275,21 @@ def test_too_few_ratings_and_constant_ones_are_left_out_with_the_reason(
     assert f"left out: fed-turn, {quality}: all ratings are the same" in printed
     assert "left out: dailydialog-grade, relevance: 7 of the drawn items are rated, 20 are needed" in printed
     assert len(found.card["left_out"]) == 2
+
+
+def test_an_input_with_few_scores_has_no_correlation(real: dict[str, Dataset]) -> None:
+    """Three scores in the order of the ratings would agree perfectly."""
+    dataset, left_out = real["dailydialog-grade"], calibration.LeftOut()
+    (one,) = evaluation.judged(dataset, dataset.card.qualities)
+    few = np.full(len(one.means), np.nan)
+    few[np.argsort(one.means)[[0, 20, -1]]] = [0.1, 0.2, 0.3]
+    rows = np.arange(len(few))
+    found = calibration._rated(dataset, one, ("all", "few"), np.array([one.means, few]), rows, left_out)
+    assert found is not None
+    np.testing.assert_array_equal(found.spearman, [1, np.nan])
+    np.testing.assert_array_equal(np.isfinite(found.ranked), [True, False])
+    assert left_out.reasons == [
+        ("dailydialog-grade, relevance, input few", "3 of the rated items are scored, 20 are needed")]
 
 
 def test_nothing_to_learn_from_is_refused(home: Path, real: dict[str, Dataset],

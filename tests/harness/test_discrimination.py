@@ -25,8 +25,9 @@ from harness.study import discrimination  # noqa: E402
 from harness.study._told_apart import PARTS, adjacent, dialogues, share, trial  # noqa: E402
 from harness.study.discrimination import Cell, findings  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph import _dialogues  # noqa: E402
-from metrics.graph._dialogues import PERTURBATIONS, spoken  # noqa: E402
+from metrics.graph import _dialogues, _perturbed  # noqa: E402
+from metrics.graph._dialogues import spoken  # noqa: E402
+from metrics.graph._perturbed import PERTURBATIONS  # noqa: E402
 from metrics.models import Choice, Models  # noqa: E402
 from metrics.trained._pairs import Table, reading  # noqa: E402
 
@@ -108,7 +109,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
     monkeypatch.setattr(jobs, "SEEDS", 2)
     monkeypatch.setattr(jobs, "workers", lambda: 1)
-    monkeypatch.setattr(_dialogues, "BATCH", 8)
+    monkeypatch.setattr(_perturbed, "BATCH", 8)
 
 
 @pytest.mark.usefixtures("short")
@@ -137,7 +138,32 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.usefixtures("short")
+def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_encoder: Path, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three speakers have relations of their own when it is judged too; an encoder of its own is the one that reads."""
+    def job(asked: str, choice: Choice) -> jobs.Job:
+        return jobs.Job(asked, registry.choose(asked).metric, DAILY, "ur", 0, 3, with_corpus, tmp_path, choice)
+
+    seen: list[tuple[int, int]] = []
+
+    def judged(_network: Any, some: Sequence[Any], _table: Any, window: int, speakers: int, **_: Any) -> Any:
+        seen.append((window, speakers))
+        return np.zeros(len(some))
+
+    monkeypatch.setattr(_dialogues, "judged", judged)
+    monkeypatch.setattr("metrics.fit.fit", lambda *_: None)
+    named = Choice(encoder=str(tiny_encoder))
+    assert jobs.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]
+    assert set(seen) == {(4, 3)}
+    own = jobs._Work(job(f"s-dicoh[encoder={tiny_encoder}]", Choice()))
+    assert own.key[-1] == jobs._Work(job("s-dicoh", named)).key[-1] != jobs._Work(job("s-dicoh", Choice())).key[-1]
+    assert own.read(["tea"]).shape == jobs._Work(job("s-dicoh", named)).read(["tea"]).shape
+
+
 @pytest.mark.parametrize(("asked", "said"), [
+    (["--metric", "dynaeval[window=6]"], "this study sets window itself"),
+    (["--metric", "cosim[pooling=max]"], "this study sets pooling itself"),
     (["--metric", "bleu"], "none of them was asked for"), (["--metric", "random"], "none of the corpora is here"),
     (["--dataset", "esl"], "has data of its own")])
 def test_what_cannot_be_studied(asked: list[str], said: str, tmp_path: Path,

@@ -32,7 +32,9 @@ def command(asked: list[str], out: Path) -> list[str]:
 
 def report(out: Path) -> dict[str, bytes]:
     """The report without the timings, which are measured and so differ between any two runs."""
-    return {path.name: path.read_bytes() for path in (out / "report").iterdir() if path.name != "timings.json"}
+    folder = out / "report"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*")
+            if path.is_file() and path.name != "timings.json"}
 
 
 @pytest.mark.slow
@@ -50,7 +52,9 @@ def kill_and_compare(kills: int, asked: list[str], tmp_path: Path, rng: np.rando
     """Run it whole, then until it was killed so many times at a random moment, and to its end after each."""
     length = timed(command(asked, tmp_path / "whole"))
     whole = report(tmp_path / "whole")
-    assert len(whole) == 1 + 2 * len(TABLES), "report.json, and each table in two forms"
+    points = [name for name in whole if name.startswith("points/")]
+    assert len(whole) == 2 + 2 * len(TABLES) + len(points), "report.json, examples.json, and each table in two forms"
+    assert points, "one file for each dataset"
     killed = 0
     for number in range(2 * kills):
         out = tmp_path / f"killed-{number}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,10 +25,13 @@ def small() -> results.Report:
         metrics=(results.MetricEntry("m", "M", "toy", ("m",), (), ("turn",), "", "item", "", "m|r1"),),
         agreements=(results.Agreement("a", "q", "m", "m", "spearman", 2, nan, nan, nan, nan, "2 rows"),
                     results.Agreement("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
-        standings=(results.Standing("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1),
+        standings=(results.Standing("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),
                    results.Standing("dev", "real", "dev", "pearson", "m", "m", 0.1, 1, 1, 1)),
         skips=(results.Skip("a", "n", "why"),), failures=(results.Failure("a", "o", "how"),),
-        timings=(results.Timing("a", "m", 2, 0.5),))
+        timings=(results.Timing("a", "m", 2, 0.5),),
+        examples=(results.Example("a", "q", "i", "", ("hi",), "ho", nan, 1.0, 0.0, (("m", 0.0),)),),
+        points=(results.Points("a", ("i", "j"), ("", "bot"), np.array([1, 2]), {"q": np.array([nan, 5], np.float32)},
+                               {("m", "m"): np.array([0.1, nan], np.float32)}),))
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -37,8 +42,17 @@ def test_round_trip(tmp_path: Path) -> None:
 def test_the_same_report_is_the_same_bytes(tmp_path: Path) -> None:
     for name in "ab":
         reports.write(small(), tmp_path / name)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    for path in (path for path in (tmp_path / "a").rglob("*") if path.is_file()):
+        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_a_table_of_before_a_column_reads_with_its_default(tmp_path: Path) -> None:
+    reports.write(small(), tmp_path)
+    path, head = tmp_path / "standings.parquet", json.loads((tmp_path / "report.json").read_text())
+    pq.write_table(pq.read_table(path).drop_columns(["letters"]), path)
+    head["tables"]["standings"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "report.json").write_text(json.dumps(head))
+    assert [row.letters for row in reports.read(tmp_path).standings] == ["", ""]
 
 
 def test_missing_is_null_in_json_and_parquet_says_the_same(tmp_path: Path) -> None:
@@ -53,7 +67,7 @@ def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
     other = dataclasses.replace(small(), agreements=small().agreements[1:])
     reports.write(other, tmp_path / "b")
     (tmp_path / "a" / "agreements.parquet").write_bytes((tmp_path / "b" / "agreements.parquet").read_bytes())
-    with pytest.raises(BadReport, match=r"agreements\.parquet is not the table"):
+    with pytest.raises(BadReport, match=r"agreements\.parquet is not the file"):
         reports.read(tmp_path / "a")
 
 

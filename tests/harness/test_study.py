@@ -306,7 +306,7 @@ def test_measures_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     rows = list(csv.DictReader(before["measures.csv"].decode().splitlines()))
     assert len(rows) == 40
     assert {row["tau"] for row in rows if (row["grouping"], row["coefficient"]) == DEFAULT} == {"1.0"}
-    assert sorted(before) == ["agreement.svg", "measures.csv", "measures.md"]
+    assert sorted(before) == ["agreement.svg", "exhibit.json", "measures.csv", "measures.md"]
     assert "(agreement.svg)" in before["measures.md"].decode()
 
 

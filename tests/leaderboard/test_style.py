@@ -12,8 +12,8 @@ SHADES = [f"{sign}{step}" for sign in "np" for step in range(1, 6)]
 
 
 def scheme(dark: bool) -> dict[str, str]:
-    light, _, rest = CSS.partition("prefers-color-scheme: dark")
-    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest.partition("\n}\n")[0] if dark else light))
+    found = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", CSS)
+    return {name: (night if dark else day) for name, day, night in found}
 
 
 def luminance(colour: str) -> float:
@@ -39,7 +39,10 @@ def test_text_has_the_contrast_of_wcag_aa(ground: str, dark: bool) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_links_have_the_contrast_of_wcag_aa(dark: bool) -> None:
     colours = scheme(dark)
-    assert contrast(colours["link"], colours["page"]) >= 4.5
+    for ground in ("page", "panel"):
+        assert contrast(colours["link"], colours[ground]) >= 4.5
+        assert contrast(colours["sign"], colours[ground]) >= 4.5
+        assert contrast(colours["edge"], colours[ground]) >= 3  # the border of a control
 
 
 @pytest.mark.parametrize("dark", [False, True])

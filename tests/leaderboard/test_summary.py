@@ -18,7 +18,7 @@ def test_no_line_is_wider_than_the_terminal(report: Report) -> None:
 def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(report: Report) -> None:
     text = summary(report)
     places = [text.index(part) for part in (
-        "Development datasets: Spearman. Data: real", "Data: the bundled sample", "Test datasets: Spearman",
+        "Development datasets: Spearman, averages. Data: real", "Data: the bundled sample", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
         "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
         "Failed 1 pair of metric and dataset: ValueError: <b>odd</b>")]
@@ -27,7 +27,17 @@ def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(report: 
 
 def test_an_incomplete_column_says_how_much_it_covers(report: Report) -> None:
     line = next(line for line in summary(report).splitlines() if line.split()[0:1] == ["bleu2"])
-    assert line.split() == ["bleu2", *["–", "4", "of", "5", "cells"] * 4]
+    assert line.split() == ["bleu2", *["–", "4", "of", "5", "cells"] * 2, "–", "–", "15"]
+
+
+def test_letters_and_cost_stand_behind_the_averages_where_they_are_known(report: Report) -> None:
+    lettered = replace(report, standings=tuple(replace(row, letters="ab" if row.rank else "")
+                                               for row in report.standings))
+    line = next(line for line in summary(lettered).splitlines() if line.split()[1:2] == ["bleu1"])
+    assert line.split()[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
+    assert "Group" in summary(lettered)
+    assert "Group" not in summary(report)
+    assert "s/1,000" not in summary(replace(report, timings=()))
 
 
 def test_the_models_stand_behind_the_name_or_where_there_is_no_room_below_it(report: Report) -> None:

@@ -17,11 +17,12 @@ pytest.importorskip("torch_geometric")
 from benchmarks.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.errors import BadOption, MetricError  # noqa: E402
+from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.fit import Fitted  # noqa: E402
-from metrics.graph import _dialogues  # noqa: E402
-from metrics.graph._dialogues import Perturbed, accuracy, graphs, judged, ranked, spoken, usable, worse  # noqa: E402
+from metrics.graph import _perturbed  # noqa: E402
+from metrics.graph._dialogues import graphs, judged, spoken  # noqa: E402
 from metrics.graph._dynaeval import DialogueGraph, GraphConvolution, RelationalConvolution  # noqa: E402
+from metrics.graph._perturbed import Perturbed, accuracy, ranked, usable, worse  # noqa: E402
 from metrics.graph._s_dicoh import DialogueSequence  # noqa: E402
 from metrics.models import Choice, Models  # noqa: E402
 from metrics.trained._pairs import Table  # noqa: E402
@@ -200,8 +201,8 @@ def test_what_is_trained_on(tiny_encoder: Path, home: Path) -> None:
     data = toys(tiny_encoder, home)
     found = Perturbed.of(data, "ur")
     drawn = found.draw(np.random.default_rng(3))
-    assert len(drawn) == 2 * _dialogues.BATCH
-    true, false = drawn[: _dialogues.BATCH], drawn[_dialogues.BATCH :]
+    assert len(drawn) == 2 * _perturbed.BATCH
+    true, false = drawn[: _perturbed.BATCH], drawn[_perturbed.BATCH :]
     assert all((one.rows != other.rows).sum() == 1 for one, other in zip(true, false, strict=True))
     again = found.draw(np.random.default_rng(3))
     assert all((one.rows == other.rows).all() for one, other in zip(drawn, again, strict=True))
@@ -227,7 +228,7 @@ def learned(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
     """Both metrics after a short training in small batches."""
     models = Models(tmp_path_factory.mktemp("graphs"), Choice(encoder=str(tiny_encoder)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_dialogues, "BATCH", 24)
+        patched.setattr(_perturbed, "BATCH", 24)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # the same additions, and so the same weights, however many cores there are
         found = {asked: tiny_weights.train(asked, registry.choose(asked).metric, models, steps=250, every=50, rate=2e-2)
@@ -284,3 +285,21 @@ def test_blocks_of_like_length_give_the_scores_in_place() -> None:
     some = [spoken(one, table) for one in turns]
     together = judged(network, some, table, 4)
     assert together.tolist() == [judged(network, [one], table, 4)[0] for one in some]
+
+
+@pytest.mark.parametrize("asked", [
+    "dynaeval[pooling=mean]", "dynaeval[pooling=max]", "dynaeval[pooling=both]", "dynaeval[speakers=3]",
+    "dynaeval[window=1]", "dynaeval[likeness=false]", "dynaeval[negatives=ss]", "s-dicoh[negatives=ss]"])
+def test_every_option_is_trained_and_scored(asked: str, tiny_encoder: Path, home: Path,
+                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    """With weights of its own, and of three speakers each is heard as one of three where there are relations for it."""
+    monkeypatch.setattr(_perturbed, "BATCH", 8)
+    metric: Any = registry.choose(asked).metric
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
+    with pytest.raises(MissingResource, match=metric.weights_name):
+        metric.score([], models)
+    tiny_weights.train(metric.weights_name, metric, models, steps=1, every=1)
+    three, two = (Item(who, dialogue(f"A:tea B:hello {who}:reply A:you"), None) for who in "CB")
+    (scores,) = metric.score([three, two], models).values()
+    assert np.isfinite(scores).all()
+    assert (scores[0] != scores[1]) == ("speakers=3" in asked)

@@ -20,7 +20,7 @@ from metrics.models import Choice, Models
 from metrics.topic_graph import Graph, write
 from metrics.training import TrainingData
 from tests.conftest import make_item
-from tests.tiny_weights import corpus
+from tests.tiny_weights import corpus, train
 
 torch = pytest.importorskip("torch")
 grade = pytest.importorskip("metrics.graph._grade")
@@ -211,6 +211,31 @@ def test_an_empty_conceptnet_leaves_nodes_without_edges(tmp_path: Path, source: 
 ])
 def test_an_ablation_has_weights_of_its_own(asked: str, name: str) -> None:
     assert registry.choose(asked).metric.weights_name == name  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose graph of neighbours is made once."""
+    return tmp_path_factory.mktemp("ablations")
+
+
+@pytest.mark.parametrize("asked", [
+    "grade[branch=utterances]", "grade[khop=false]", "grade[weighted=false]", "grade[negatives=random]",
+    "grade[negatives=lexical]", "grade[negatives=embedding]", "grade[first=3,second=0]"])
+def test_every_ablation_is_trained_and_scored(asked: str, own_home: Path, tiny_encoder: Path) -> None:
+    """With weights of its own, and no more of the graph than the ablation leaves."""
+    metric: Any = registry.choose(asked).metric
+    service = Models(own_home, Choice(encoder=str(tiny_encoder)))
+    items = [make_item("one", "i like tea and football", context=("do you like tea",)),
+             make_item("two", "yes", context=("really?",))]
+    with pytest.raises(MissingResource, match=metric.weights_name):
+        metric.score(items, service)
+    train(metric.weights_name, metric, service, steps=1, every=1)
+    found = metric.score(items, service)["grade"]
+    assert ((found > 0) & (found < 1)).all()
+    network = service.trained(metric.weights_name, grade.Grade)
+    assert (network.graph is None) == ("utterances" in asked)
+    assert network.graph is None or network.graph.hops == (0 if "khop" in asked else 2)
 
 
 def test_the_signature_names_the_graph(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from harness.statistics.ranking import Cell, rank_intervals
+from harness.statistics.ranking import Cell, ahead, rank_intervals
 
 
 def cell(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> Cell:
@@ -56,3 +56,48 @@ def test_a_metric_without_a_value_has_no_rank() -> None:
     found = rank_intervals([given], mean, np.random.default_rng(0), draws=50)
     assert np.isnan([found.rank[2], found.low[2], found.high[2]]).all()
     assert np.isfinite(found.rank[[0, 1, 3]]).all()
+
+
+def draws(*shares: float, many: int = 40) -> np.ndarray:
+    """Ranks (draws, 2): the first metric is ahead in so many of the draws, and second in the others."""
+    return np.array([[1, 2] if place < many * shares[0] else [2, 1] for place in range(many)], dtype=float)
+
+
+@pytest.mark.parametrize(("share", "told_apart"), [(0.975, True), (0.95, False), (1.0, True), (0.025, False)])
+def test_who_is_ahead_in_nearly_all_draws_is_told_apart(share: float, told_apart: bool) -> None:
+    """39 of 40 draws are 97.5 %, 38 are fewer."""
+    assert bool(ahead(draws(share), 0.975)[0, 1]) is told_apart
+
+
+def test_equals_and_the_missing_are_ahead_of_none() -> None:
+    ranks = np.array([[1.0, 1.0, np.nan]] * 40)
+    assert not ahead(ranks, 0.975).any()
+
+
+def test_letters_are_of_what_the_draws_cannot_tell_apart() -> None:
+    """One metric is far ahead, two are alike, one is far behind, and one has no value."""
+    cells = [cell(f"d{seed}", seed) for seed in range(6)]
+    for one in cells:
+        one.scores[2] = one.scores[1]
+    found = rank_intervals(cells, mean, np.random.default_rng(0), draws=200)
+    assert found.letters == ("a", "b", "b", "c")
+    cells[0].scores[3] = 1
+    assert rank_intervals(cells, mean, np.random.default_rng(0), draws=50).letters == ("a", "b", "b", "")
+
+
+def test_two_share_a_letter_where_they_are_not_told_apart() -> None:
+    """Whatever the data: the letters say neither more nor less than the draws."""
+    cells = [cell(f"d{seed}", seed, strength=(1, .9, .8, .5, .3, .25, .2, .1, 0)) for seed in range(3)]
+    seen = []
+
+    def watched(values: Sequence[np.ndarray]) -> np.ndarray:
+        seen.append(mean(values))
+        return seen[-1]
+
+    found = rank_intervals(cells, watched, np.random.default_rng(0), draws=80)
+    drawn, whole = np.array(seen[:-1]), seen[-1]
+    for i, first in enumerate(found.letters):
+        for j, second in enumerate(found.letters):
+            wins = max((drawn[:, i] > drawn[:, j]).mean(), (drawn[:, j] > drawn[:, i]).mean())
+            assert bool(set(first) & set(second)) == bool(wins < 0.975), (i, j)
+    assert "a" in found.letters[int(np.argmax(whole))]

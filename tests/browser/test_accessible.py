@@ -1,0 +1,76 @@
+"""axe-core finds nothing on any kind of page, light or dark, wide or narrow; the keyboard works."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+from playwright import sync_api
+
+from tests.browser.conftest import DESK, PHONE, Open, Site
+
+pytestmark = pytest.mark.browser
+
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+RUN = """rules => axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {}).then(found =>
+  found.violations.map(one => `${one.id} (${one.impact}, ${one.nodes.length}): ` +
+    one.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.target).join(' | ')))"""
+COLOURS = ["color-contrast", "link-in-text-block"]
+
+
+def violations(page: sync_api.Page, rules: list[str] | None = None) -> list[str]:
+    """What axe-core has to say about a page, with everything folded open."""
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.evaluate(AXE)
+    found: list[str] = page.evaluate(RUN, rules)
+    return found
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_axe_finds_nothing(site: Site, visit: Open, viewport: dict[str, int]) -> None:
+    page = visit(site.at("index.html"), viewport=viewport)
+    found = {}
+    for path in site.kinds:
+        page.goto(site.at(path))
+        found[path] = violations(page)
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_have_contrast(site: Site, visit: Open, scheme: str) -> None:
+    page = visit(site.at("index.html"), color_scheme=scheme)
+    found = {}
+    for path in site.kinds:
+        page.goto(site.at(path))
+        found[path] = violations(page, COLOURS)
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+def test_axe_finds_nothing_among_hostile_names(hostile_site: Site, visit: Open) -> None:
+    page = visit(hostile_site.at("index.html"))
+    assert violations(page) == []
+
+
+def test_axe_would_find_something(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
+    page.evaluate("document.querySelector('h1').innerHTML = '<img src=\"data:,\">'")
+    assert any(said.startswith("image-alt") for said in violations(page))
+
+
+def test_the_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["x"] >= 0  # type: ignore[index]
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main")
+
+
+def test_every_picture_has_a_text(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
+    for path in site.pages:
+        page.goto(site.at(path))
+        named = page.evaluate("""() => [...document.querySelectorAll('svg')].filter(e =>
+          !(e.getAttribute('aria-label') || e.querySelector('title') || e.getAttribute('aria-labelledby')
+            || e.getAttribute('aria-hidden') === 'true')).map(e => e.outerHTML.slice(0, 100))""")
+        assert named == [], path

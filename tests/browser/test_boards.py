@@ -1,0 +1,247 @@
+"""The boards do what their controls say: ranks as worked out from the report, at once, kept in the address."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from statistics import median
+
+import pytest
+from playwright import sync_api
+
+from tests.browser import boards
+from tests.browser.conftest import Open, Site
+
+pytestmark = pytest.mark.browser
+
+DEV = "dev-real"
+CHOOSE = """choose => {
+  const field = [...document.querySelectorAll('.panel select')][choose.place];
+  field.value = choose.value;
+  field.dispatchEvent(new Event('change'));
+  return document.body.getBoundingClientRect().height;
+}"""
+AT_ONCE = 0.2
+
+
+def field(page: sync_api.Page, label: str) -> sync_api.Locator:
+    """The menu of a label in the panel."""
+    named = page.locator(".panel label.field").filter(has=page.locator(f"span:text-is('{label}')"))
+    return named.locator("select, input")
+
+
+def menu(page: sync_api.Page, label: str) -> sync_api.Locator:
+    """The folded list of a label in the panel, opened."""
+    found = page.locator(".panel details.menu").filter(has=page.locator(f"legend:text-is('{label}')"))
+    found.evaluate("one => { one.open = true; }")
+    return found
+
+
+@pytest.fixture
+def front(site: Site, visit: Open) -> sync_api.Page:
+    """The front page, in a window that is wide enough for the controls to be open."""
+    return visit(site.at("index.html"))
+
+
+def test_a_board_shows_the_ranks_of_the_report(site: Site, front: sync_api.Page) -> None:
+    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev")
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
+def test_another_statistic_ranks_anew(site: Site, front: sync_api.Page, statistic: str) -> None:
+    field(front, "Statistic").select_option(statistic)
+    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev", statistic)
+    assert statistic.capitalize() in front.locator(f"table[data-board={DEV}] caption").inner_text()
+
+
+def test_another_rule_ranks_anew(site: Site, front: sync_api.Page) -> None:
+    field(front, "Ranked by").select_option("test")
+    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "test")
+
+
+def test_a_level_leaves_the_other_datasets_out(site: Site, front: sync_api.Page) -> None:
+    field(front, "Level").select_option("turn")
+    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev", level="turn")
+
+
+def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api.Page) -> None:
+    first, second = site.report.datasets[1].name, site.report.datasets[2].name
+    weight = menu(front, "Datasets").get_by_label(f"Weight of {first}", exact=True)
+    weight.fill("3")
+    weight.press("Tab")
+    menu(front, "Datasets").get_by_label(second, exact=True).uncheck()
+    share = menu(front, "Qualities").get_by_label("Weight of fluent", exact=True)
+    share.fill("0.5")
+    share.press("Tab")
+    wanted = boards.expected(site.report, "dev", "dev", datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
+    assert boards.ranks(front, DEV) == wanted
+    assert wanted != boards.expected(site.report, "dev", "dev")
+
+
+def test_a_family_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sync_api.Page) -> None:
+    before = boards.ranks(front, DEV)
+    menu(front, "Family").get_by_label("trained", exact=True).check()
+    trained = {entry.name for entry in site.report.metrics if entry.family == "trained"}
+    assert {metric for metric, _ in boards.visible(front, DEV)} == trained
+    assert boards.ranks(front, DEV) == before
+
+
+def test_what_needs_something_can_be_left_out(site: Site, front: sync_api.Page) -> None:
+    menu(front, "Without").get_by_label("references", exact=True).check()
+    without = {entry.name for entry in site.report.metrics if "references" not in entry.needs}
+    assert {metric for metric, _ in boards.visible(front, DEV)} == without
+
+
+def test_a_text_finds_rows_as_it_is_typed(front: sync_api.Page) -> None:
+    search = field(front, "Find")
+    search.press_sequentially("TRAINED-")
+    assert boards.visible(front, DEV)
+    assert {metric.partition("-")[0] for metric, _ in boards.visible(front, DEV)} == {"trained"}
+    assert front.evaluate("document.activeElement.type") == "search"
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(site: Site, front: sync_api.Page) -> None:
+    column = site.report.datasets[0].name
+    heading = front.locator(f"table[data-board={DEV}] thead th").filter(has=front.locator(f"a:text-is('{column}')"))
+    shown = []
+    for direction in ("descending", "ascending"):
+        heading.locator("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        shown.append(values(front, heading))
+    assert shown[0] == sorted(shown[0], reverse=True)
+    assert shown[1] == sorted(shown[0])
+    assert len(set(shown[0])) > 1
+
+
+def values(page: sync_api.Page, heading: sync_api.Locator) -> list[float]:
+    """The numbers of a column of the ranked rows, from the top."""
+    place = heading.evaluate("one => one.cellIndex")
+    texts = page.locator(f"table[data-board={DEV}] tbody:first-of-type tr").evaluate_all(
+        "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
+    return [float(text.replace("−", "-")) for text in texts]
+
+
+def test_the_keyboard_sorts(front: sync_api.Page) -> None:
+    heading = front.locator(f"table[data-board={DEV}] thead th.stub")
+    heading.locator("button").focus()
+    front.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    names = front.locator(f"table[data-board={DEV}] tbody:first-of-type th.stub a").all_inner_texts()
+    assert names == sorted(names)
+
+
+def test_the_keyboard_reaches_the_headings(front: sync_api.Page) -> None:
+    for _ in range(200):
+        front.keyboard.press("Tab")
+        if front.evaluate("document.activeElement.matches('table[data-board] thead button')"):
+            return
+    pytest.fail("200 steps, and no heading of a board")
+
+
+def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> None:
+    first = site.report.datasets[1].name
+    field(front, "Statistic").select_option("pearson")
+    field(front, "Ranked by").select_option("test")
+    menu(front, "Datasets").get_by_label(first, exact=True).uncheck()
+    menu(front, "Family").get_by_label("embedding", exact=True).check()
+    wanted = boards.expected(site.report, "dev", "test", "pearson", datasets={first: 0})
+    before = boards.rows(front, DEV)
+    assert boards.ranks(front, DEV) == wanted
+    front.reload()
+    assert boards.rows(front, DEV) == before
+    front.get_by_role("button", name="Reset").click()
+    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev")
+    front.go_back()
+    front.wait_for_function("location.hash.includes('pearson')")
+    assert boards.rows(front, DEV) == before
+
+
+@pytest.mark.parametrize("hash", ["stat=__proto__", "stat=nonsense&rule=constructor", "sort=dev-real:99:descending",
+                                  "d.__proto__=2&q.toString=0", "one=%00&other=x", "level=none", "family=none",
+                                  "d.x=1e999&find=%3Cscript%3E", "a=%E0%A4%A", "#=#="])
+def test_no_address_breaks_a_page(site: Site, visit: Open, hash: str) -> None:  # noqa: A002
+    page = visit(f"{site.at('index.html')}#{hash}")
+    assert len(boards.rows(page, DEV)) == len(boards.expected(site.report, "dev", "dev"))
+
+
+def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
+    one, other = sorted({(row.metric, row.column) for row in site.report.agreements if row.metric == row.column})[:2]
+    field(front, "Compare").select_option(one[1])
+    field(front, "with").select_option(other[1])
+    table = front.locator(".compared table")
+    found = {(row.dataset, row.quality, row.column): row.value for row in site.report.agreements
+             if row.statistic == "spearman" and (row.metric, row.column) in (one, other)}
+    for line in table.locator("tbody tr").all():
+        dataset, quality, _, first, second, gap, *_ = line.locator("th, td").all_inner_texts()
+        numbers = [found.get((dataset, quality, key[1])) for key in (one, other)]
+        assert [first, second] == ["–" if value is None else f"{value:.3f}".replace("-", "−") for value in numbers]
+        if None not in numbers:
+            assert float(gap.replace("−", "-")) == pytest.approx(numbers[0] - numbers[1], abs=0.00051)
+    assert table.locator("tbody tr").count() == len({key[:2] for key in found})
+
+
+def test_the_comparison_tells_which_differences_are_real(site: Site, front: sync_api.Page) -> None:
+    one, other = "constant-guess", "length"
+    sure = {(row.dataset, row.quality): row.better for row in site.report.contests
+            if row.statistic == "spearman" and {row.better, row.worse} == {one, other} and row.holm < 0.05}
+    field(front, "Compare").select_option(one)
+    field(front, "with").select_option(other)
+    for line in front.locator(".compared tbody tr").all():
+        dataset, quality, *_, word, _ = line.locator("th, td").all_inner_texts()
+        better = sure.get((dataset, quality))
+        assert word == (f"yes: {better}" if better else "no")
+
+
+def test_csv_holds_what_a_table_shows(site: Site, front: sync_api.Page, tmp_path: Path) -> None:
+    menu(front, "Family").get_by_label("graph", exact=True).check()
+    with front.expect_download() as saved:
+        front.locator(f"table[data-board={DEV}] button.csv").click()
+    saved.value.save_as(tmp_path / "board.csv")
+    assert saved.value.suggested_filename == f"{DEV}.csv"
+    rows = list(csv.DictReader((tmp_path / "board.csv").read_text(encoding="utf-8").splitlines()))
+    shown = [row for row in boards.rows(front, DEV) if not row["hidden"]]
+    assert [row["Metric"] for row in rows] == [row["column"] for row in shown]
+    assert [next(value for name, value in row.items() if name.startswith("Rank")) for row in rows] == [
+        row["rank"] for row in shown]
+    means = {(row.metric, row.column): row.value for row in site.report.standings
+             if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.rank}
+    for row, line in zip(shown, rows, strict=True):
+        if row["rank"]:
+            assert float(line["Mean of datasets"]) == pytest.approx(means[row["metric"], row["column"]], abs=0.00051)
+
+
+def test_a_choice_is_drawn_within_200_ms_at_full_size(large_site: Site, visit: Open) -> None:
+    page = visit(large_site.at("index.html"))
+    assert len(boards.rows(page, DEV)) > 90
+    choices = ((0, "pearson"), (1, "test"), (0, "kendall"), (1, "dev"), (0, ""), (1, "test"))
+    taken = [work(page, place, value) for place, value in choices]
+    assert median(taken) < AT_ONCE, taken
+    assert boards.ranks(page, DEV) == boards.expected(large_site.report, "dev", "test")
+
+
+def work(page: sync_api.Page, place: int, value: str) -> float:
+    """Seconds that the page's own thread works on a choice until it is laid out, whatever else the machine does."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = spent(devtools)
+    page.evaluate(CHOOSE, {"place": place, "value": value})
+    found = spent(devtools) - before
+    devtools.detach()
+    return found
+
+
+def spent(devtools: sync_api.CDPSession) -> float:
+    """The processor time of the page's thread so far, in seconds."""
+    metrics = {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
+    return float(metrics["TaskDuration"])
+
+
+def test_every_table_of_every_kind_of_page_sorts(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
+    for path in site.kinds:
+        page.goto(site.at(path))
+        assert page.locator("table").count() == 0 or page.locator("thead button.sort").count() > 0, path
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        for button in page.locator("thead th:first-child button.sort:visible").all()[:4]:
+            button.click()
+            assert button.evaluate("one => one.closest('th').hasAttribute('aria-sort')"), path

@@ -1,0 +1,125 @@
+"""Examples are the items on which people and metrics are furthest apart: worked out by hand on six items."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import registry
+from benchmarks.dataset import Dataset, Quality, Rating
+from harness import evaluation, examples, points, reports
+from harness.cli import main
+from harness.results import Agreement, Example, Report, Run
+from harness.scoring import Scores
+from tests.conftest import make_card, make_item
+
+OVERALL = Quality("Overall", 1, 6, "overall")
+NAN = math.nan
+ONE, TWO = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (6.0, 2.0, 3.0, 4.0, 5.0, 1.0)
+
+
+def dataset(ratings: dict[Quality, tuple[float, ...]], texts: tuple[str, ...] = tuple("uvwxyz"),
+            context: tuple[str, ...] = ("hello",)) -> Dataset:
+    items = tuple(make_item(f"i{place}", text, context=context) for place, text in enumerate(texts))
+    given = tuple(Rating(item.id, quality.name, () if math.isnan(value) else (value,))
+                  for quality, values in ratings.items() for item, value in zip(items, values, strict=True))
+    return Dataset(make_card(qualities=tuple(ratings), size=len(items)), items, given, "imported")
+
+
+def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2, metrics: str = "abc",
+          agree: dict[str, float] | None = None) -> tuple[Example, ...]:
+    """The examples by metrics of one column each, of which those in `metrics` are judges."""
+    judged = evaluation.judged(given, given.card.qualities)
+    scored = {(name.partition("@")[0], ""): Scores(tuple(item.id for item in given.items), {
+        other: np.array(values) for other, values in scores.items() if other[0] == name[0]}, 0.0) for name in scores}
+    made = points.of(given, judged, evaluation.columns(given, scored))
+    rows = [Agreement("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
+            for quality in given.card.qualities for name, value in (agree or dict.fromkeys("abc", 0.5)).items()]
+    return examples.find(given, judged, made, rows, set(metrics), number)
+
+
+def test_people_ahead_come_first_and_metrics_ahead_after() -> None:
+    """People rank 0 to 5; both metrics put the last item first and the first one last."""
+    first, second = found(dataset({OVERALL: ONE}), {"a": TWO, "b": TWO, "c": ONE}, agree={"a": 0.1, "b": 0.3, "c": NAN})
+    assert (first.item, first.people, first.metrics, first.rating, first.quality) == ("i5", 1.0, 0.0, 6.0, "Overall")
+    assert (second.item, second.people, second.metrics) == ("i0", 0.0, 1.0)
+    assert first.columns == (("b", 0.0), ("a", 0.0), ("c", 1.0)), "the best agreement first, one without a value last"
+    assert (first.context, first.response, first.system, first.dataset) == (("hello",), "z", "bot", "toy")
+
+
+def test_equals_share_a_place_and_the_missing_have_none() -> None:
+    found = examples.places(np.array([2.0, NAN, 1.0, 2.0, 5.0]))
+    assert found.tolist() == pytest.approx([0.5, NAN, 0.0, 0.5, 1.0], nan_ok=True)
+    assert np.isnan(examples.places(np.array([3.0, 3.0, NAN]))).all(), "where no two differ there are no places"
+    assert np.isnan(examples.places(np.array([3.0]))).all()
+
+
+def test_places_are_among_the_rated() -> None:
+    """Item 5 has no rating, so the highest of the others has the place 1, and it is no example."""
+    rows = found(dataset({OVERALL: (*ONE[:5], NAN)}), {"a": (*TWO[:5], 9.0)}, number=6)
+    assert {row.item for row in rows} <= {"i0", "i1", "i2", "i3", "i4"}
+    assert max(row.metrics for row in rows) == 1.0
+
+
+def test_a_control_is_no_judge_and_a_constant_has_no_places() -> None:
+    given = dataset({OVERALL: ONE})
+    assert found(given, {"a": TWO}, metrics="") == ()
+    assert found(given, {"a": (1.0,) * 6}) == ()
+    (row, _) = found(given, {"a": TWO, "b": (1.0,) * 6, "c": ONE}, metrics="ab")
+    assert (row.metrics, [name for name, _ in row.columns]) == (0.0, ["a"])
+
+
+def test_a_column_made_for_the_quality_is_the_one_that_counts() -> None:
+    (row, _) = found(dataset({OVERALL: ONE}), {"a": ONE, "a@overall": TWO})
+    assert (row.item, row.metrics) == ("i5", 0.0)
+
+
+def test_without_overall_it_is_the_mean_over_the_qualities() -> None:
+    """Places 0, .2, ..., 1 on one quality and 1, .2, ..., 0 on the other: the first and the last have .5."""
+    one, other = Quality("Fluent", 1, 6), Quality("Relevant", 1, 6)
+    (row, *_) = found(dataset({one: ONE, other: TWO}), {"a": (9.0, 2.0, 3.0, 4.0, 5.0, -9.0)})
+    assert (row.quality, row.item, row.people, row.metrics, row.rating) == ("all qualities", "i5", 0.5, 0.0, 3.5)
+    (row, *_) = found(dataset({one: ONE, Quality("Relevant", 0, 9): TWO}), {"a": (9.0, 2.0, 3.0, 4.0, 5.0, -9.0)})
+    assert math.isnan(row.rating), "ratings on two scales have no mean"
+    (row, *_) = found(dataset({one: ONE, other: (2.0,) * 6}), {"a": TWO})
+    assert row.quality == "Fluent", "the only quality that can be correlated"
+
+
+def test_half_are_of_each_kind_and_no_response_comes_twice() -> None:
+    rows = found(dataset({OVERALL: ONE}, texts=("v", "v", "w", "x", "y", "y")), {"a": ONE[::-1]}, number=5)
+    assert [row.item for row in rows] == ["i5", "i3", "i0", "i2"], "three and two were asked for, two and two differ"
+    assert found(dataset({OVERALL: ONE}), {"a": TWO}, number=0) == ()
+
+
+def test_texts_are_cut(tmp_path: Path) -> None:
+    long = dataset({OVERALL: ONE}, texts=(*"uvwxy", "z" * 400), context=("a", "b", "c", "d", "e" * 401))
+    (row, _) = found(long, {"a": TWO})
+    assert row.context == ("b", "c", "d", "e" * 399 + "…")
+    assert row.response == "z" * 400
+    report = Report(Run("1", None, 0, "auto", {}, "3", "linux", {}), (), (), (), (),
+                    examples=(row, dataclasses.replace(row, rating=NAN, response="‮<b>\x00")))
+    reports.write(report, tmp_path)
+    assert repr(reports.read(tmp_path).examples) == repr(report.examples)
+
+
+def test_a_run_shows_as_many_as_asked_for_and_without_them_no_text(tmp_path: Path) -> None:
+    argv = ["run", "--dataset", "esl", "--metric", "bleu", "--metric", "distinct", "--limit", "40", "--draws", "0"]
+    for number, many in ((4, 4), (0, 0)):
+        assert main([*argv, "--examples", str(number), "--out", str(tmp_path)]) == 0
+        report = reports.read(tmp_path / "report")
+        assert len(report.examples) == many
+        assert report.run.options["examples"] == number
+        assert [one.dataset for one in report.points] == ["esl"]
+    told = b"".join(path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file())
+    responses = [item.response.text for item in registry.sample(registry.card("esl")).items if item.response]
+    assert len(responses) > 40
+    assert not [text for text in responses if len(text) > 12 and text.encode() in told]
+
+
+def test_a_negative_number_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--dataset", "esl", "--examples", "-1", "--out", str(tmp_path)]) == 2
+    assert "--examples should be 0 or more, not -1" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""Exhibits: kept by a study, read back whatever is in them, and the challenge beside a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import exhibits
+from harness.cli import main
+from harness.commands import study
+from harness.commands._output import with_exhibits
+from harness.errors import BadReport
+from harness.reproduce.exhibit import challenge
+from harness.reproduce.pictures import bars
+from harness.results import Agreement, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Report, Run
+from harness.study import Findings, Table
+
+HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
+TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
+
+
+def exhibit(name: str = "measures") -> Exhibit:
+    grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE)
+    return Exhibit(name, "study", HOSTILE, "lead", "harness study measures", (grid,), (("<svg/>", HOSTILE),),
+                   (HOSTILE,))
+
+
+def put(out: Path, name: str, content: bytes) -> Path:
+    path = out / "studies" / name / exhibits.FILE
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def report(*names: str, origin: str = "imported", options: dict[str, object] | None = None) -> Report:
+    """A run of one metric with two columns on some datasets; x is 0.9 everywhere and y 0.8."""
+    entries = tuple(DatasetEntry(
+        name, name, "dev", "turn", origin, name, 10, 10,
+        tuple(QualityEntry(f"q{number}", "overall", 1, 5, 10) for number in range(TEST.get(name, 1))), "", "")
+        for name in names)
+    return Report(
+        run=Run("0", None, 0, "cpu", options or {}, "3.11", "Linux", {}), datasets=entries,
+        metrics=(MetricEntry("m", "M", "lexical", ("x", "y"), (), ("turn",), "", "item", "", "m"),),
+        agreements=tuple(Agreement(entry.name, quality.name, "m", column, "spearman", 10, value, 0.1, 0.0, 1.0)
+                         for entry in entries for quality in entry.qualities
+                         for column, value in (("x", 0.9), ("y", 0.8))),
+        standings=())
+
+
+def grid(found: Exhibit, name: str) -> Grid:
+    (one,) = [grid for grid in found.grids if grid.name == name]
+    return one
+
+
+def test_an_exhibit_reads_back_as_it_was_whatever_is_in_it(tmp_path: Path) -> None:
+    path = put(tmp_path, "measures", exhibits.encoded(exhibit()))
+    assert exhibits.read(path) == exhibit()
+    assert exhibits.gathered(tmp_path) == ((exhibit(),), ())
+
+
+def test_an_exhibit_is_called_what_its_folder_is_called(tmp_path: Path) -> None:
+    assert exhibits.read(put(tmp_path, "other", exhibits.encoded(exhibit()))) == exhibit("other")
+
+
+def test_half_characters_become_signs_that_can_be_written(tmp_path: Path) -> None:
+    content = exhibits.encoded(exhibit()).replace(b'"lead"', b'"lead"', 1).replace(b': "lead"', b': "\\ud800x"')
+    exhibits.read(put(tmp_path, "measures", content)).lead.encode()
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    ({"schema": 2}, "not of form 1"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "a text is no text"),
+    ({"grids": {}}, "grids is no list"), ({"grids": ["x"]}, "no names"), ({"remarks": [1]}, "a text is no text"),
+    ({"pictures": [["<svg/>", "x"]]}, "no names"),
+    ({"grids": [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]}, "as long as its head")])
+def test_what_is_no_exhibit_is_one_line_that_says_why(change: dict[str, object], why: str, tmp_path: Path,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    content = json.loads(exhibits.encoded(exhibit())) | change
+    path = put(tmp_path, "measures", json.dumps(content).encode())
+    with pytest.raises(BadReport, match=why):
+        exhibits.read(path)
+    put(tmp_path, "whole", exhibits.encoded(exhibit("whole")))
+    found = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
+    assert [one.name for one in found] == ["whole", "dstc10"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("left out: ")
+    assert why in line
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b'{"schema": 1}', b"[" * 100_000])
+def test_a_broken_file_stops_nothing(content: bytes, tmp_path: Path) -> None:
+    put(tmp_path, "measures", content)
+    found, (warning,) = exhibits.gathered(tmp_path)
+    assert found == ()
+    assert "\n" not in warning
+    assert "harness study measures" in warning
+
+
+def test_a_study_gives_its_tables_pictures_remarks_and_failures() -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"><title>Title</title><desc>What it shows.</desc></svg>'
+    found = exhibits.of_study("s", "T", "L", "C", Findings(
+        (Table("real", "Caption", "real data", ("a",), (("1",),)),), ("remark",), (), {"a.svg": svg, "a.csv": b"x"},
+        ("m: broke",)))
+    assert found == Exhibit("s", "study", "T", "L", "C", (Grid("real", "Caption", ("a",), (("1",),), "real data"),),
+                            ((svg.decode(), "Title. What it shows."),),
+                            ("remark", "Failed, and not in the study: m: broke."))
+
+
+def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
+    parser = argparse.ArgumentParser()
+    study.configure(parser)
+    args = parser.parse_args(["dailydialogpp", "--metric", "deb[negatives=both]", "--from", "/home/x/data/dd",
+                              "--limit", "3", "--encoder", "/models/bert", "--out", "/tmp/out", "--json", "--draws",
+                              "400"])
+    assert study.command(args) == (
+        "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder bert")
+
+
+def test_a_study_leaves_its_exhibit_beside_its_files(tmp_path: Path) -> None:
+    assert main(["study", "dimensions", "--data", "sample", "--dataset", "fed-dial", "--limit", "12", "--draws", "2",
+                 "--home", str(tmp_path / "home"), "--out", str(tmp_path)]) == 0
+    ((found,), warnings) = exhibits.gathered(tmp_path)
+    assert not warnings
+    assert found.title == "How the qualities that people rate hang together"
+    assert found.lead.startswith("How the qualities")
+    assert found.command == "harness study dimensions --dataset fed-dial --data sample --draws 2 --limit 12"
+    assert found.grids[0].data.endswith("sample, 12 items")
+    assert found.pictures[0][0] == (tmp_path / "studies" / "dimensions" / "dimensions.svg").read_text()
+
+
+def test_the_challenge_says_who_wins_under_which_rule() -> None:
+    found = challenge(report("fed-turn", origin="sample"))
+    rows = [(row[1].partition(":")[0], row[2]) for row in grid(found, "winners").rows]
+    assert rows[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
+    first, *_ = grid(found, "dstc10-Table 2").rows
+    assert first[:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
+    assert "Team 1" in found.pictures[0][1]
+    assert grid(found, "checks").rows[-1][0] == "all"
+    assert sum(int(number) for number in grid(found, "checks").rows[-1][1:]) == 168
+    assert len(grid(found, "differs").rows) == int(grid(found, "checks").rows[-1][3])
+
+
+def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> None:
+    found = challenge(report("fed-turn", "persona-usr"))
+    shown = grid(found, "dev-here")
+    assert shown.head == ("metric or team", "whose", "mean of 2 turn-level datasets", "persona-usr", "fed-turn")
+    assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
+    (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
+    assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
+    assert "2 of the challenge's 14 development datasets" in shown.data
+
+
+@pytest.mark.parametrize("given", [report("fed-turn", origin="sample"), report("fed-turn", options={"limit": 5})])
+def test_the_sample_and_parts_of_datasets_stand_beside_nothing(given: Report) -> None:
+    found = challenge(given)
+    assert not [one for one in found.grids if one.name.endswith("-here")]
+    assert "nothing of it stands" in found.remarks[0]
+
+
+def test_a_run_with_all_test_datasets_stands_beside_the_teams_there() -> None:
+    given = report(*TEST)
+    shown = grid(challenge(given), "test-here")
+    assert [row[:3] for row in shown.rows[:3]] == [
+        ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
+    learned = replace(given, metrics=(replace(given.metrics[0], learned_on=("esl",)),))
+    assert all(row[1] != "this run" for row in grid(challenge(learned), "test-here").rows)
+
+
+def test_bars_of_values_below_nothing_have_no_length() -> None:
+    assert 'width="0.0" height="18"' in bars("t", "told", [("<x>", -0.2, True)])
+    assert "&lt;x&gt;" in bars("t", "told", [("<x>", -0.2, True)])

@@ -1,0 +1,125 @@
+"""Points read back as they were written, whatever the names; a report keeps those of its own run alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Dataset, Quality, Rating
+from harness import evaluation, points, reports, results
+from harness.errors import BadReport
+from harness.results import Points
+from harness.scoring import Scores
+from tests.conftest import make_card, make_dataset, make_item
+
+HOSTILE = ("<script>alert('x')</script>", "../../etc/passwd", "a\x00b", "‮gnp.exe", "score:0", "", "n" * 10_000, "naïve")
+
+
+def made(name: str = "toy", names: tuple[str, ...] = ("q",), **more: object) -> Points:
+    values = np.array([1.5, np.nan, -3], dtype=np.float32)
+    given: dict[str, object] = {
+        "dataset": name, "items": ("a", "b", "c"), "systems": ("x", "", "x"), "words": np.array([3, 0, 12]),
+        "human": {one: values + place for place, one in enumerate(names)},
+        "scores": {("m", one): values * place for place, one in enumerate(names)}, **more}
+    return Points(**given)  # type: ignore[arg-type]
+
+
+def same(one: Points, other: Points) -> None:
+    """Equal in every field, and in the types of what numbers are in."""
+    assert (one.dataset, one.items, one.systems) == (other.dataset, other.items, other.systems)
+    assert one.words.dtype == other.words.dtype == np.int64
+    np.testing.assert_array_equal(one.words, other.words)
+    for given, found in ((one.human, other.human), (one.scores, other.scores)):
+        assert list(given) == list(found)
+        for name, values in given.items():
+            assert values.dtype == found[name].dtype == np.float32
+            np.testing.assert_array_equal(values, found[name])
+
+
+def report(*given: Points) -> results.Report:
+    run = results.Run("1", None, 0, "auto", {}, "3", "linux", {})
+    return results.Report(run, (), (), (), (), points=given)
+
+
+def test_hostile_names_read_back_as_they_were() -> None:
+    given = made("<b>", HOSTILE, items=HOSTILE[:3])
+    same(points.unpacked(points.packed(given)), given)
+    assert points.packed(given) == points.packed(given)
+
+
+def test_a_dataset_without_items_or_columns_reads_back() -> None:
+    given = made(items=(), systems=(), words=np.zeros(0, dtype=np.int64), human={}, scores={})
+    same(points.unpacked(points.packed(given)), given)
+
+
+def test_file_names_are_safe_and_distinct() -> None:
+    names = ("fed-turn", "Fed-Turn", "fed turn", "fed.turn", *HOSTILE)
+    found = [points.slug(name) for name in names]
+    assert found[0] == "fed-turn"
+    assert len({name.casefold() for name in found}) == len(names)
+    assert all(name.isascii() and name.replace("-", "").replace(".", "").replace("_", "").isalnum() and len(name) < 90
+               for name in found)
+
+
+def test_points_have_every_column_as_a_cell_has_it() -> None:
+    """Items are joined by id; a column for a quality stands beside the plain one, as it is used for its cells."""
+    qualities = (Quality("Overall", 1, 5, "overall"), Quality("Fluent", 1, 5))
+    items = (make_item("b", "two words"), dataclasses.replace(make_item("a", "Well, that's three."), system=None))
+    ratings = (Rating("a", "Overall", (1.0, 2.0)), Rating("b", "Fluent", (4.0,)))
+    dataset = Dataset(make_card(qualities=qualities, size=2), items, ratings, "imported")
+    scores = Scores(("a", "b"), {"m": np.array([1.0, 1e300]), "m@overall": np.array([3.0, np.nan]),
+                                 "m:sum": np.array([5.0, 6.0])}, 0.1)
+    judged = evaluation.judged(dataset, qualities)
+    found = points.of(dataset, judged, evaluation.columns(dataset, {("m[x=1]", "[x=1]"): scores}))
+    assert (found.items, found.systems, found.words.tolist()) == (("b", "a"), ("bot", ""), [2, 3])
+    assert list(found.scores) == [("m[x=1]", "m[x=1]"), ("m[x=1]", "m[x=1]@overall")]
+    largest = float(np.finfo(np.float32).max)
+    assert found.scores["m[x=1]", "m[x=1]"].tolist() == [largest, 1.0], "too large for a float32, and still the largest"
+    np.testing.assert_array_equal(found.scores["m[x=1]", "m[x=1]@overall"], [np.nan, 3.0])
+    np.testing.assert_array_equal(found.human["Overall"], [np.nan, 1.5])
+    np.testing.assert_array_equal(found.human["Fluent"], [4.0, np.nan])
+    for cell in evaluation.cells(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
+        own = found.scores.get(("m[x=1]", f"m[x=1]@{cell.judged.quality.dimension}"), found.scores["m[x=1]", "m[x=1]"])
+        np.testing.assert_array_equal(own, np.clip(cell.scores[0], -largest, largest).astype(np.float32))
+
+
+def test_words_of_a_dialogue_are_those_of_all_its_turns() -> None:
+    item = make_item("d", None, context=("one two", "three", "four five six"))
+    dataset = Dataset(make_card(level="dialogue", size=1), (item,), (), "imported")
+    assert points.of(dataset, (), {}).words.tolist() == [6]
+    assert points.of(make_dataset(["", "?"], [(1.0,), (2.0,)]), (), {}).words.tolist() == [0, 0]
+
+
+def test_a_report_keeps_the_points_of_its_run_alone(tmp_path: Path) -> None:
+    reports.write(report(made("a"), made("b c")), tmp_path)
+    for given, found in zip((made("a"), made("b c")), reports.read(tmp_path).points, strict=True):
+        same(given, found)
+    reports.write(report(made("b c")), tmp_path)
+    assert [path.stem for path in (tmp_path / "points").iterdir()] == [points.slug("b c")]
+    assert [one.dataset for one in reports.read(tmp_path).points] == ["b c"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "absent", "other"])
+def test_points_that_are_not_those_of_the_report_are_refused(tmp_path: Path, damage: str) -> None:
+    reports.write(report(made("a")), tmp_path)
+    path = tmp_path / "points" / "a.parquet"
+    if damage == "absent":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-3] if damage == "cut" else points.packed(made("a", ("other",))))
+    with pytest.raises(BadReport, match=r"a\.parquet"):
+        reports.read(tmp_path)
+
+
+def test_a_report_of_before_there_were_points_reads_without_any(tmp_path: Path) -> None:
+    reports.write(report(), tmp_path)
+    head = json.loads((tmp_path / "report.json").read_text())
+    del head["points"], head["examples"]
+    (tmp_path / "report.json").write_text(json.dumps(head))
+    (tmp_path / "examples.json").unlink()
+    found = reports.read(tmp_path)
+    assert (found.points, found.examples) == ((), ())

@@ -1,0 +1,260 @@
+"""The front page's answers, what the scripts are given, costs, verdicts, and how one gets around."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import replace
+from importlib import resources
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from harness.results import Agreement, Contest, Report, Timing
+from leaderboard import answers, cost, menu, verdicts
+from leaderboard.lookup import look
+from leaderboard.page import found_views
+from leaderboard.render import POLICY
+from leaderboard.rows import safe
+from leaderboard.tables import Cell, Page, Table
+from leaderboard.views import overall, quality
+
+CELL = ("fed-turn", "Overall")
+
+
+def numbers(page: bytes) -> Any:
+    """Read what a page gives its scripts."""
+    found = re.search(r'<script type="application/json" id="numbers">(.*)</script>', page.decode())
+    assert found is not None
+    return json.loads(found[1])
+
+
+def table(page: Page, anchor: str) -> Table:
+    return next(block for section in page.sections for block in section.blocks
+                if isinstance(block, Table) and block.anchor == anchor)
+
+
+def cells(found: Table, first: str) -> dict[str, Cell]:
+    """Name the cells of a row by their headings, the first of equal ones winning."""
+    row = next(row for row in found.rows if row[0].text == first)
+    return dict(reversed([(heading.text, cell) for heading, cell in zip(found.headings, row, strict=True)]))
+
+
+def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
+    """Rank the rows of a board from what the scripts are given, as ranking.js does."""
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    board, found = given["boards"][name], {}
+    for row, column in enumerate(given["columns"]):
+        values = [given["values"]["spearman"][row][cell] for cell in board["cells"]]
+        if None not in values:
+            datasets: dict[int, list[float]] = {}
+            for cell, value in zip(board["cells"], values, strict=True):
+                datasets.setdefault(given["cells"][cell][0], []).append(value)
+            found[column["metric"], column["column"]] = mean(
+                values if rule == "test" else [mean(own) for own in datasets.values()])
+    return {key: 1 + sum(other > value + 1e-6 for other in found.values()) for key, value in found.items()}
+
+
+def test_the_scripts_can_rank_what_the_report_ranked(report: Report, site: dict[str, bytes]) -> None:
+    given = numbers(site["index.html"])
+    assert set(given["boards"]) == {"dev-real", "dev-sample", "test-real", "test-sample"}
+    for name, board in given["boards"].items():
+        split, _, origin = name.rpartition("-")
+        assert board["rule"] == split
+        for rule in ("dev", "test"):
+            assert ranked(given, name, rule) == {
+                (row.metric, row.column): row.rank for row in report.standings
+                if (row.board, row.origin, row.rule, row.statistic) == (split, origin, rule, "spearman") and row.rank}
+
+
+def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(report: Report) -> None:
+    more = tuple(replace(row, cells=row.cells + 1, covered=row.covered + 1) if row.board == "dev" else row
+                 for row in report.standings)
+    (page,) = overall.build(replace(report, standings=more))
+    assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}
+    assert table(page, "dev-real-spearman").board == ""
+
+
+def test_headings_lead_to_the_cells_they_are_the_mean_of(report: Report, site: dict[str, bytes]) -> None:
+    given = numbers(site["index.html"])
+    (page,) = overall.build(report)
+    heading = next(one for one in table(page, "dev-real-spearman").headings if one.text == "fed-turn")
+    assert [given["cells"][cell][1] for cell in heading.cells] == ["Interesting", "Overall"]
+    assert f'data-cells="{" ".join(map(str, heading.cells))}"' in site["index.html"].decode()
+
+
+def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(report: Report) -> None:
+    known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
+                  and row.rank and row.board == "dev" and row.origin == "real" else row for row in report.standings)
+    (page,) = overall.build(replace(report, standings=known))
+    given = json.loads(page.data)
+    assert set(given["boards"]["dev-real"]["ranks"]) == {"dev"}
+    assert [1, 2, "ab"] in given["boards"]["dev-real"]["ranks"]["dev"]
+    found = table(page, "dev-real-spearman")
+    place = [heading.text for heading in found.headings].index("Group")
+    assert {row[place].text for row in found.groups[0].rows} == {"ab"}
+
+
+def test_what_scripts_are_given_cannot_end_its_block(site: dict[str, bytes]) -> None:
+    for path in ("index.html", "quality/script-alert-x-script.html"):
+        block = site[path].decode().partition('id="numbers">')[2].partition("</script>")[0]
+        assert not set(block) & set("<>&")
+        assert block.isascii()
+        assert "<script>alert('x')</script>" in {column["metric"] for column in json.loads(block)["columns"]}
+
+
+def test_every_page_has_the_policy_and_no_script_of_its_own(site: dict[str, bytes]) -> None:
+    for path, content in site.items():
+        if path.endswith(".html"):
+            page = content.decode()
+            assert POLICY in page.replace("&#39;", "'")
+            inline = re.findall(r"<script(?![^>]* src=)([^>]*)>", page)
+            assert set(inline) <= {' type="application/json" id="numbers"'}
+            for source in re.findall(r'<script src="([^"]+)"', page):
+                assert source.removeprefix("../") in site
+
+
+def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
+    folder = resources.files("leaderboard") / "static"
+    scripts = [entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".js")]
+    assert len(scripts) == 7
+    for script in scripts:
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch\(|"
+                             r"XMLHttp|import |https?://|\.style\b", script)
+
+
+def test_what_is_not_above_length_is_marked(report: Report) -> None:
+    """On the test board length has (0.7 + 0.1) / 2 = 0.4, more than all others."""
+    (page,) = overall.build(report)
+    found = {row[1].text: row[1].sign[0] for row in table(page, "test-real-spearman").groups[0].rows}
+    assert found == {"length": "", "bleu1": "▽", "bleu2": "▽", "<script>alert('x')</script> / x|y": "▽"}
+    assert {row[1].sign[0] for row in table(page, "dev-real-spearman").rows} == {""}
+
+
+def test_the_short_answer_names_the_best_the_next_and_people(report: Report) -> None:
+    (page,) = overall.build(report)
+    found = cells(table(page, "answers"), "overall")
+    assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
+    assert found["Next"].text == "<script>alert('x')</script> / x|y"
+    assert (found["People"].text, found["People"].small) == ("0.512", "1 of 4 qualities")
+    assert found["Needs"].text == "references"
+    assert cells(table(page, "answers"), "Development datasets")["Best metric"].text == "bleu1"
+    assert table(page, "answers-single").folded.endswith(": 3")
+
+
+def test_an_answer_says_on_how_many_qualities_the_difference_was_found(report: Report) -> None:
+    pairs = [("bleu1", "x|y", 0.01), ("bleu1", "x|y", 0.2), ("x|y", "bleu1", 0.001)]
+    contests = tuple(Contest(name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
+                             better, worse, 90, 0.1, 2.0, holm, holm, holm)
+                     for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
+    (page,) = overall.build(replace(report, contests=contests))
+    found = cells(table(page, "answers"), "overall")["Really better?"]
+    assert (found.text, found.small) == ("no", "significant on 1 of 3, against it on 1")
+
+
+@pytest.mark.parametrize(("letters", "word"), [(("a", "b"), "yes"), (("ab", "b"), "no")])
+def test_the_letters_of_a_board_say_whether_the_best_is_apart(report: Report, letters: tuple[str, str],
+                                                              word: str) -> None:
+    given = {"bleu": letters[0]}
+    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in report.standings)
+    (page,) = overall.build(replace(report, standings=known))
+    assert cells(table(page, "answers"), "Development datasets")["Really better?"].text == word
+
+
+def test_a_metric_fitted_on_ratings_is_told_apart(report: Report) -> None:
+    fitted = tuple(replace(entry, trained_on="weights on ratings of x", models=("m",)) if entry.name == "bleu"
+                   else entry for entry in report.metrics)
+    (page,) = overall.build(replace(report, metrics=fitted))
+    found = table(page, "answers")
+    assert cells(found, "Development datasets")["Needs"].text == "references, model, training, ratings"
+    assert "bleu" not in cells(found, "Development datasets, not fitted on ratings")["Best metric"].text
+
+
+def test_cost_is_all_seconds_over_all_items(report: Report) -> None:
+    timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
+    found = cost.profiles(replace(report, timings=timings))
+    assert found["bleu"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
+    assert cost.cost_cell(found["bleu"]).text == "5.0"
+    assert cost.cost_cell(found["length"]).text == "–"
+
+
+@pytest.mark.parametrize(("value", "shown"), [
+    (0.0, "< 0.01"), (0.014, "0.01"), (0.62, "0.62"), (0.996, "1.0"), (9.94, "9.9"), (9.96, "10"), (60.1, "60")])
+def test_seconds_have_two_digits(value: float, shown: str) -> None:
+    assert cost.seconds(value) == shown
+
+
+def contested(*rows: tuple[str, str, float]) -> Report:
+    """A report of three columns, one of which two metrics share, on one cell."""
+    keys = (("a", "x"), ("b", "x"), ("c", "z"))
+    agreements = tuple(Agreement(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
+    contests = tuple(Contest(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
+                     for better, worse, holm in rows)
+    return Report(None, (), (), agreements, (), contests=contests)  # type: ignore[arg-type]
+
+
+def test_a_verdict_is_found_under_the_names_that_contests_use() -> None:
+    found = verdicts.verdicts(contested(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "nobody", 0.01)))
+    assert found.score("spearman", [CELL], ("a", "x"), ("b", "x")) == verdicts.Score(1, 0, 1)
+    assert found.score("spearman", [CELL], ("b", "x"), ("a", "x")) == verdicts.Score(0, 1, 1)
+    assert found.score("spearman", [CELL], ("c", "z"), ("a", "x")) == verdicts.Score(0, 0, 1)
+    assert found.score("spearman", [CELL], ("c", "z"), ("b", "x")) == verdicts.Score(0, 0, 0)
+    assert found.score("kendall", [CELL], ("c", "z"), ("b", "x")) == verdicts.Score(0, 0, 0)
+
+
+def test_packed_verdicts_are_read_back_pair_by_pair() -> None:
+    found = verdicts.verdicts(contested(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "b/x", 0.03)))
+    keys = [("a", "x"), ("b", "x"), ("c", "z"), ("d", "new")]
+    cells = [("other", "cell"), CELL]
+    packed = found.packed("spearman", cells, keys)
+    codes = [packed[place // 4] >> 2 * (place % 4) & 3 for place in range(12)]
+    assert codes[:6] == [verdicts.UNTESTED] * 6
+    assert dict(zip(combinations("abcd", 2), codes[6:], strict=True)) == {
+        ("a", "b"): verdicts.BETTER, ("a", "c"): verdicts.LEVEL_WITH, ("a", "d"): verdicts.UNTESTED,
+        ("b", "c"): verdicts.WORSE, ("b", "d"): verdicts.UNTESTED, ("c", "d"): verdicts.UNTESTED}
+
+
+def test_a_page_holds_the_verdicts_on_its_own_cells(site: dict[str, bytes]) -> None:
+    """On fed-turn, Overall, length (the fourth column) is above x|y (the first)."""
+    given = numbers(site["index.html"])
+    names = [column["column"] for column in given["columns"]]
+    cell = next(place for place, one in enumerate(given["cells"])
+                if given["datasets"][one[0]]["name"] == "fed-turn" and one[1] == "Overall")
+    pairs = list(combinations(range(len(names)), 2))
+    place = cell * len(pairs) + pairs.index((names.index("x|y"), names.index("length")))
+    packed = base64.b64decode(given["verdicts"]["spearman"])
+    assert packed[place // 4] >> 2 * (place % 4) & 3 == verdicts.WORSE
+
+
+def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Report, site: dict[str, bytes]) -> None:
+    pages = sorted((page for view in found_views() for page in view(report)), key=lambda page: page.order)
+    shown = {entry.path for entry in menu.menu(pages)}
+    assert {page.path for page in pages if not page.group} <= shown
+    for listed in menu.lists(pages):
+        assert listed.path in shown
+    assert 'href="quality/overall.html"' in site["qualities.html"].decode()
+    assert "By quality</a>" in site["dataset/fed-turn.html"].decode()
+    assert site["dataset/fed-turn.html"].decode().count('aria-current="true">By dataset') == 1
+
+
+def test_qualities_of_most_datasets_come_first(report: Report) -> None:
+    spots = [(entry, one) for entry in look(report).on("real") for one in entry.qualities]
+    found = list(answers.by_dimension(spots))
+    assert found[0] == "overall"
+    assert found[1:] == sorted(found[1:])
+
+
+def test_a_quality_page_can_be_ranked_too(report: Report) -> None:
+    page = next(page for page in quality.build(report) if page.label == "overall")
+    given = json.loads(page.data)
+    assert set(given["boards"]) == {"real", "sample"}
+    assert {given["cells"][cell][2] for board in given["boards"].values() for cell in board["cells"]} == {"overall"}
+    assert "unrated" not in {one[2] for one in given["cells"]}
+
+
+def test_a_text_from_outside_is_escaped_once() -> None:
+    assert safe("a<b & \u202e") == "a&lt;b &amp; ⟨U+202E⟩"

@@ -1,0 +1,333 @@
+"""What moved since an earlier report, and why: every kind of cause seen on a hand-made pair of reports."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import registry
+from harness import reports
+from harness.cli import main
+from harness.entries import dataset_entry
+from harness.results import Report, Run, TrainingEntry
+from leaderboard import changes_page
+from leaderboard.causes import Cause, causes, of_dataset
+from leaderboard.changes import Changes, changes
+from leaderboard.page import site
+from leaderboard.signatures import differences, parts
+from leaderboard.tables import Facts, Page, Prose, Table
+
+# As they stand in reports of runs on real data.
+ENCODER = "all-MiniLM-L6-v2@53aa51172d14.a9d2b0"
+DEB = f"deb|r1|encoder={ENCODER}|negatives=random|weights=deb@ac5ec123f754"
+USR = f"usr|r1|encoder={ENCODER}|weights=usr@540fbe10cbdd|weights=mlm@61a5dcdfc9f5"
+METEOR = "meteor|r1|references=standard|alpha=0.9|beta=3.0|gamma=0.5|wordnet=3568150222dc"
+EXTREMA = f"vector-extrema|r1|vectors=input embeddings of {ENCODER}|references=standard"
+AVERAGE = (f"rank-average|r1|inputs=deb+usr-dr-c|input=deb|{DEB}|input=usr-dr-c|{USR}"
+           "|weights=rank-average@a26317a54dde")
+
+
+def moved(report: Report, metric: str = "length", by: float = 0.2) -> Report:
+    """The report with every value of a metric higher."""
+    return replace(report, agreements=tuple(
+        replace(row, value=row.value + by) if row.metric == metric else row for row in report.agreements))
+
+
+def signed(report: Report, metric: str, signature: str) -> Report:
+    return replace(report, metrics=tuple(
+        replace(entry, signature=signature) if entry.name == metric else entry for entry in report.metrics))
+
+
+def ran(report: Report, **more: Any) -> Report:
+    return replace(report, run=replace(report.run, **more))
+
+
+def known(report: Report) -> Report:
+    """The report of a run whose code is known."""
+    return ran(report, commit="a" * 40)
+
+
+def texts(page: Page) -> str:
+    found: list[str] = [page.title, page.lead]
+    for section in page.sections:
+        found.append(section.title)
+        for block in section.blocks:
+            if isinstance(block, Prose):
+                found.append(block.text)
+            elif isinstance(block, Facts):
+                found += [f"{term}: {cell.text}" for term, cell in block.pairs]
+            elif isinstance(block, Table):
+                found += [block.caption, *(" | ".join(cell.text for cell in row) for row in block.rows)]
+    return "\n".join(found)
+
+
+def test_a_signature_comes_apart() -> None:
+    assert parts(DEB) == {"metric": "deb", "revision": "r1", "encoder": ENCODER, "negatives": "random",
+                          "weights deb": "deb@ac5ec123f754"}
+    assert parts(USR)["weights mlm"] == "mlm@61a5dcdfc9f5"
+    assert parts(METEOR)["wordnet"] == "3568150222dc"
+    assert parts("evaluate|r1|asked=evaluate:a|b|evaluate=0.4.6")["remark"] == "b"
+
+
+def test_the_inputs_of_a_composition_keep_their_names() -> None:
+    found = parts(AVERAGE)
+    assert found["metric"] == "rank-average"
+    assert found["deb: negatives"] == "random"
+    assert found["usr-dr-c: metric"] == "usr"
+    assert found["usr-dr-c: weights usr"] == "usr@540fbe10cbdd"
+    assert found["weights rank-average"] == "rank-average@a26317a54dde"
+
+
+@pytest.mark.parametrize(("old", "new", "kind", "name"), [
+    (DEB, DEB.replace("|r1|", "|r2|"), "code", "revision"),
+    ("mine|r1|code=0123456789ab", "mine|r1|code=ba9876543210", "code", "code"),
+    (DEB, DEB.replace("ac5ec123f754", "966471a081a0"), "weights", "weights deb"),
+    (DEB, DEB.replace("53aa51172d14", "53aa51172d15"), "weights", "encoder"),
+    (METEOR, METEOR.replace("3568150222dc", "3568150222dd"), "weights", "wordnet"),
+    (EXTREMA, EXTREMA.replace(".a9d2b0", ".a9d2b1"), "weights", "vectors"),
+    (DEB, DEB.replace("all-MiniLM-L6-v2@53aa51172d14", "roberta-base@53aa51172d15"), "options", "encoder"),
+    (DEB, DEB.replace(ENCODER, f"{ENCODER} bf16"), "options", "encoder"),
+    (DEB, DEB.replace("random", "adversarial"), "options", "negatives"),
+    ("st|r1|sentence-transformers=6.2.0", "st|r1|sentence-transformers=6.3.0", "environment",
+     "sentence-transformers"),
+    (AVERAGE, AVERAGE.replace("ac5ec123f754", "966471a081a0"), "weights", "deb: weights deb"),
+    (AVERAGE, AVERAGE.replace("a26317a54dde", "966471a081a0"), "weights", "weights rank-average"),
+])
+def test_what_two_signatures_differ_in_has_a_kind(old: str, new: str, kind: str, name: str) -> None:
+    (found,) = differences(old, new)
+    assert (found.kind, found.name) == (kind, name)
+    assert not differences(old, old)
+
+
+def dataset_of(report: Report, **more: Any) -> Report:
+    return replace(report, datasets=tuple(
+        replace(entry, **more) if entry.name == "fed-turn" else entry for entry in report.datasets))
+
+
+@pytest.mark.parametrize(("change", "own"), [
+    (lambda report: dataset_of(report, fingerprint="f" * 64), [("data", "items")]),
+    (lambda report: dataset_of(report, ratings=301), [("data", "ratings")]),
+    (lambda report: signed(report, "length", "length|r2"), [("code", "revision")]),
+    (lambda report: ran(report, options={**report.run.options, "limit": 9}), [("options", "limit")]),
+    (lambda report: ran(report, options={**report.run.options, "ratings sha256": "f"}), [("data", "ratings sha256")]),
+    (lambda report: signed(dataset_of(report, fingerprint="f" * 64), "length", "length|r2"),
+     [("data", "items"), ("code", "revision")]),
+])
+def test_a_cell_that_moved_has_the_causes_that_are_its_own(
+        report: Report, change: Callable[[Report], Report], own: list[tuple[str, str]]) -> None:
+    before = signed(known(report), "length", "length|r1")
+    found = changes(before, moved(change(before)))
+    move = next(move for move in found.moves if move.new.dataset == "fed-turn")
+    assert [(cause.kind, cause.name) for cause in move.own] == own
+    assert not move.unexplained
+
+
+def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(report: Report) -> None:
+    before, after = (dataset_of(report, ratings_fingerprint=sign * 64) for sign in "ab")
+    (found,) = causes(before, after).datasets["fed-turn"]
+    assert (found.kind, found.name) == ("data", "ratings")
+    assert "fed-turn" not in causes(before, dataset_of(before, ratings=300)).datasets
+
+
+def test_people_who_agree_otherwise_have_voted_otherwise(report: Report) -> None:
+    after = replace(report, ceilings=tuple(replace(row, value=row.value + 0.1) for row in report.ceilings))
+    (found,) = causes(report, after).datasets["fed-turn"]
+    assert found.detail == "people agree to another degree on Overall"
+
+
+@pytest.mark.parametrize(("more", "kind", "name"), [
+    ({"version": "0.2.0"}, "code", "version of the harness"), ({"commit": "b" * 40}, "code", "commit of the harness"),
+    ({"packages": {"scipy": "1.14.0", "numpy": "2.0.0"}}, "environment", "scipy"),
+    ({"python": "3.12.0"}, "environment", "python"), ({"platform": "Darwin"}, "environment", "platform"),
+    ({"device": "cuda bf16"}, "environment", "device"), ({"seed": 8}, "options", "seed"),
+])
+def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(
+        report: Report, more: dict[str, Any], kind: str, name: str) -> None:
+    found = changes(known(report), moved(ran(known(report), **more)))
+    (cause,) = found.causes.run
+    assert (cause.kind, cause.name) == (kind, name)
+    assert all(not move.own and move.kinds == (kind,) for move in found.moves)
+    assert bool(found.unexplained) == (kind == "options"), "a seed moves no value"
+
+
+def test_weights_say_how_their_training_differed(report: Report) -> None:
+    entry = TrainingEntry("deb", ("length",), "e", "ac5ec123f754" + "0" * 52, ("c",), 0, 100, 90, "cpu", 1.0, "t", None,
+                          ())
+    old = replace(signed(report, "length", DEB), trainings=(entry,))
+    new = replace(signed(report, "length", DEB.replace("ac5ec123f754", "966471a081a0")),
+                  trainings=(replace(entry, digest="966471a081a0" + "0" * 52, seed=1, kept=80),))
+    (cause,) = causes(old, new).metrics["length"]
+    assert cause.detail == "trained with seed 0 → 1, kept step 90 → 80"
+
+
+def test_same_inputs_and_another_number_is_called_out_before_everything_else(report: Report) -> None:
+    page = changes_page.build(known(report), moved(known(report)))
+    assert page.sections[0].title == "Same inputs, other number"
+    assert "This must not happen" in texts(page)
+    assert {block.sample for block in page.sections[0].blocks if isinstance(block, Table)} == {True, False}
+    assert "the code may differ" in texts(changes_page.build(report, moved(report))), "no commit is known"
+
+
+def test_nothing_moved_says_so(report: Report) -> None:
+    page = changes_page.build(known(report), known(report))
+    assert [section.anchor for section in page.sections[:2]] == ["short", "why"]
+    assert "Nothing: data, code, weights, options and environment are the same" in texts(page)
+    assert "Moved: 0, of them 0 beyond" in texts(page)
+    assert "Same inputs, other number: 0" in texts(page)
+    assert not changes(known(report), known(report)).moves
+
+
+def test_beyond_the_earlier_interval_or_not(report: Report) -> None:
+    def beyond(by: float) -> set[bool | None]:
+        return {move.beyond for move in changes(report, moved(report, by=by)).moves}
+    assert (beyond(0.04), beyond(0.06)) == ({False}, {True}), "the intervals reach 0.05 to either side"
+    unknown = replace(report, agreements=tuple(replace(row, low=float("nan")) for row in report.agreements))
+    assert {move.beyond for move in changes(unknown, moved(unknown)).moves} == {None}
+
+
+def test_a_difference_that_is_not_seen_is_counted_but_not_listed(report: Report) -> None:
+    page = changes_page.build(report, moved(report, by=0.0001))
+    assert "Moved: 0" in texts(page)
+    assert "No cell moved in a shown decimal." in texts(page)
+
+
+def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Report) -> None:
+    less = replace(report, metrics=tuple(entry for entry in report.metrics if entry.name != "bleu"),
+                   agreements=tuple(row for row in report.agreements if row.metric != "bleu"
+                                    and not (row.metric == "length" and row.dataset == "fed-turn")))
+    new, gone = changes(less, report), changes(report, less)
+    assert gone.metrics == ((), ("bleu",))
+    assert new.metrics == (("bleu",), ())
+    assert {gap.why for gap in gone.gone} == {"the metric is not in that run", "not scored in this run"}
+    assert [(gap.row, gap.why) for gap in new.appeared] == [(gap.row, gap.why) for gap in gone.gone]
+    assert "bleu" in texts(changes_page.build(report, less))
+
+
+def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Report) -> None:
+    after = replace(report, datasets=tuple(replace(entry, origin="fetched") for entry in report.datasets))
+    found = changes(report, moved(after))
+    assert {move.new.dataset for move in found.moves}.isdisjoint({"Sample Chat", "sample chat"})
+    assert {(gap.origin, gap.why) for gap in found.gone} == {("sample", "that run has real data under this name")}
+    assert found.datasets == (("Sample Chat", "sample chat"), ("Sample Chat (sample)", "sample chat (sample)"))
+
+
+def test_ranks_are_compared_among_the_columns_that_both_boards_rank(report: Report) -> None:
+    """Of length, x|y, bleu1 and bleu2 the second goes: bleu1 has rank 2 instead of 3, and did not rise."""
+    def without(rows: Any) -> Any:
+        kept = (row for row in rows if row.column != "x|y")
+        return tuple(replace(row, rank=row.rank - 1) if row.rank and row.rank > 1 and row.board == "test"
+                     and row.origin == "real" else row for row in kept)
+    after = replace(report, standings=without(report.standings))
+    ranking = next(one for one in changes(report, after).rankings if (one.board.name, one.board.origin)
+                   == ("test", "real"))
+    assert [shift.up for shift in ranking.shifts] == [0, 0, 0]
+    assert [key[1] for key, _ in ranking.left] == ["x|y"]
+    swapped = tuple(replace(row, rank={1: 3, 3: 1}.get(row.rank or 0, row.rank)) if row.board == "test" else row
+                    for row in report.standings)
+    moves = {shift.key[1]: shift.up for one in changes(report, replace(report, standings=swapped)).rankings
+             if (one.board.name, one.board.origin) == ("test", "real") for shift in one.shifts}
+    assert moves == {"length": -2, "x|y": 0, "bleu1": 2, "bleu2": 0}
+
+
+def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Report) -> None:
+    found = site(moved(report), report)
+    assert b"changes.html" in found["index.html"]
+    rows = list(csv.DictReader(io.StringIO(found["changes.csv"].decode())))
+    assert len(rows) == len(changes(report, moved(report)).moves)
+    assert all(float(row["new"]) - float(row["old"]) == float(row["difference"]) for row in rows)
+    assert "changes.html" not in site(report)
+    assert site(moved(report), report) == found
+
+
+def test_hostile_names_are_escaped_in_the_picture(report: Report) -> None:
+    page = changes_page.build(report, moved(report))
+    pictures = [block for section in page.sections for block in section.blocks if hasattr(block, "svg")]
+    assert pictures
+    assert all("<script" not in picture.svg and "style=" not in picture.svg and 'role="img"' in picture.svg
+               for picture in pictures)
+
+
+def test_an_empty_report_can_be_held_against_another(report: Report) -> None:
+    empty = Report(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
+    found: Changes = changes(empty, report)
+    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column) for row in report.agreements
+                                       if row.statistic == "spearman" and row.value == row.value})
+    assert changes_page.build(report, empty).sections
+    assert changes_page.build(empty, empty).sections
+
+
+def test_a_cause_is_told_in_a_few_words() -> None:
+    from leaderboard.causes import told
+    found = (Cause("weights", "deb: weights deb", "", ""), Cause("weights", "weights usr", "", ""),
+             Cause("data", "items", "", ""))
+    assert told(found) == "data: items; weights: deb, usr"
+
+
+def folder(report: Report, place: Path) -> Path:
+    """Write a report as a run does."""
+    reports.write(report, place / "report")
+    return place
+
+
+@pytest.mark.parametrize("inner", ["", "report"])
+def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
+        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str], inner: str) -> None:
+    old, new = folder(known(report), tmp_path / "old"), folder(moved(known(report)), tmp_path / "new")
+    assert main(["report", "--out", str(new), "--against", str(old / inner)]) == 0
+    text = capsys.readouterr().out
+    assert "SAME INPUTS, OTHER NUMBER" in text
+    assert "This must not happen" in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_a_folder_without_a_report_is_one_line(
+        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = folder(report, tmp_path / "new")
+    assert main(["publish", "--out", str(new), "--against", str(tmp_path / "old")]) == 2
+    assert "no report there" in capsys.readouterr().err
+    assert not (new / "site").exists()
+
+
+def test_the_terminal_prints_a_board_in_latex(
+        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = str(folder(report, tmp_path / "new"))
+    assert main(["report", "--out", new, "--latex", "test-real-pearson.tex"]) == 0
+    assert r"\label{tab:test-real-pearson}" in capsys.readouterr().out
+    assert main(["report", "--out", new, "--latex"]) == 0
+    assert r"\label{tab:dev-real-spearman}" in capsys.readouterr().out
+    assert main(["report", "--out", new, "--latex", "test-real-person"]) == 2
+    assert "test-real-pearson" in capsys.readouterr().err
+
+
+def test_a_report_from_before_a_field_was_added_still_reads(report: Report, tmp_path: Path) -> None:
+    place = folder(report, tmp_path) / "report"
+    table = pq.read_table(place / "standings.parquet").drop_columns(["letters"])
+    pq.write_table(table, place / "standings.parquet")
+    head = json.loads((place / "report.json").read_bytes())
+    head["tables"]["standings"] = hashlib.sha256((place / "standings.parquet").read_bytes()).hexdigest()
+    for entry in head["datasets"]:
+        del entry["ratings_fingerprint"]
+    (place / "report.json").write_text(json.dumps(head))
+    read = reports.read(place)
+    assert list(map(repr, read.standings)) == list(map(repr, report.standings))
+    assert {entry.ratings_fingerprint for entry in read.datasets} == {""}
+
+
+def test_another_vote_is_another_fingerprint_of_the_ratings_alone() -> None:
+    found = registry.load("fed-turn", Path("nowhere"))
+    first, *others = found.ratings
+    other = replace(found, ratings=(replace(first, votes=(*first.votes, 3.0)), *others))
+    old, new = (dataset_entry(one, (), ()) for one in (found, other))
+    assert old.fingerprint == new.fingerprint
+    assert old.ratings_fingerprint != new.ratings_fingerprint
+    (cause,) = of_dataset(old, new, {}, {})
+    assert (cause.kind, cause.name) == ("data", "ratings")

@@ -1,0 +1,123 @@
+"""Pictures from a file: what may stay stays, and nothing that could act on a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from harness.results import Exhibit, Grid, Look, Report
+from harness.study._picture import Map, svg
+from leaderboard import curve, render
+from leaderboard.drawings import Unsafe, redrawn
+from leaderboard.exhibition import mixed, sampled, sections
+from leaderboard.tables import Picture, Prose, Table
+from leaderboard.views import challenge, studies
+
+HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 20">'
+SAMPLE = "the bundled sample (made by a script, simulated raters)"
+
+
+def within(content: str) -> str:
+    """What is left of the content of a picture."""
+    found = redrawn(f"{HEAD}{content}</svg>", "told")
+    return found.partition(">")[2].removesuffix("</svg>")
+
+
+def exhibit(kind: str = "study", name: str = "measures", pictures: tuple[tuple[str, str], ...] = (),
+            data: str = "real data") -> Exhibit:
+    grid = Grid("real", "Caption <b>", ("measure", "power", "said"), (("<i>τ</i>", "−0.31 ± 0.02", "yes"),
+                                                                       ("ρ", "–", "no")), data)
+    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study measures", (grid,), pictures, ("A remark.",))
+
+
+@pytest.mark.parametrize("content", [
+    "<script>alert(1)</script>", '<a href="x"><text>y</text></a>', "<foreignObject><b>x</b></foreignObject>",
+    "<style>*{fill:red}</style>", '<image href="https://x.test/a.png"/>', '<use xlink:href="#a"/>',
+    '<animate attributeName="fill"/>', '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
+    "<svg><rect/></svg>", "<?xml-stylesheet href='x'?>", "<!-- <script>x</script> -->"])
+def test_what_could_act_is_left_out_with_all_that_is_in_it(content: str) -> None:
+    assert within(f'{content}<rect width="1"/>') == '<rect width="1"></rect>'
+
+
+@pytest.mark.parametrize("attribute", [
+    'onload="alert(1)"', 'href="javascript:alert(1)"', 'xlink:href="x"', 'class="skip"', 'id="main"', 'tabindex="1"',
+    'fill="url(https://x.test/#a)"', 'fill="URL(#a)"', 'style="position:fixed"', 'style="fill:url(#a)"',
+    'd="M0 0&quot;&gt;"', 'filter="url(#f)"', 'transform="\\6a"'])
+def test_handlers_references_and_ids_are_left_out(attribute: str) -> None:
+    assert within(f"<rect {attribute}/>") == "<rect></rect>"
+
+
+def test_a_style_becomes_attributes_and_texts_stay_escaped() -> None:
+    assert within('<text style="fill: #00539c; cursor:wait">a &lt;b&gt; &amp; c</text>') == (
+        '<text fill="#00539c">a &lt;b&gt; &amp; c</text>')
+
+
+@pytest.mark.parametrize(("picture", "why"), [
+    ('<!DOCTYPE svg [<!ENTITY a "b">]>' + HEAD + "&a;</svg>", "document type"),
+    ("<svg", "well-formed"), ("", "well-formed"), ("<html/>", "no SVG"),
+    ('<svg viewBox="0 0 0 4"/>', "no size"), ("<svg/>", "viewBox"), ("x" * 1_000_001, "characters"),
+    ('<svg xmlns="http://x.test/" viewBox="0 0 1 1"/>', "no SVG")])
+def test_what_is_no_picture_is_refused_and_said(picture: str, why: str) -> None:
+    with pytest.raises(Unsafe, match=why):
+        redrawn(picture, "told")
+    (first, *_) = sections(exhibit(pictures=((picture, "In words."),)))
+    (block,) = first.blocks
+    assert isinstance(block, Prose)
+    assert "left out" in block.text
+    assert "In words." in block.text
+
+
+def test_deep_nesting_is_cut_off() -> None:
+    found = redrawn(HEAD + "<g>" * 5000 + "</g>" * 5000 + "</svg>", "")
+    assert found.count("<g>") == found.count("</g>") == 39
+
+
+@pytest.mark.parametrize("picture", [
+    svg("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]))]).decode(),
+    curve.svg("name", [Look(1, 0.5, 0.6), Look(2, 0.4, 0.5)], 2).decode()])
+def test_our_own_pictures_lose_nothing_that_is_seen(picture: str) -> None:
+    before, after = ET.fromstring(picture), ET.fromstring(redrawn(picture, "told"))  # noqa: S314
+    drawn, kept = list(before.iter()), list(after.iter())
+    assert [(one.tag.rpartition("}")[2], (one.text or "").strip()) for one in drawn] == [
+        (one.tag, one.text or "") for one in kept]
+    assert after.get("aria-label") == "told"
+    for one, other in zip(drawn[1:], kept[1:], strict=True):
+        assert {name: value for name, value in one.attrib.items() if name != "id"} == other.attrib
+
+
+def test_an_exhibit_becomes_tables_with_numbers_to_sort_by() -> None:
+    (table, remarks, repeat) = sections(exhibit())
+    (shown,) = table.blocks
+    assert isinstance(shown, Table)
+    assert [heading.kind for heading in shown.headings] == ["stub", "number", "text"]
+    assert [[cell.value for cell in row] for row in shown.rows] == [[None, -0.31, None], [None, None, None]]
+    assert (shown.data, shown.sample) == ("real data", False)
+    assert remarks.blocks == (Prose("A remark."),)
+    assert repeat.blocks == (Prose("harness study measures", code=True),)
+
+
+@pytest.mark.parametrize(("data", "sample"), [
+    (SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("Persona-See, sample, 40 items", True),
+    ("real data", False), ("USR, real, 3 items", False), ("", False)])
+def test_the_data_of_a_table_says_whether_people_rated(data: str, sample: bool) -> None:
+    assert sampled(exhibit(data=data)) == sample
+    assert not mixed(exhibit(data=data))
+
+
+def test_each_study_has_a_page_and_the_challenge_one(report: Report) -> None:
+    full = replace(report, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
+                                     exhibit("challenge", "dstc10", ((HEAD + "<rect/></svg>", "told <"),))))
+    first, second = studies.build(full)
+    assert first.path.startswith("study/b-x")
+    assert (second.path, second.sample, second.group) == ("study/measures.html", True, "Studies")
+    (page,) = challenge.build(full)
+    assert (page.path, page.group) == ("challenge.html", "")
+    (block,) = page.sections[0].blocks
+    assert isinstance(block, Picture)
+    text = render.html(page, (), (page,), (), ()).decode()
+    assert "<script>" not in text.partition("<main")[2]
+    assert "&lt;i&gt;τ&lt;/i&gt;" in text
+    assert (studies.build(report), challenge.build(report)) == ((), ())

@@ -1,0 +1,245 @@
+"""The boards in other forms: Markdown, LaTeX, CSV and JSON, from the same tables; hostile names in each of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.results import Report
+from leaderboard import exports, fields, latex, machine
+from leaderboard.page import CHANGES, EXPORTS, boards
+from leaderboard.page import site as draw
+from leaderboard.tables import Cell, Group, Heading, Table
+
+DOCS = Path(__file__).parents[2] / "docs" / "site.md"
+HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "array": list, "object": dict, "null": type(None)}
+
+
+def wrong(value: Any, schema: dict[str, Any], place: str = "$") -> list[str]:
+    """Say where a value does not keep to a schema; of JSON Schema what leaderboard.schema.json is made of."""
+    unknown = schema.keys() - {"$schema", "title", "description", "type", "required", "additionalProperties",
+                               "properties", "items", "enum", "const"}
+    assert not unknown, f"{place}: this validator does not know {unknown}"
+    if "const" in schema:
+        return [] if value == schema["const"] else [f"{place} is not {schema['const']}"]
+    if "enum" in schema:
+        return [] if value in schema["enum"] else [f"{place} is none of {schema['enum']}"]
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    if not any(isinstance(value, TYPES[kind]) and not isinstance(value, bool) for kind in kinds):
+        return [f"{place} is no {' or '.join(kinds)}"]
+    if isinstance(value, list):
+        return [one for index, item in enumerate(value) for one in wrong(item, schema["items"], f"{place}[{index}]")]
+    if isinstance(value, dict):
+        return _fields(value, schema, place)
+    return []
+
+
+def _fields(value: dict[str, Any], schema: dict[str, Any], place: str) -> list[str]:
+    known, more = schema.get("properties", {}), schema.get("additionalProperties", True)
+    found = [f"{place} lacks {name}" for name in schema.get("required", ()) if name not in value]
+    for name, item in value.items():
+        if name in known:
+            found += wrong(item, known[name], f"{place}.{name}")
+        elif more is False:
+            found.append(f"{place} has {name}, which is not described")
+        elif isinstance(more, dict):
+            found += wrong(item, more, f"{place}.{name}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def found(report: Report) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(machine.report(report))
+    return read
+
+
+def test_the_json_keeps_to_the_schema_that_is_shipped_beside_it(site: dict[str, bytes]) -> None:
+    schema = json.loads(site["leaderboard.schema.json"])
+    whole = json.loads(site["leaderboard.json"])
+    assert wrong(whole, schema) == []
+    assert whole["schema"] == machine.VERSION
+
+
+@pytest.mark.parametrize(("spoil", "told"), [
+    (lambda whole: whole.pop("boards"), "$ lacks boards"),
+    (lambda whole: whole.update(more=1), "$ has more, which is not described"),
+    (lambda whole: whole.update(schema=2), "$.schema is not 1"),
+    (lambda whole: whole["agreements"][0].update(value="0.1"), "$.agreements[0].value is no number or null"),
+    (lambda whole: whole["boards"][0].update(origin="both"), "$.boards[0].origin is none of ['real', 'sample']"),
+])
+def test_the_validator_finds_what_is_wrong(found: dict[str, Any], spoil: Any, told: str) -> None:
+    whole = json.loads(json.dumps(found))
+    spoil(whole)
+    assert wrong(whole, json.loads(machine.schema())) == [told]
+
+
+def test_the_json_has_every_agreement_and_every_board(report: Report, found: dict[str, Any]) -> None:
+    assert len(found["agreements"]) == len(report.agreements)
+    assert sum(len(board["standings"]) for board in found["boards"]) == len(report.standings)
+    first = found["boards"][0]
+    assert (first["board"], first["origin"], first["rule"], first["statistic"]) == ("dev", "real", "dev", "spearman")
+    assert [(row["column"], row["rank"]) for row in first["standings"]] == [
+        ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None), ("grade", None)]
+    assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["cells"])
+               for board in found["boards"] for row in board["standings"])
+
+
+def test_every_part_of_the_json_is_described(found: dict[str, Any]) -> None:
+    assert list(found) == list(fields.PARTS)
+    for name, (_, told) in machine.KINDS.items():
+        assert all(list(entry) == list(told) for entry in found[name]), name
+
+
+def test_the_columns_of_each_csv_file_are_described(report: Report) -> None:
+    files = {**{name: write(report) for name, write in EXPORTS.items()}, CHANGES: exports.changes(report, report)}
+    assert files.keys() == fields.CSV.keys()
+    for name, content in files.items():
+        assert sorted(next(csv.reader(io.StringIO(content.decode())))) == sorted(fields.CSV[name]), name
+
+
+def test_the_documentation_has_every_column_and_every_field() -> None:
+    lines = set(DOCS.read_text(encoding="utf-8").splitlines())
+    parts = (*fields.CSV.values(), fields.PARTS, fields.RUN, fields.DATASET, fields.QUALITY, fields.METRIC_ENTRY,
+             fields.TRAINING, fields.SKIP, fields.FAILURE, fields.TIMING, fields.BOARD_ENTRY, fields.STANDING)
+    missing = [f"| `{name}` | {text} |" for told in parts for name, text in told.items()
+               if f"| `{name}` | {text} |" not in lines]
+    assert missing == []
+
+
+def test_letters_are_in_the_files(report: Report) -> None:
+    drawn = replace(report, standings=tuple(replace(row, letters="ab") for row in report.standings))
+    assert {row["letters"] for row in csv.DictReader(io.StringIO(exports.standings(drawn).decode()))} == {"ab"}
+    assert {row["letters"] for board in json.loads(machine.report(drawn))["boards"]
+            for row in board["standings"]} == {"ab"}
+
+
+def rows_of(source: str) -> list[tuple[int, int]]:
+    """Count the columns that a tabular promises, and those of each of its rows; braces must close."""
+    counted = []
+    depth = 0
+    for sign in re.findall(r"\\.|[{}]", source):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        assert depth >= 0
+    assert depth == 0
+    for columns, body in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", source, re.DOTALL):
+        for line in body.splitlines():
+            if line.endswith(r" \\"):
+                spans = sum(int(number) - 1 for number in re.findall(r"\\multicolumn\{(\d+)\}", line))
+                counted.append((len(columns), len(re.findall(r"(?<!\\)&", line)) + 1 + spans))
+    return counted
+
+
+def test_every_board_is_a_file_of_latex_whose_rows_fit_its_columns(site: dict[str, bytes]) -> None:
+    names = [name for name in site if name.startswith("latex/") and name != latex.ALL]
+    assert {"latex/dev-real-spearman.tex", "latex/test-sample-kendall.tex", "latex/quality-overall-real-pearson.tex",
+            "latex/dataset-fed-turn-agreement-spearman.tex"} <= set(names)
+    for name in names:
+        source = site[name].decode()
+        assert source.isascii(), name
+        assert source.count(r"\begin{table}") == source.count(r"\end{table}") > 0
+        rows = rows_of(source)
+        assert len(rows) > 1, name
+        assert all(promised == there <= latex.COLUMNS for promised, there in rows), name
+    whole = site[latex.ALL].decode()
+    assert re.findall(r"\\input\{(.+)\}", whole) == [name.removeprefix("latex/").removesuffix(".tex")
+                                                     for name in names]
+
+
+def test_a_paper_sees_the_best_the_second_and_what_is_not_significant(site: dict[str, bytes]) -> None:
+    source = site["latex/dataset-fed-turn-agreement-spearman.tex"].decode()
+    assert r"\textbf{0.300}" in source
+    assert r"\underline{0.100}" in source or r"\textit{\underline{0.100}}" in source
+    assert r"$-$0.200" in source
+    assert "Data: real human judgements" in source
+    assert "simulated raters" in site["latex/dev-sample-spearman.tex"].decode()
+    assert "simulated raters" not in site["latex/dev-real-spearman.tex"].decode()
+
+
+def test_latex_is_escaped() -> None:
+    assert latex.text("a_b & 50% #1 $x$ {y}") == r"a\_b \& 50\% \#1 \$x\$ \{y\}"
+    assert latex.text("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    assert latex.text("é ň ü −1 –") == "\\'{e} \\v{n} \\\"{u} $-$1 --"
+    assert latex.text("Ж") == "[U+0416]"
+    assert latex.text(HOSTILE).isascii()
+
+
+def board(columns: int, rows: int, name: str = "m") -> Table:
+    headings = (Heading("Rank", "rank"), Heading("Metric", "stub"),
+                *(Heading(f"c{column}", "number") for column in range(columns)))
+    lines = tuple((Cell(str(row)), Cell(name), *(Cell(f"0.{column}") for column in range(columns)))
+                  for row in range(rows))
+    return Table("a", "Caption", headings, (Group(lines), Group(lines[:1], "Not ranked")), data="real")
+
+
+@pytest.mark.parametrize(("columns", "rows", "parts"), [(1, 3, 1), (10, 3, 1), (11, 3, 2), (25, 3, 3), (25, 60, 6)])
+def test_a_wide_board_is_split_and_repeats_rank_and_metric(columns: int, rows: int, parts: int) -> None:
+    source = latex.write(board(columns, rows), "b")
+    assert source.count(r"\begin{table}") == parts
+    assert all(promised == there <= latex.COLUMNS for promised, there in rows_of(source))
+    for column in range(columns):
+        assert len(re.findall(rf"(?:^|[ {{])c{column}(?:[ }}]|$)", source, re.MULTILINE)) == -(-(rows + 1)
+                                                                                             // latex.ROWS)
+    assert (f"Part {parts} of {parts}" in source) == (parts > 1)
+    assert len(set(re.findall(r"\\label\{(.+)\}", source))) == parts
+
+
+def test_a_name_of_ten_thousand_characters_does_not_fill_a_table() -> None:
+    assert len(latex.write(board(2, 1, "x" * 10_000), "b")) < 2_000
+
+
+def test_latex_names_are_those_that_the_terminal_takes(report: Report, site: dict[str, bytes]) -> None:
+    assert {f"latex/{name}.tex" for name in latex.boards(boards(report))} == {
+        name for name in site if name.startswith("latex/")} - {latex.ALL}
+
+
+def test_the_markdown_folds_the_datasets_and_has_the_run(site: dict[str, bytes]) -> None:
+    text = site["LEADERBOARD.md"].decode()
+    datasets = sum(name.startswith("dataset/") for name in site)
+    assert text.count("<details>") == text.count("</details>") == datasets
+    assert text.index("## About this run") > text.index("## Which metric best agrees with people?")
+    assert "How to repeat it" in text
+    inside = text[text.index("<details>"):text.index("</details>")]
+    assert "Agreement with people" in inside
+
+
+def test_markdown_tables_stand_whole_under_their_own_heading(site: dict[str, bytes]) -> None:
+    lines = site["LEADERBOARD.md"].decode().splitlines()
+    heads = [place for place, line in enumerate(lines) if re.fullmatch(r"\|( -+:? \|)+", line)]
+    assert len(heads) > 10
+    for place in heads:
+        wide = len(re.findall(r"(?<!\\)\|", lines[place]))
+        assert len(re.findall(r"(?<!\\)\|", lines[place - 1])) == wide
+        assert lines[place - 2] == "", "GitHub wants an empty line before a table"
+
+
+def test_control_and_direction_signs_are_written_out(report: Report) -> None:
+    name = "evil\u202emetric\x07" + "y" * 10_000
+    def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
+    entry = next(entry for entry in report.metrics if entry.name == "length")
+    files = draw(replace(report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
+                         agreements=renamed(report.agreements), standings=renamed(report.standings)))
+    assert "\u202e" not in files["LEADERBOARD.md"].decode()
+    assert len(max(files["LEADERBOARD.md"].decode().splitlines(), key=len)) < 20_000
+    assert {row["metric"] for row in json.loads(files["leaderboard.json"])["agreements"]} >= {name}
+    assert all(files[path].isascii() for path in files if path.endswith(".tex"))
+
+
+def test_contests_read_back_as_they_were_whatever_a_name_holds(report: Report) -> None:
+    names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
+    rows = tuple(replace(report.contests[0], better=name, worse=name[::-1], value=math.nan if name == "nan" else 1 / 3)
+                 for name in names)
+    read = list(csv.DictReader(io.StringIO(exports.contests(replace(report, contests=rows)).decode(), newline="")))
+    assert {(row["better"], row["worse"], row["value"]) for row in read} == {
+        (row.better, row.worse, "" if row.better == "nan" else "0.3333333") for row in rows}
+    assert {row["holm"] for row in read} == {"0.03"}

@@ -1,0 +1,175 @@
+"""A site of hostile names has the elements, attributes and links of a site of plain ones, and shows every name."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from leaderboard.escaping import HIDDEN, visible
+from leaderboard.page import site as draw
+from tests.leaderboard import hostile
+
+EMPTY = {"meta", "link", "wbr", "br", "input", "hr"}
+MARKDOWN_TAGS = {"a", "br", "details", "ins", "small", "sub", "summary", "sup"}
+
+
+class Parsed(HTMLParser):
+    """A page as a browser would take it apart."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.made: set[tuple[str, str]] = set()
+        self.values: list[tuple[str, str, str]] = []
+        self.data: list[str] = []
+        self.words: list[str] = []
+        self.comments: list[str] = []
+        self.feed(content.decode())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element and its attributes."""
+        self.made |= {(tag, ""), *((tag, name) for name, _ in attrs)}
+        self.values += [(tag, name, value or "") for name, value in attrs]
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element that closes itself, as in a picture."""
+        self.handle_starttag(tag, attrs)
+        if tag not in EMPTY:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """See that it closes the last one."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep what is read, and apart what is data for scripts."""
+        (self.data if self.open[-1:] == ["script"] else self.words).append(data)
+
+    def handle_comment(self, data: str) -> None:
+        """Keep a comment, of which there is none."""
+        self.comments.append(data)
+
+    @property
+    def text(self) -> str:
+        """What is read, in one line."""
+        return " ".join("".join(self.words).split())
+
+
+def parsed(site: dict[str, bytes]) -> dict[str, Parsed]:
+    return {path: Parsed(content) for path, content in site.items() if path.endswith(".html")}
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[str, bytes]:
+    return draw(hostile.make())
+
+
+@pytest.fixture(scope="module")
+def pages(site: dict[str, bytes]) -> dict[str, Parsed]:
+    return parsed(site)
+
+
+def test_names_make_no_element_and_no_attribute(pages: dict[str, Parsed]) -> None:
+    harmless = parsed(draw(hostile.make(hostile.plain(hostile.NAMES))))
+    made = {pair for page in harmless.values() for pair in page.made}
+    assert {(*pair, path) for path, page in pages.items() for pair in page.made - made - {("wbr", "")}} == set()
+    assert not [path for path, page in pages.items() if page.open or page.comments]
+
+
+def test_nothing_runs_but_the_scripts_of_the_site(site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+    for path, page in pages.items():
+        assert not [value for value in page.values if value[1].startswith("on") or value[1] in ("style", "srcdoc")]
+        assert {tag for tag, _ in page.made}.isdisjoint({"iframe", "img", "object", "embed", "base", "style"}), path
+        scripts = re.findall(rb"<script\b[^>]*>", site[path])
+        assert not [tag for tag in scripts if b"src=" not in tag and b'type="application/json"' not in tag], path
+
+
+def test_every_link_stays_in_the_site_or_is_a_papers(site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+    for path, page in pages.items():
+        for tag, name, value in page.values:
+            if name not in ("href", "src", "action", "xlink:href") or value.startswith("#"):
+                continue
+            if (tag, value) != ("link", "data:,") and not (tag == "a" and value.startswith("https://")):
+                target = posixpath.normpath(posixpath.join(posixpath.dirname(path), value.partition("#")[0]))
+                assert target in site, (path, value)
+
+
+def test_ids_are_distinct(pages: dict[str, Parsed]) -> None:
+    for path, page in pages.items():
+        ids = [value for _, name, value in page.values if name == "id"]
+        assert len(set(ids)) == len(ids), path
+
+
+def test_files_have_safe_names(site: dict[str, bytes]) -> None:
+    assert not [path for path in site if not re.fullmatch(r"([a-z-]+/)?[\w.-]{1,200}", path) or ".." in path]
+    assert len({path.casefold() for path in site}) == len(site)
+
+
+def test_what_cannot_be_seen_is_written_out(site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+    for path, page in pages.items():
+        seen = "".join((*page.words, *(value for _, _, value in page.values)))
+        assert not HIDDEN.search(seen), path
+    assert not HIDDEN.search(site["LEADERBOARD.md"].decode())
+    assert "right⟨U+202E⟩to left" in pages["about.html"].text
+
+
+@pytest.mark.parametrize("name", [name for name in hostile.NAMES if len(name) < 100], ids=ascii)
+def test_every_name_is_shown_as_it_is(pages: dict[str, Parsed], name: str) -> None:
+    assert " ".join(visible(name).split()) in pages["about.html"].text
+
+
+def test_every_dataset_and_quality_has_a_page_of_its_own(site: dict[str, bytes]) -> None:
+    for folder in ("dataset", "quality"):
+        assert len([path for path in site if path.startswith(f"{folder}/")]) == hostile.CORE
+
+
+def test_data_for_scripts_holds_every_name_as_it_is_shown(pages: dict[str, Parsed]) -> None:
+    found = {text for page in pages.values() for block in page.data for text in texts(json.loads(block))}
+    assert {visible(name) for name in hostile.NAMES[:hostile.CORE]} <= found
+    assert not [text for text in found if HIDDEN.search(text)]
+
+
+def test_scripts_find_the_rows_of_a_board_in_its_data(pages: dict[str, Parsed]) -> None:
+    page = pages["index.html"]
+    known = {(column["metric"], column["column"]) for column in json.loads("".join(page.data))["columns"]}
+    metrics = [value for _, name, value in page.values if name == "data-metric"]
+    columns = [value for _, name, value in page.values if name == "data-column"]
+    assert set(zip(metrics, columns, strict=True)) == known
+
+
+def test_no_data_for_scripts_ends_early(site: dict[str, bytes]) -> None:
+    for path, content in site.items():
+        for block in re.findall(rb'<script type="application/json"[^>]*>(.*?)</script>', content, re.DOTALL):
+            assert b"<" not in block, path
+
+
+def test_markdown_has_no_markup_of_a_name(site: dict[str, bytes]) -> None:
+    text = site["LEADERBOARD.md"].decode()
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("    "))  # indented: code, as it is
+    assert set(re.findall(r"</?([a-zA-Z]+)", prose)) <= MARKDOWN_TAGS
+    assert not re.search(r"(?<!\\)\]\((?!https://|#|[a-z-]+\.(csv|html|json)|latex/)", prose)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("plain", "plain"), ("tab\tand\nline", "tab\tand\nline"),
+    ("one\r\ntwo\rthree", "one\ntwo\nthree"), ("\u05d0\u05d1", "\u05d0\u05d1"),
+    ("a\u202eb", "a⟨U+202E⟩b"), ("\x00", "⟨U+0000⟩"), ("\ud800", "⟨U+D800⟩"), ("\U000e0041", "⟨U+E0041⟩"),
+    ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"), ("–×ρ\u00a0", "–×ρ\u00a0")], ids=ascii)
+def test_a_sign_without_a_shape_is_written_out(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def texts(value: object) -> list[str]:
+    """Every text in a value of JSON, keys as well."""
+    if isinstance(value, dict):
+        return [text for pair in value.items() for part in pair for text in texts(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in texts(part)]
+    return [value] if isinstance(value, str) else []

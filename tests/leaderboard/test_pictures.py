@@ -1,0 +1,144 @@
+"""Pictures: every item is in them, equal ones together, at the place that the axis says; and they are sound SVG."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.pictures import distribution, hexagons, places, profile, scatter
+from leaderboard.pictures.axes import axis, bulk, tick
+from leaderboard.pictures.profile import Line
+
+HOSTILE = "<script>alert('x')</script> & \"y\""
+ELEMENTS = {"svg", "path", "text", "circle"}
+ATTRIBUTES = {"class", "viewBox", "role", "aria-label", "d", "x", "y", "cx", "cy", "r", "transform"}
+
+
+def floats(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.array(values, dtype=np.float32)
+
+
+def drawn_points(svg: str) -> dict[tuple[int, int], int]:
+    """Read every dot of a plot with the class of its path, by walking the relative steps."""
+    found: dict[tuple[int, int], int] = {}
+    for number, path in re.findall(r'<path class="d(\d)" d="([^"]*)"/>', svg):
+        x = y = 0
+        steps = re.findall(r"m(-?\d+) ?(-?\d+)h0", path)
+        assert "".join(re.findall(r"m-?\d+ ?-?\d+h0", path)) == path
+        for across, down in steps:
+            x, y = x + int(across), y + int(down)
+            assert (x, y) not in found
+            found[x, y] = int(number)
+    return found
+
+
+@pytest.mark.parametrize(("low", "high", "ticks"), [
+    (1, 5, [1, 2, 3, 4, 5]), (0, 1, [0, 0.25, 0.5, 0.75, 1]), (-0.2, 0.3, [-0.2, 0, 0.2]),
+    (0, 10_000, [0, 2500, 5000, 7500, 10_000])])
+def test_ticks_are_round_values_within_the_axis(low: float, high: float, ticks: list[float]) -> None:
+    assert axis(low, high, 0, 100).ticks() == pytest.approx(ticks)
+
+
+def test_an_axis_goes_from_end_to_end_and_holds_what_lies_beyond() -> None:
+    up = axis(1, 5, 100, 0)
+    assert up.places(floats(1, 2, 3, 5, 9, -9)).tolist() == [100, 75, 50, 0, 0, 100]
+    assert up.place(2) == 75
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e-12, 1e12])
+def test_an_axis_of_a_single_value_has_it_in_the_middle(value: float) -> None:
+    assert axis(value, value, 0, 100).place(value) == pytest.approx(50)
+
+
+def test_numbers_on_an_axis_are_short() -> None:
+    assert [tick(value) for value in (-0.5, 0.0, 25_000.0, 1500.0)] == ["−0.5", "0", "25k", "1500"]
+
+
+def test_a_few_values_far_away_do_not_press_the_others_flat() -> None:
+    values = floats(*range(100), 10_000)
+    low, high = bulk(values)
+    assert (low, 99 <= high < 120) == (0, True)
+    assert bulk(floats(*range(101))) == (0, 100)
+    assert bulk(floats(1, 2, 1000)) == (1, 1000), "of three values none is left out"
+
+
+@given(st.lists(st.tuples(st.integers(0, 250), st.integers(0, 180)), min_size=1, max_size=60))
+def test_every_point_is_drawn_where_it_is_and_larger_where_more_lie(points: list[tuple[int, int]]) -> None:
+    x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
+    expected = {place: sum(count >= edge for edge in (2, 4, 8)) for place, count in Counter(points).items()}
+    assert drawn_points(scatter.dots(x, y)) == expected
+
+
+def test_a_scatter_plot_has_ratings_across_and_scores_up() -> None:
+    svg = scatter.svg(floats(1, 5, 5), floats(0, 1, 1), ("people", "bleu"), (1, 5), (0, 1), "told")
+    (left, bottom), (right, top) = sorted(drawn_points(svg))
+    assert (left < right, top < bottom) == (True, True)
+    assert drawn_points(svg)[right, top] == 1, "two items share this place"
+
+
+@pytest.mark.parametrize(("items", "binned"), [(2000, False), (2001, True)])
+def test_more_than_two_thousand_points_become_hexagons_with_a_scale(items: int, binned: bool) -> None:
+    rng = np.random.default_rng(1)
+    ratings, scores = rng.normal(3, 0.5, items).astype(np.float32), rng.normal(size=items).astype(np.float32)
+    svg = scatter.svg(ratings, scores, ("people", "bleu"), (0, 6), bulk(scores), "told")
+    assert (bool(drawn_points(svg)), 'class="h1"' in svg, "items:" in svg) == (not binned, binned, binned)
+    assert len(svg) < 60_000
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 150)), min_size=1, max_size=80))
+def test_every_point_is_in_one_hexagon_near_it(points: list[tuple[int, int]]) -> None:
+    x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
+    centres, counts = hexagons.binned(x, y)
+    assert counts.sum() == len(points)
+    for place in points:
+        nearest = np.hypot(*(centres - np.array(place)).T).min()
+        assert nearest <= hexagons.RADIUS + 1e-6
+    assert len(np.unique(centres, axis=0)) == len(centres)
+
+
+@pytest.mark.parametrize(("most", "edges"), [(1, [1]), (2, [1, 2]), (32, [1, 2, 4, 8, 16])])
+def test_the_scale_of_counts_grows_by_equal_ratios(most: int, edges: list[int]) -> None:
+    assert hexagons.limits(most) == edges
+
+
+def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the_whole_numbers() -> None:
+    centres, counts, _ = distribution.bars(floats(1, 1, 5, 3), 1, 5)
+    assert (centres.tolist(), counts.tolist()) == ([1, 3, 5], [2, 1, 1])
+    centres, counts, step = distribution.bars(np.linspace(1, 5, 500, dtype=np.float32), 1, 5)
+    assert (centres.size, counts.sum(), step) == (17, 500, 0.25)
+    assert set(range(1, 6)) <= {round(centre, 9) for centre in centres.tolist()}
+
+
+def pictures(name: str) -> list[str]:
+    rng = np.random.default_rng(2)
+    many = rng.normal(size=3000).astype(np.float32)
+    return [
+        scatter.svg(floats(1, 2), floats(1, 2), (name, name), (1, 5), (1, 2), name),
+        scatter.svg(many, many, (name, name), (-5, 5), bulk(many), name),
+        distribution.svg(floats(1, 2, 2), name, (1, 5), "people", name),
+        profile.svg([Line(name, name, {"own": 0.1, "best": 0.2, "control": float("nan")})], [("own", name)], name),
+        places.svg(0.0, 1.0, [0.5, 0.1], name)]
+
+
+@pytest.mark.parametrize("svg", pictures(HOSTILE))
+def test_a_picture_is_sound_and_holds_no_markup_from_outside(svg: str) -> None:
+    root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
+    assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)
+    assert {element.tag for element in root.iter()} <= ELEMENTS
+    assert {name for element in root.iter() for name in element.attrib} <= ATTRIBUTES
+
+
+def test_the_same_values_give_the_same_picture() -> None:
+    assert pictures("name") == pictures("name")
+
+
+def test_a_profile_shows_no_mark_where_there_is_no_value() -> None:
+    rows = [Line("relevance", "", {"own": 0.1, "best": 0.2, "control": float("nan")})]
+    svg = profile.svg(rows, [], "told")
+    assert ("own" in svg, "best" in svg, "control" in svg) == (True, True, False)
