@@ -61,7 +61,7 @@ const Compare = (() => {
       make("thead", {}, make("tr", {}, ...heads.map(([className, text]) => make("th", { scope: "col", className }, text)))),
       make("tbody", {}, ...lines.map((each) => row(each, names))));
     Tables.equip(made);
-    return [make("p", {}, told(lines, names, stat)), make("div", { className: "scroll tall", role: "region", tabIndex: 0, ariaLabel: "Comparison" }, made)];
+    return [make("p", {}, told(lines, names, stat)), make("div", { className: "scroll tall", role: "group", tabIndex: 0, ariaLabel: "Comparison" }, made)];
   }
 
   /* What is to be seen of a choice: nothing until two different columns are chosen. Real and sample stay apart. */

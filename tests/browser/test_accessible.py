@@ -36,9 +36,8 @@ def test_axe_finds_nothing(site: Site, visit: Open, viewport: dict[str, int]) ->
     assert {path: said for path, said in found.items() if said} == {}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_have_contrast(site: Site, visit: Open, scheme: str) -> None:
-    page = visit(site.at("index.html"), color_scheme=scheme)
+def test_colours_have_contrast_in_the_dark(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"), color_scheme="dark")
     found = {}
     for path in site.kinds:
         page.goto(site.at(path))
