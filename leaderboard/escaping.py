@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 def shown(value: Value) -> Value | str:
     """Make what a template is about to write visible; anything but a plain text is as it was."""
-    return visible(value) if type(value) is str else value
+    return visible(value) if isinstance(value, str) and not isinstance(value, markupsafe.Markup) else value
 
 
 def drawing(svg: str) -> markupsafe.Markup:

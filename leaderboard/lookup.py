@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.results import Agreement, DatasetEntry, Report
+from leaderboard.once import once
 from leaderboard.slugs import slugs
 
 Origin: TypeAlias = Literal["real", "sample"]
@@ -73,6 +74,7 @@ class Lookup:
                 or {(row.metric, row.column) for row in self.report.agreements if row.dataset in names})
 
 
+@once
 def look(report: Report) -> Lookup:
     """Make a report ready for drawing."""
     datasets = tuple(sorted(report.datasets, key=lambda entry: (split_order(entry.split), entry.name)))

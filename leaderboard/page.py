@@ -9,6 +9,7 @@ their timings say: costs, and the times on the pages of the metrics and about th
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -36,11 +37,21 @@ BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board
 
 def site(report: Report, before: Report | None = None) -> dict[str, bytes]:
     """Draw the whole site: the content of each file by its path; beside an earlier report also what moved since."""
-    drawn = (*(page for view in found_views() for page in view(report)), *changed(report, before))
-    pages = sorted(drawn, key=lambda page: page.order)
+    threshold = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 50)  # pages are made of very many small rows, none of them in a cycle
+    try:
+        return _drawn(report, before)
+    finally:
+        gc.set_threshold(*threshold)
+
+
+def _drawn(report: Report, before: Report | None) -> dict[str, bytes]:
     tables: dict[str, Callable[[Report], bytes]] = {**EXPORTS, **machine.FILES}
     if before is not None:
         tables[CHANGES] = functools.partial(exports.changes, before)
+    files = {path: table(report) for path, table in tables.items()}  # first: they take the most memory, for a moment
+    drawn = (*(page for view in found_views() for page in view(report)), *changed(report, before))
+    pages = sorted(drawn, key=lambda page: page.order)
     papers = latex.files(pages)
     downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
     known = menu.menu(pages)
@@ -48,7 +59,7 @@ def site(report: Report, before: Report | None = None) -> dict[str, bytes]:
         **{page.path: render.html(page, known, menu.siblings(page, pages), downloads,
                                   BOARD_SCRIPTS if page.data else SCRIPTS) for page in (*pages, *menu.lists(pages))},
         MARKDOWN: markdown.document([page for page in pages if page.markdown]),
-        **{path: table(report) for path, table in tables.items()},
+        **files,
         **papers,
         STYLE: _styles(),
         **_scripts(),

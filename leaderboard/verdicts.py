@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from harness.results import Report
 from leaderboard.lookup import Key
+from leaderboard.once import once
 
 TEST = "williams"
 LEVEL = 0.05
@@ -62,6 +63,7 @@ class Verdicts:
         return bytes(four.reshape(-1, 4) @ np.array([1, 4, 16, 64], np.uint8))
 
 
+@once
 def verdicts(report: Report) -> Verdicts:
     """Collect the contests of a report."""
     known = {(row.metric, row.column) for row in report.agreements}
@@ -70,14 +72,14 @@ def verdicts(report: Report) -> Verdicts:
     cells = {cell: place for place, cell in enumerate(sorted(names))}
     found = {statistic: np.zeros((len(cells), len(keys), len(keys)), np.uint8)
              for statistic in sorted({row.statistic for row in report.contests if row.test == TEST})}
+    places = {cell: {name: keys[key] for name, key in named.items()} for cell, named in names.items()}
     for row in report.contests:
-        if row.test != TEST or (row.dataset, row.quality) not in cells:
-            continue
-        named = names[row.dataset, row.quality]
-        if row.better in named and row.worse in named:
-            one, other, sure = keys[named[row.better]], keys[named[row.worse]], row.holm < LEVEL
+        named = places.get((row.dataset, row.quality), {})
+        if row.test == TEST and row.better in named and row.worse in named:
+            sure = row.holm < LEVEL
             matrix = found[row.statistic][cells[row.dataset, row.quality]]
-            matrix[one, other], matrix[other, one] = (BETTER, WORSE) if sure else (LEVEL_WITH, LEVEL_WITH)
+            matrix[named[row.better], named[row.worse]] = BETTER if sure else LEVEL_WITH
+            matrix[named[row.worse], named[row.better]] = WORSE if sure else LEVEL_WITH
     return Verdicts(keys, cells, found)
 
 

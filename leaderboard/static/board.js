@@ -32,14 +32,13 @@ const Boards = (() => {
     cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text + sign, ...(small ? [make("small", {}, small)] : []));
   }
 
-  /* A board's table as found: its rows with the cells they came with, and which row of the numbers each is. */
+  /* A board's table as found: its rows, and which row of the numbers each is. */
   function open(table, numbers) {
     const place = new Map(numbers.columns.map((column, row) => [`${column.metric}\n${column.column}`, row]));
     const heads = [...table.tHead.rows[0].cells];
     const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-metric]")).map((row) => {
       const name = row.querySelector("[data-metric]");
-      return { row, name, first: [...row.cells].map((cell) => cell.cloneNode(true)),
-        place: place.get(`${name.dataset.metric}\n${name.dataset.column}`), words: row.textContent.toLowerCase() };
+      return { row, name, place: place.get(`${name.dataset.metric}\n${name.dataset.column}`) };
     }).filter((line) => line.place !== undefined);
     const caption = table.caption.firstElementChild;
     return { table, heads, rows, board: numbers.boards[table.dataset.board], caption, title: caption.textContent };
@@ -101,6 +100,11 @@ const Boards = (() => {
     });
   }
 
+  /* Remember the cells as they came, before they are changed for the first time. */
+  function keep(view) {
+    for (const line of view.rows) line.first ??= [...line.row.cells].map((cell) => cell.cloneNode(true));
+  }
+
   function restore(view) {
     for (const head of view.heads) head.hidden = false;
     for (const { row, first } of view.rows) row.replaceChildren(...first.map((cell) => cell.cloneNode(true)));
@@ -121,9 +125,11 @@ const Boards = (() => {
   function filter(view, numbers, choice) {
     const find = choice.find.toLowerCase();
     let count = 0;
-    for (const { row, place, words } of view.rows) {
+    for (const line of view.rows) {
+      const { row, place } = line;
       const { family, needs } = numbers.columns[place];
-      row.hidden = !words.includes(find) || (choice.family.size > 0 && !choice.family.has(family))
+      if (find) line.words ??= row.textContent.toLowerCase();
+      row.hidden = (find !== "" && !line.words.includes(find)) || (choice.family.size > 0 && !choice.family.has(family))
         || needs.some((need) => choice.without.has(need));
       count += !row.hidden;
     }
@@ -145,13 +151,15 @@ const Boards = (() => {
     if (untouched && view.touched) restore(view);
     view.touched = !untouched;
     if (view.touched) {
+      keep(view);
       fillAverages(view, ranked, numbers, choice);
       fillDatasets(view, numbers, choice);
       fillSigns(view, ranked, numbers);
     }
     view.caption.textContent = stat === numbers.statistics[0] ? view.title
       : view.title.replace(/: [^:]*$/, `: ${Controls.title(stat)}`);
-    arrange(view, ranked);
+    if (view.touched || view.moved) arrange(view, ranked);
+    view.moved = view.touched || Boolean(choice.sort);
     order(view, choice);
     return filter(view, numbers, choice);
   }
