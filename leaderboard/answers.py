@@ -22,8 +22,8 @@ HEADINGS = (
     Heading("Over", "stub"), Heading("Datasets", "number"), Heading("Best metric", "words"), MEAN,
     Heading("Next", "words", title="The best column of another metric"), MEAN,
     Heading("Really better?", "words",
-            title="Williams' test on each quality of each dataset, adjusted by Holm over all pairs of metrics: "
-                  "where the best is significantly above the next"),
+            title="Over all qualities by the letters of the board, on one by Williams' test. Below: on how many "
+                  "qualities of datasets that test, adjusted by Holm over all pairs, finds the best above the next"),
     Heading("People", "number", title="Mean Spearman correlation of one rater with the mean of the others"),
     Heading("Cost", "number", small="s per 1,000", title="Seconds per 1,000 items of the best metric"),
     Heading("Needs", "words", title="What the best metric needs beside the response"))

@@ -84,7 +84,7 @@ def _short(found: Changes) -> Facts:
         ("Moved", Cell(f"{len(shown)}, of them {beyond} beyond the earlier 95 % interval")),
         ("The same", Cell(f"{found.common - len(found.moves)} to the last digit, and {len(found.moves) - len(shown)} "
                           "in three decimals")),
-        ("Why", Cell(f"cells with a cause of their own: {own or 'none'}; with none: {none}")),
+        ("Why", Cell(f"of the cell itself: {own or 'none'}; only of the run as a whole, or not known: {none}")),
         (SAME_INPUTS, Cell(str(len(found.unexplained)))),
         ("New and gone", Cell(f"{_count(len(found.appeared), 'cell')} new, {len(found.gone)} gone")),
         ("Metrics new", Cell(_listed(found.metrics[0]))), ("Metrics gone", Cell(_listed(found.metrics[1]))),

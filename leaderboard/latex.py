@@ -148,7 +148,9 @@ def _align(heading: Heading) -> str:
 
 
 def _heading(heading: Heading, turned: bool) -> str:
-    name = text(heading.text[:LONGEST])
+    """Head a column: the rank without the interval, which is left to the site; a cost with its unit."""
+    unit = f" ({heading.small})" if heading.key == "cost" and heading.small else ""
+    name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST] + unit)
     return f"\\rotatebox{{60}}{{{name}}}" if turned and heading.kind not in ("rank", "stub") else name
 
 

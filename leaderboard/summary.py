@@ -28,6 +28,9 @@ MOST = 3  # as many statistics as fit on a line
 SHORT = {"dev": "by dataset", "test": "by quality"}
 """What an average under a rule is called where a line has 110 columns."""
 
+LETTERED = 12
+"""Of more letters the first are shown: names of metrics come before them on a line."""
+
 FEW, NARROW = 3, 5  # so many datasets, of so many qualities, are printed in full
 
 
@@ -70,7 +73,8 @@ def _behind(board: Board, costs: Mapping[str, Profile]) -> dict[Heading, Callabl
     """What stands behind the averages, where it is known: the letters of the ranks, and the cost."""
     def letters(key: Key) -> Cell:
         row = board.complete(board.rules[0], key)
-        return Cell(row.letters if row else "")
+        known = row.letters if row else ""
+        return Cell(known if len(known) <= LETTERED else known[:LETTERED - 1].rstrip("'") + "…")
 
     def cost(key: Key) -> Cell:
         return Cell(cost_cell(costs[key[0]]).text if key[0] in costs else MISSING)

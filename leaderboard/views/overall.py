@@ -20,8 +20,10 @@ from leaderboard.views.adding import SHORT, TYPED
 LEAD = ("How well automatic metrics agree with people about open-domain dialogue. "
         "Each number is a correlation of a metric's scores with human ratings; higher is better.")
 WORDS = {"sample": "bundled sample", "real": "real data"}
-ANSWERED = ("Best and next: the metrics with the highest means of Spearman's ρ. Really better: on how many qualities "
-            "Williams' test finds the best above the next, p < 0.05 after Holm's adjustment over all pairs. People: "
+ANSWERED = ("Best: the column with the highest mean of Spearman's ρ. Next: the best column of another metric. Really "
+            "better, over all qualities: whether the draws behind the ranks tell the two apart, so that they share no "
+            "letter on the board. On one quality: whether Williams' test finds the best above the next, p < 0.05 after "
+            "Holm's adjustment over all pairs, on every dataset (yes) or on some (in part). Below: on how many. People: "
             "one rater against the mean of the others; a metric is held against the mean of all, so it can pass that. "
             "Ratings, under Needs: its weights were fitted on ratings, each dataset's on those of the others.")
 

@@ -331,7 +331,8 @@ def test_the_study_prints_and_keeps_what_it_finds(folder: Path, tmp_path: Path,
     out, error = capsys.readouterr()
     kept = tmp_path / "out" / "studies" / "dailydialogpp"
     assert {path.name for path in kept.iterdir()} == {
-        "dailydialogpp.md", "accuracy.csv", "confusion.csv", "contests.csv", "changes.csv", "scores.svg", "exhibit.json"}
+        "dailydialogpp.md", "accuracy.csv", "confusion.csv", "contests.csv", "changes.csv", "scores.svg",
+        "exhibit.json"}
     assert "left out, meteor: wordnet is not on this machine" in " ".join(out.split())
     assert "left out, nouns only, synonyms" in " ".join(out.split())
     assert str(kept) in error
