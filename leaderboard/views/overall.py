@@ -23,9 +23,10 @@ WORDS = {"sample": "bundled sample", "real": "real data"}
 ANSWERED = ("Best: the column with the highest mean of Spearman's ρ. Next: the best column of another metric. Really "
             "better, over all qualities: whether the draws behind the ranks tell the two apart, so that they share no "
             "letter on the board. On one quality: whether Williams' test finds the best above the next, p < 0.05 after "
-            "Holm's adjustment over all pairs, on every dataset (yes) or on some (in part). Below: on how many. People: "
-            "one rater against the mean of the others; a metric is held against the mean of all, so it can pass that. "
-            "Ratings, under Needs: its weights were fitted on ratings, each dataset's on those of the others.")
+            "Holm's adjustment over all pairs, on every dataset (yes) or on some (in part). Below: on how many. "
+            "People: one rater against the mean of the others; a metric is held against the mean of all, so it can "
+            "pass that. Ratings, under Needs: its weights were fitted on ratings, each dataset's on those of "
+            "the others.")
 
 
 @dataclass(frozen=True, slots=True)
