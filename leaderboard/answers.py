@@ -46,7 +46,7 @@ class Answers:
     """Everything that answers are drawn from."""
 
     found: Lookup
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[Key, Profile]
     verdicts: Verdicts
 
     def row(self, question: Question) -> Row | None:
@@ -56,7 +56,7 @@ class Answers:
             return None
         best = order[0]
         following = next((key for key in order if key[0] != best[0]), None)
-        profile = self.profiles.get(best[0])
+        profile = self.profiles.get(best)
         datasets = {entry.name for entry, _ in question.spots}
         return (
             Cell(question.title, link=question.link), Cell(str(len(datasets)), value=len(datasets)),
@@ -67,7 +67,7 @@ class Answers:
     def unfitted(self, question: Question) -> Question:
         """Ask the same of the columns that learned nothing from human ratings."""
         means = {key: value for key, value in question.means.items()
-                 if key[0] not in self.profiles or FITTED not in self.profiles[key[0]].needs}
+                 if key not in self.profiles or FITTED not in self.profiles[key].needs}
         return replace(question, title=f"{question.title}, not fitted on ratings", means=means)
 
     def _named(self, question: Question, key: Key) -> Row:

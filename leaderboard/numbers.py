@@ -43,7 +43,7 @@ class Ranked:
 
 
 def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapping[str, Ranked],
-         profiles: Mapping[str, Profile], verdicts: Verdicts) -> str:
+         profiles: Mapping[Key, Profile], verdicts: Verdicts) -> str:
     """Put the numbers of a page together."""
     entries = list({entry.name: entry for entry, _ in spots}.values())
     places = {entry.name: place for place, entry in enumerate(entries)}
@@ -68,8 +68,8 @@ def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapp
     return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _column(found: Lookup, key: Key, profiles: Mapping[str, Profile]) -> dict[str, object]:
-    profile = profiles.get(key[0])
+def _column(found: Lookup, key: Key, profiles: Mapping[Key, Profile]) -> dict[str, object]:
+    profile = profiles.get(key)
     return {"label": visible(found.labels[key]), "metric": visible(key[0]), "column": visible(key[1]),
             "family": visible(profile.family) if profile else "",
             "needs": [visible(need) for need in profile.needs] if profile else []}

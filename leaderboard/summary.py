@@ -69,7 +69,7 @@ def _table(found: Lookup, shown: Sequence[Board]) -> Table:
         data=found.data(first.origin, first.name))
 
 
-def _behind(board: Board, costs: Mapping[str, Profile]) -> dict[Heading, Callable[[Key], Cell]]:
+def _behind(board: Board, costs: Mapping[Key, Profile]) -> dict[Heading, Callable[[Key], Cell]]:
     """What stands behind the averages, where it is known: the letters of the ranks, and the cost."""
     def letters(key: Key) -> Cell:
         row = board.complete(board.rules[0], key)
@@ -77,9 +77,9 @@ def _behind(board: Board, costs: Mapping[str, Profile]) -> dict[Heading, Callabl
         return Cell(known if len(known) <= LETTERED else known[:LETTERED - 1].rstrip("'") + "…")
 
     def cost(key: Key) -> Cell:
-        return Cell(cost_cell(costs[key[0]]).text if key[0] in costs else MISSING)
+        return Cell(cost_cell(costs[key]).text if key in costs else MISSING)
 
-    priced = any(math.isfinite(costs[metric].cost) for _, (metric, _) in board.standings if metric in costs)
+    priced = any(math.isfinite(costs[key].cost) for _, key in board.standings if key in costs)
     known = ((lettered(board), LETTERS, letters), (priced, Heading("s/1,000", "number"), cost))
     return {heading: cell for there, heading, cell in known if there}
 

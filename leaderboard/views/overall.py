@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from harness.results import DatasetEntry, Report
 from leaderboard import answers, boardtable, numbers
 from leaderboard.cost import Profile, beside, profiles
-from leaderboard.lookup import Lookup, look, there
+from leaderboard.lookup import Key, Lookup, look, there
 from leaderboard.numbers import Ranked, Spot
 from leaderboard.slugs import slug
 from leaderboard.standings import BOARDS, Board, boards, names
@@ -34,7 +34,7 @@ class _Drawing:
     """What the parts of the page are drawn from; `spots` are the rated qualities in the order of the page's data."""
 
     found: Lookup
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[Key, Profile]
     verdicts: Verdicts
     spots: tuple[Spot, ...]
 

@@ -20,7 +20,7 @@ ORIGINS: tuple[Origin, ...] = ("real", "sample")
 @dataclass(frozen=True, slots=True)
 class _Drawing:
     found: Lookup
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[Key, Profile]
     verdicts: Verdicts
     valued: frozenset[tuple[str, str]]
     """The qualities of datasets that some column has a value on."""

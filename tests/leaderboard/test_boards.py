@@ -177,9 +177,19 @@ def test_a_metric_fitted_on_ratings_is_told_apart(report: Report) -> None:
 def test_cost_is_all_seconds_over_all_items(report: Report) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
     found = cost.profiles(replace(report, timings=timings))
-    assert found["bleu"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
-    assert cost.cost_cell(found["bleu"]).text == "5.0"
-    assert cost.cost_cell(found["length"]).text == "–"
+    assert found["bleu", "bleu1"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
+    assert cost.cost_cell(found["bleu", "bleu1"]).text == "5.0"
+    assert cost.cost_cell(found["length", "length"]).text == "–"
+
+
+def test_a_column_needs_what_it_has_scores_with_and_none_without(report: Report) -> None:
+    datasets = tuple(replace(entry, has=("context", "facts") if entry.name == "topical-usr" else ("context",))
+                     for entry in report.datasets)
+    agreements = tuple(row for row in report.agreements
+                       if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
+    found = cost.profiles(replace(report, datasets=datasets, agreements=agreements))
+    assert found["bleu", "bleu2"].needs == ("references", "facts")
+    assert found["bleu", "bleu1"].needs == ("references",)
 
 
 @pytest.mark.parametrize(("value", "shown"), [
