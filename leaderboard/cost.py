@@ -55,7 +55,8 @@ def headings(report: Report) -> tuple[Heading, ...]:
     """Head the columns that `cells` fills."""
     return (Heading("Cost", "number", small="s per 1,000", title=f"Seconds per 1,000 items on {report.run.device}. "
                     f"{MEASURED}", key="cost"),
-            Heading("Needs", "words", title="What it needs beside the response, also as seen from where it has scores", key="needs"),
+            Heading("Needs", "words", title="What it needs beside the response, also as seen from where it has scores",
+                    key="needs"),
             Heading("Family", "words", key="family"))
 
 
