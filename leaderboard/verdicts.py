@@ -5,7 +5,7 @@ Kept as a small matrix per statistic and cell, since a report has some hundred t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from harness.results import Report
 from leaderboard.lookup import Key
+from leaderboard.matrix import names
 from leaderboard.once import once
 
 TEST = "williams"
@@ -68,11 +69,11 @@ def verdicts(report: Report) -> Verdicts:
     """Collect the contests of a report."""
     known = {(row.metric, row.column) for row in report.agreements}
     keys = {key: place for place, key in enumerate(sorted(known))}
-    names = _names(report)
-    cells = {cell: place for place, cell in enumerate(sorted(names))}
+    named_on = _named(report)
+    cells = {cell: place for place, cell in enumerate(sorted(named_on))}
     found = {statistic: np.zeros((len(cells), len(keys), len(keys)), np.uint8)
              for statistic in sorted({row.statistic for row in report.contests if row.test == TEST})}
-    places = {cell: {name: keys[key] for name, key in named.items()} for cell, named in names.items()}
+    places = {cell: {name: keys[key] for name, key in named.items()} for cell, named in named_on.items()}
     for row in report.contests:
         named = places.get((row.dataset, row.quality), {})
         if row.test == TEST and row.better in named and row.worse in named:
@@ -83,14 +84,9 @@ def verdicts(report: Report) -> Verdicts:
     return Verdicts(keys, cells, found)
 
 
-def _names(report: Report) -> dict[Cell, dict[str, Key]]:
-    """What a contest calls the columns of a cell: the column, with its metric before it where two metrics have one."""
+def _named(report: Report) -> dict[Cell, dict[str, Key]]:
+    """The columns of every cell by what contests call them."""
     there: dict[Cell, set[Key]] = defaultdict(set)
     for row in report.agreements:
         there[row.dataset, row.quality].add((row.metric, row.column))
-    found = {}
-    for cell, keys in there.items():
-        shared = Counter(column for _, column in keys)
-        found[cell] = {column if shared[column] == 1 else f"{metric}/{column}": (metric, column)
-                       for metric, column in keys}
-    return found
+    return {cell: names(keys) for cell, keys in there.items()}
