@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import platform
+import re
 import tempfile
 import time
 from pathlib import Path
 
 STALE = 3600.0
-"""Seconds after which a half-written file is taken to be left by a killed process."""
+"""Seconds after which a half-written file is taken to be left by a killed process, of whatever machine."""
+
+_HERE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_WRITER = re.compile(rf"\.{_HERE}-(\d+)\.[^.]*\.part")
+"""How the name of a half-written file ends that a process of this machine writes: its number."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` beside `path`, then rename: the file is there whole, or as it was before."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{_HERE}-{os.getpid()}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -33,5 +40,19 @@ def sweep(folder: Path) -> None:
     """Remove what killed processes left half-written in a folder and below."""
     for part in folder.rglob(".*.part"):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
-            if part.is_file() and time.time() - part.stat().st_mtime > STALE:
+            if part.is_file() and (_abandoned(part) or time.time() - part.stat().st_mtime > STALE):
                 part.unlink()
+
+
+def _abandoned(part: Path) -> bool:
+    """Whether a process of this machine began it that is no more."""
+    writer = _WRITER.search(part.name)
+    if writer is None or os.name != "posix":
+        return False
+    try:
+        os.kill(int(writer[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
