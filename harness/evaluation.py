@@ -134,7 +134,7 @@ def _table(dataset: Dataset, given: Collection[Column], dimension: str) -> npt.N
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
     """Whether a column was asked for: turns together in one of the ways, or scores that are of no turns."""
-    if column.partition(AT)[0] in columns and AT in column:
+    if column.rpartition(AT)[0] in columns:
         return False  # it stands for the plain one on its quality
     plain, _, way = column.rpartition(":")
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself

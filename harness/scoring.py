@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import SYSTEM, Dataset, Item
 from harness.errors import BadScores
-from metrics.composition import Composite
+from metrics.composition import AT, Composite
 from metrics.errors import CannotScore
 from metrics.metric import Column, Metric, checkpoints
 from metrics.models import Models
@@ -89,19 +89,22 @@ def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[st
     together = {}
     for name, column in columns.items():
         parts = np.split(column, ends)
+        plain, at, dimension = name.rpartition(AT) if name.rpartition(AT)[0] in columns else (name, "", "")
         for way, combine in AGGREGATIONS.items():
-            label = name if way == "mean" else f"{name}:{way}"
+            label = name if way == "mean" else f"{plain}:{way}{at}{dimension}"
             together[label] = np.array([_together(part, combine) for part in parts])
     return together
 
 
 def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """The columns as the card promised them, or BadScores with what is wrong."""
+    """The columns as the card promised them, and what was made for one quality (`COLUMN@QUALITY`); else BadScores."""
     name, promised = metric.card.name, metric.card.columns
-    if not hasattr(columns, "keys") or sorted(columns.keys()) != sorted(promised):
-        given = ", ".join(sorted(map(str, columns.keys()))) if hasattr(columns, "keys") else type(columns).__name__
+    keys = list(map(str, columns.keys())) if hasattr(columns, "keys") else None
+    own = [key for key in keys or () if key not in promised and key.rpartition(AT)[0] in promised]
+    if keys is None or sorted(keys) != sorted([*promised, *own]):
+        given = type(columns).__name__ if keys is None else ", ".join(sorted(keys))
         raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {given}")
-    return {column: _vector(name, column, columns[column], items) for column in promised}  # type: ignore[index]
+    return {column: _vector(name, column, columns[column], items) for column in (*promised, *own)}  # type: ignore[index]
 
 
 def _check_models(metric: Metric, models: Models) -> None:

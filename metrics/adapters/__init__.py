@@ -3,6 +3,8 @@
     evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          _evaluate.py
     st:MODEL                      cosine of sentence embeddings              _st.py
     ce:MODEL                      the score of a cross-encoder               _ce.py
+    judge:PROMPT                  a language model behind an endpoint        _judge.py
+    scores:FILE                   scores that were made elsewhere            _scores.py
 
 Each name becomes a class with a card of its own, named as it was asked for, with one column of that name. A prefix is
 a file of this folder, with an underscore before it, since it holds no metric that could be listed.
@@ -16,7 +18,7 @@ from benchmarks.errors import nearest
 from metrics.errors import UnknownMetric
 from metrics.metric import Metric
 
-PREFIXES = ("evaluate", "st", "ce")
+PREFIXES = ("evaluate", "st", "ce", "judge", "scores")
 
 
 def metric_class(asked: str) -> type[Metric]:

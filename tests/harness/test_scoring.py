@@ -146,3 +146,19 @@ def test_undeclared_weights_are_refused() -> None:
     assert scoring.score(Hidden("mine-b", "mine-b"), dataset, MODELS).columns["hidden"] == [0.0]
     with pytest.raises(BadScores, match=r"asks for the weights 'mine-b', which its signature does not hold"):
         scoring.score(Hidden(reads="mine-b"), dataset, MODELS)
+
+
+def test_a_column_may_have_scores_of_its_own_for_a_quality() -> None:
+    dataset = make_dataset(["a", "b"], [(1,), (2,)])
+    columns = scoring.score(Fake({"fake": [1, 2], "fake@overall": [3, 4]}), dataset, MODELS).columns
+    assert {name: list(column) for name, column in columns.items()} == {"fake": [1, 2], "fake@overall": [3, 4]}
+    with pytest.raises(BadScores, match="promised the columns fake and gave fake, other@overall"):
+        scoring.score(Fake({"fake": [1, 2], "other@overall": [3, 4]}), dataset, MODELS)
+
+
+def test_turns_are_brought_together_for_a_quality_as_for_all() -> None:
+    together = scoring.aggregated({"fake": np.array([1.0, 2]), "fake@overall": np.array([3.0, 4])},
+                                  [dialogue(("system", "a"), ("system", "b"))])
+    assert together["fake:sum@overall"] == [7]
+    assert together["fake@overall"] == [3.5]
+    assert "fake@overall:sum" not in together

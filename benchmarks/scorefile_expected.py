@@ -1,0 +1,120 @@
+"""What a score file should hold: the items of some datasets, by id or by id and quality."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import Dataset
+
+EVERY = ""
+"""In place of a quality: one score of an item for all of them."""
+
+BAR = "|"
+"""Between the id of an item and a quality, as the organisers write it."""
+
+SPARE = 1_000
+"""Rows that any file may have, however little is expected."""
+
+LONGEST = 300
+"""Signs of an unknown id that are compared with known ones."""
+
+ALIKE = 0.6
+"""How much of an unknown id a known one shares at least that is named beside it, 0 to 1."""
+
+
+@dataclass(frozen=True)  # without slots: what is worked out of it is kept for the next file
+class Expected:
+    """What a file should score: the ids of the items of each dataset, in its order, and its qualities.
+
+    `unrated` holds, by dataset and quality, the items that nobody rated where others were: they need no score.
+    """
+
+    items: Mapping[str, tuple[str, ...]]
+    qualities: Mapping[str, tuple[str, ...]]
+    unrated: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """A number for each `ID` and `ID|quality`; an item of two datasets has one."""
+        found: dict[str, int] = {}
+        for dataset, ids in self.items.items():
+            for quality in (EVERY, *self.qualities[dataset]):
+                for name in ids:
+                    found.setdefault(key(name, quality), len(found))
+        return found
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
+        """By dataset and quality, the numbers of its items in their order."""
+        return {(dataset, quality): np.array([self.numbers[key(name, quality)] for name in ids], dtype=np.int64)
+                for dataset, ids in self.items.items() for quality in (EVERY, *self.qualities[dataset])}
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The dataset of each item."""
+        return {name: dataset for dataset, ids in self.items.items() for name in ids}
+
+    @cached_property
+    def limit(self) -> int:
+        """Rows that a file may have."""
+        return 4 * len(self.numbers) + SPARE
+
+    def lookalike(self, name: str) -> str | None:
+        """The known id or `ID|quality` that only looks the same: by case, Unicode form, or what cannot be seen."""
+        return self._folded.get(folded(name)) if len(name) <= LONGEST else None
+
+    def nearest(self, name: str) -> str | None:
+        """The known id that was probably meant, among those that begin alike."""
+        place = bisect_left(self._sorted, name)
+        beside = self._sorted[max(place - 3, 0) : place + 3]
+        close = [(SequenceMatcher(None, name[:LONGEST], one).ratio(), one) for one in beside]
+        best, known = max(close, default=(0.0, ""))
+        return known if best >= ALIKE else None
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {folded(name): name for name in self.numbers}
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.owners)
+
+
+def key(name: str, quality: str) -> str:
+    """How an item is written for one quality, or for all of them."""
+    return f"{name}{BAR}{quality}" if quality else name
+
+
+def folded(name: str) -> str:
+    """A text without what the eye does not see: case, Unicode form, blanks around it and signs of no width."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
+    if not name.isprintable():
+        name = "".join(sign for sign in name if unicodedata.category(sign) not in {"Cf", "Cc"})
+    return name.strip().casefold()
+
+
+def expected(datasets: Iterable[Dataset]) -> Expected:
+    """What a file should score that is for these datasets."""
+    found = list(datasets)
+    return Expected({one.card.name: tuple(item.id for item in one.items) for one in found},
+                    {one.card.name: tuple(quality.name for quality in one.card.qualities) for one in found},
+                    {(one.card.name, quality): items for one in found for quality, items in _unrated(one).items()})
+
+
+def _unrated(dataset: Dataset) -> dict[str, frozenset[str]]:
+    """The items without votes on each quality that others have votes on."""
+    rated: dict[str, set[str]] = {}
+    for rating in dataset.ratings:
+        if rating.votes:
+            rated.setdefault(rating.quality, set()).add(rating.item)
+    every = frozenset(item.id for item in dataset.items)
+    return {quality: every - items for quality, items in rated.items() if items != every}

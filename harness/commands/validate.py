@@ -1,0 +1,76 @@
+"""`harness validate FILE`: everything that is wrong with a score file, at once."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.scorefile import ScoreFile
+
+NAME = "validate"
+HELP = "say everything that is wrong with a score file, with line numbers"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """A file, and which datasets it is for."""
+    parser.add_argument("file", type=Path, help=".csv, .tsv, .jsonl, .json or .parquet with dialogue_id and score")
+    parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
+                        help="what it should score; may be repeated (default: datasets of which it scores any item)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with every problem")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the problems. 0: there are none, 1: there are, 2: the file cannot be read."""
+    found, origin = _read(args.file, args.home, args.dataset)
+    if args.json:
+        print(json.dumps(_object(args.file, found, origin)))
+    else:
+        _say(args.file, found, origin)
+    if not found.rows and any(one.kind == "unreadable" for one in found.problems):
+        return 2
+    return 1 if any(not one.note for one in found.problems) else 0
+
+
+def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
+    """The file against the datasets it is for, and whether they are real; the sample only where nothing real fits."""
+    from benchmarks.scorefile import expected, read
+    from harness.commands._score_files import at_hand
+
+    real, sample = at_hand(home, names)
+    if names:
+        return read(path.expanduser(), expected([*real, *sample])), "real" if real else "sample"
+    found = read(path.expanduser(), expected(real or sample), whole=False)
+    if found.datasets or not (real and sample) or found.problems[0].kind == "unreadable":
+        return found, "real" if real else "sample"
+    other = read(path.expanduser(), expected(sample), whole=False)
+    return (other, "sample") if other.datasets else (found, "real")
+
+
+def _say(path: Path, found: ScoreFile, origin: str) -> None:
+    from benchmarks.scorefile import counts, shown, told
+
+    name = shown(path.name)
+    if found.datasets:
+        of_sample = ", of the bundled sample" if origin == "sample" else ""
+        print(f"{name}: {found.rows:,} scores, for {', '.join(found.datasets)}{of_sample}; sha256 {found.digest[:12]}")
+    for line in told(found.problems, found.unit):
+        print(f"  {line}")
+    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(found.problems).items())
+    if found.fatal:
+        print(f"{name}: is refused: {summary}")
+    elif any(not one.note for one in found.problems):
+        print(f"{name}: can be taken, but look at: {summary}")
+    else:
+        print(f"{name}: nothing is wrong with it{f' ({summary})' if summary else ''}")
+
+
+def _object(path: Path, found: ScoreFile, origin: str) -> dict[str, object]:
+    from benchmarks.scorefile import counts
+
+    return {"file": path.name, "sha256": found.digest, "rows": found.rows, "unit": found.unit, "origin": origin,
+            "datasets": found.datasets, "refused": bool(found.fatal), "counts": counts(found.problems),
+            "problems": [dataclasses.asdict(one) for one in found.problems]}

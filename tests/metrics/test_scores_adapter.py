@@ -1,0 +1,93 @@
+"""`scores:FILE`: scores that were made elsewhere as a metric like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Dataset, Quality, Rating
+from harness import evaluation, scoring
+from metrics import registry
+from metrics.errors import CannotScore, MetricError
+from metrics.metric import signature
+from metrics.models import Models
+from tests.conftest import make_card, make_item
+
+MODELS = Models(Path())
+ITEMS = tuple(make_item(f"toy_{number}", "a reply") for number in range(4))
+QUALITIES = (Quality("Relevant", dimension="relevance"), Quality("overall"))
+RATINGS = tuple(Rating(item.id, quality.name, (float(place),))
+                for quality in QUALITIES for place, item in enumerate(ITEMS))
+DATASET = Dataset(make_card(size=4, qualities=QUALITIES), ITEMS, RATINGS, "imported")
+
+
+def written(folder: Path, *rows: str, name: str = "mine.csv") -> str:
+    (folder / name).write_text("\n".join(["dialogue_id,score", *rows]))
+    return f"scores:{folder / name}"
+
+
+def test_the_scores_of_the_file_are_those_of_the_items(tmp_path: Path) -> None:
+    chosen = registry.choose(written(tmp_path, "toy_2,0.5", "toy_0,-1", "other,9"))
+    assert chosen.label == "scores:mine.csv", "the folder is nobody's business"
+    found = scoring.score(chosen.metric, DATASET, MODELS)
+    np.testing.assert_array_equal(found.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
+
+
+def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
+    rows = [f"toy_{place},{place}" for place in range(4)] + [f"toy_{place}|Relevant,{-place}" for place in range(3)]
+    chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
+    found = scoring.score(chosen.metric, DATASET, MODELS)
+    assert set(found.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
+    relevance, overall = evaluation.cells(DATASET, evaluation.judged(DATASET, QUALITIES), {(chosen.label, ""): found})
+    assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
+    np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]], "the one score for all where there is no other")
+    np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
+
+
+def test_a_file_with_scores_by_quality_alone(tmp_path: Path) -> None:
+    chosen = registry.choose(written(tmp_path, *(f"toy_{place}|overall,{place}" for place in range(4))))
+    found = scoring.score(chosen.metric, DATASET, MODELS).columns
+    assert np.isnan(found["scores:mine.csv"]).all()
+    np.testing.assert_array_equal(found["scores:mine.csv@overall"], [0, 1, 2, 3])
+
+
+def test_whole_dialogues_are_scored_as_such(tmp_path: Path) -> None:
+    items = tuple(make_item(f"talk_{number}", None, context=("a", "b")) for number in range(2))
+    dataset = Dataset(make_card(level="dialogue"), items, (), "imported")
+    chosen = registry.choose(written(tmp_path, "talk_0,1", "talk_1,2", name="talks@home.csv"))
+    columns = scoring.score(chosen.metric, dataset, MODELS).columns
+    np.testing.assert_array_equal(columns["scores:talks@home.csv"], [1, 2])
+
+
+def test_a_dataset_without_any_score_is_skipped(tmp_path: Path) -> None:
+    chosen = registry.choose(written(tmp_path, "other_0,1", "toy_1,"))
+    with pytest.raises(CannotScore, match="no score of its items"):
+        scoring.score(chosen.metric, DATASET, MODELS)
+
+
+def test_the_signature_holds_the_content_and_no_folder(tmp_path: Path) -> None:
+    first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, MODELS)
+    again = signature(registry.choose(written(tmp_path, "toy_0,2")).metric, MODELS)
+    assert first.startswith("scores|r1|asked=scores:mine.csv|sha256=")
+    assert first != again
+    assert str(tmp_path) not in first
+
+
+@pytest.mark.parametrize(("rows", "why"), [
+    (("toy_0,x",), "line 2: toy_0: its score 'x' is no number"),
+    (("toy_0,1", "toy_1,1e400"), "line 3: toy_1: its score 1e400 is more than a number can hold"),
+    (("toy_0,1", "toy_0,1"), "line 3: toy_0 stands on line 2 already"),
+    (("toy_0,1,1",), "line 2: 3 values for 2 columns"),
+])
+def test_a_file_that_cannot_be_taken_is_refused_whole(rows: tuple[str, ...], why: str, tmp_path: Path) -> None:
+    with pytest.raises(MetricError, match=why) as told:
+        registry.choose(written(tmp_path, *rows))
+    assert str(told.value).startswith("scores:mine.csv: ")
+
+
+@pytest.mark.parametrize("name", ["none.csv", "mine.pkl", "mine"])
+def test_a_file_that_is_not_there_or_of_another_form(name: str, tmp_path: Path) -> None:
+    with pytest.raises(MetricError, match=f"scores:{name}: "):
+        registry.choose(f"scores:{tmp_path / name}")
