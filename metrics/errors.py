@@ -3,6 +3,7 @@
     MetricError
     ├── UnknownMetric      no metric of that name
     ├── BrokenPlugin       a metric of another package that cannot be loaded
+    ├── WorkerFailed       a metric in a process of its own crashed, hung or answered with garbage
     ├── BadOption          a metric has no such option, or not with that value
     ├── MissingResource    data or weights that must be fetched first: the cell is skipped, with this reason
     └── CannotScore        the dataset lacks what the metric needs: the cell is skipped, with this reason
@@ -21,6 +22,10 @@ class UnknownMetric(MetricError):
 
 class BrokenPlugin(MetricError):
     """A metric of another package that cannot be loaded."""
+
+
+class WorkerFailed(MetricError):
+    """The process of a metric crashed, hung, grew too large or answered with garbage."""
 
 
 class BadOption(MetricError):

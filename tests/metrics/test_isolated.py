@@ -1,0 +1,367 @@
+"""Metrics in a process of their own: what they can do wrong ends as one line, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import scoring
+from harness.errors import BadScores
+from metrics import isolated, isolated_process, plugin_files
+from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.isolated_process import environment, family
+from metrics.metric import Metric, signature
+from metrics.models import Models
+from metrics.registry import choose
+from tests.conftest import ROOT, make_dataset, make_item
+
+ITEMS = (make_item("a", "one two three"), make_item("b", ""), make_item("c", None))
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    """Every test ends its processes, and closes what it opened."""
+    before = open_files()
+    yield
+    for _, kind, _ in isolated._made.values():
+        isolated.adapter_of(kind).close()
+    isolated._made.clear()
+    assert not isolated_process._running
+    assert len(family(os.getpid())) == 1
+    assert open_files() == before
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def misbehaving(folder: Path, how: str, settings: str = "") -> Metric:
+    """The metric of a folder whose program misbehaves at its first dataset."""
+    shutil.copy(HERE / "misbehaving.py", folder)
+    (folder / "pyproject.toml").write_text(
+        f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', '{how}']\n{settings}\n")
+    return isolated.metric_class(folder)()
+
+
+def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
+                  python: str = sys.executable) -> type[Metric]:
+    """A metric in Python whose `score` has this body."""
+    (folder / "words.py").write_text(f"""
+import os, sys
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+import numpy as np
+from metrics.errors import CannotScore
+from metrics.metric import File, MetricCard
+{head}
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    card: ClassVar[MetricCard] = MetricCard(name="words", title="Words", columns=("words",), family="control")
+    {fields}
+
+    def score(self, items, models):
+        {score}
+""")
+    (folder / "pyproject.toml").write_text(
+        f"[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n[tool.harness]\npython = '{python}'\n")
+    return isolated.metric_class(folder)
+
+
+def score(metric: Metric) -> list[float]:
+    return list(scoring.checked(metric, ITEMS, metric.score(ITEMS, Models(Path("/nowhere"))))["words"])
+
+
+FAILURES = {
+    "segmentation": "was ended by SIGSEGV",
+    "killed": "was ended by SIGKILL",
+    "leaves": "ended with exit status 3 before it answered",
+    "truncated": "ended with exit status 0 before it answered",
+    "garbage": "answered with garbage: a message cannot be",
+    "text": "it begins with b'Loading the model",
+    "head-too-long": "answered with garbage: a message cannot be 1073741824 and 0 bytes long",
+    "body-too-long": "answered with garbage: a message cannot be 2 and 1152921504606846976 bytes long",
+    "no-json": "does not read as JSON",
+    "no-object": "the head of a message is a JSON object",
+    "other-id": "answered question 1 where 2 was asked",
+    "no-id": "answered question None where 2 was asked",
+    "text-score": "column words holds '1', which is no number",
+    "nan": "NaN is no JSON; a missing score is null",
+    "deep": "does not read as JSON",
+    "list": "the body of scores is an object of columns",
+    "no-body": "does not read as JSON",
+    "twice": "more than one message",
+    "raises": "words: KeyError: two lines",
+    "leaves_the_pipe_to_another": "ended with exit status 4 before it answered",
+    "closes": "closed its pipes before it answered",
+}
+
+
+@pytest.mark.parametrize(("how", "told"), FAILURES.items(), ids=FAILURES)
+def test_a_failure_costs_one_dataset_and_leaves_nothing(how: str, told: str, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated_process, "PATIENCE", 0.2)
+    metric, files = misbehaving(tmp_path, how), open_files()
+    with pytest.raises(WorkerFailed) as caught:
+        score(metric)
+    message = str(caught.value)
+    assert told in message
+    assert message.startswith("words: ")
+    assert "\n" not in message
+    assert len(family(os.getpid())) == 1 + (how == "raises")  # which is an answer as good as any
+    assert score(metric) == [3, 0, 2]
+    assert open_files() <= files
+
+
+@pytest.mark.parametrize(("how", "settings", "told"), [
+    ("hangs", "timeout = 0.5", "gave no answer in 0.5 s"),
+    ("chatters", "timeout = 0.5", "gave no answer in 0.5 s"),
+    ("starts_another_session", "timeout = 0.7", "gave no answer in 0.7 s"),
+    ("grows", "memory = '100MiB'", "MiB of memory, and pyproject.toml allows 100"),
+    ("lets_another_grow", "memory = '100MiB'", "MiB of memory, and pyproject.toml allows 100"),
+])
+def test_time_and_memory_have_an_end(how: str, settings: str, told: str, tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, how, settings)
+    start = time.monotonic()
+    with pytest.raises(WorkerFailed, match=rf"{told}.*; it last said: "):
+        score(metric)
+    assert time.monotonic() - start < 5
+    assert len(family(os.getpid())) == 1
+    assert score(metric) == [3, 0, 2]
+
+
+@pytest.mark.parametrize(("how", "told"), [
+    ("columns", "words promised the columns words and gave other"),
+    ("count", r"column words has shape \(4,\) for 3 items"),
+    ("infinite", "column words is infinite for item a"),
+])
+def test_wrong_columns_are_told_as_any_metric_s(how: str, told: str, tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, how)
+    with pytest.raises(BadScores, match=told):
+        score(metric)
+    assert score(metric) == [3, 0, 2]
+
+
+def test_a_skip_stays_a_skip(tmp_path: Path) -> None:
+    with pytest.raises(CannotScore, match=r"^no item has a moon$"):
+        score(misbehaving(tmp_path, "skips"))
+
+
+def test_one_process_serves_many_datasets(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "nothing")
+    child = isolated.adapter_of(type(metric)).child
+    assert [score(metric) for _ in range(3)] == [[3, 0, 2]] * 3
+    assert isolated.adapter_of(type(metric)).child is child
+
+
+def test_a_process_that_ends_while_nobody_asks_is_replaced(tmp_path: Path) -> None:
+    metric, files = misbehaving(tmp_path, "nothing"), open_files()
+    child = isolated.adapter_of(type(metric)).child
+    assert child is not None
+    os.kill(child._process.pid, signal.SIGKILL)
+    child._process.wait()
+    assert score(metric) == [3, 0, 2]
+    assert len(isolated_process._running) == 1
+    assert open_files() == files
+
+
+def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "hangs")
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        score(metric)
+    assert len(family(os.getpid())) == 1
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.harness]\ncommand = ['./nothing']")
+    with pytest.raises(BrokenPlugin, match=r"\./nothing cannot be started: No such file"):
+        isolated.metric_class(tmp_path)
+
+
+def test_a_program_that_speaks_no_protocol(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.harness]\ncommand = ['echo', 'hello world, how are you']")
+    with pytest.raises(BrokenPlugin, match=r"answered with garbage.*hello world"):
+        isolated.metric_class(tmp_path)
+
+
+def test_prints_do_not_break_the_stream(tmp_path: Path) -> None:
+    kind = python_metric(
+        tmp_path, "print('from Python'); os.write(1, b'from C'); os.system('echo from a shell'); "
+        "sys.stdin.read(); return {'words': np.array([1, np.nan, 2])}", head="print('as it is imported')")
+    assert score(kind())[::2] == [1, 2]
+
+
+def test_options_files_and_models_reach_the_metric(tmp_path: Path) -> None:
+    """A path is given as it is seen from anywhere; models are asked for in the process and counted here."""
+    own = tmp_path / "metric"
+    own.mkdir()
+    (tmp_path / "list.txt").write_text("12345")
+    kind = python_metric(
+        own, "models.asked.add(('lm', 'x')); return {'words': np.full(3, len(self.words.content()) * self.scale "
+        "+ (self.way == 'b') + self.yes)}",
+        fields="words: File = File(); scale: float = 1; way: Literal['a', 'b'] = 'a'; yes: bool = False")
+    with contextlib.chdir(tmp_path):
+        metric = choose(f"{own}/[words=list.txt,scale=2,way=b,yes=true]").metric
+        models = Models(tmp_path)
+        assert list(metric.score(ITEMS, models)["words"]) == [12, 12, 12]
+        assert models.asked == {("lm", "x")}
+        assert "words=list.txt@" in signature(metric, models)
+    assert [field.name for field in dataclasses.fields(kind)] == ["words", "scale", "way", "yes"]
+
+
+RAISED = {
+    "raise CannotScore('no moon')": (CannotScore, r"^no moon \(words.py line \d+\)$"),
+    "models.resource('wordnet')": (MissingResource, "wordnet is not on this machine"),
+    "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
+    "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
+    "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
+    "return {'words': np.zeros((3, 2))}": (WorkerFailed, r"words: column words has shape \(3, 2\)"),
+    "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
+    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "SIGSEGV; it last said: Fatal Python error: Segmentation"),
+    "os.write(4, b'x' * 99)": (WorkerFailed, "its process answered with garbage: .* it begins with b'xxx"),
+    "return {'words': np.zeros(3)}": (None, ""),
+}
+
+
+def test_what_a_metric_in_python_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLTK_DATA", "")
+    branches = "\n".join(f"        if self.how == {place}: {body}" for place, body in enumerate(RAISED))
+    kind = python_metric(tmp_path, f"pass\n{branches}", fields="how: int = 0")
+    for place, (error, told) in enumerate(RAISED.values()):
+        with pytest.raises(error, match=told) if error else contextlib.nullcontext():
+            assert score(kind(how=place)) == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("head", "fields", "told"), [
+    ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
+    ("", "many: tuple[str, ...] = ()", "option many: one of a metric in an environment of its own has a default"),
+    ("os._exit(7)", "", "ended with exit status 7"),
+])
+def test_a_metric_that_cannot_be_described(head: str, fields: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=told):
+        python_metric(tmp_path, "pass", head, fields)
+
+
+def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours has version 1 of a package, the metric's has version 2, and each gets its own; ours are not seen there."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    (ours / "clashing.py").write_text("VERSION = 1")
+    monkeypatch.syspath_prepend(ours)
+    monkeypatch.setenv("PYTHONPATH", str(ours))
+    folder = tmp_path / "metric"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    (site,) = (folder / ".venv" / "lib").glob("python*/site-packages")
+    for found in Path(np.__file__).parent.parent.glob("numpy*"):
+        (site / found.name).symlink_to(found)
+    (site / "clashing.py").write_text("VERSION = 2")
+    kind = python_metric(
+        folder, "import importlib.util as u; return {'words': np.array([clashing.VERSION, "
+        "u.find_spec('sacrebleu') is None and u.find_spec('leaderboard') is None, u.find_spec('harness') is not None"
+        "])}",
+        head="import clashing", python=".venv/bin/python")
+    import clashing  # type: ignore[import-not-found]
+
+    assert clashing.VERSION == 1
+    assert score(kind()) == [2, 1, 1]
+    assert isolated.adapter_of(kind).told["form"] == "json"  # there is no pyarrow
+    assert plugin_files.metric_class(str(folder)) is kind
+
+
+def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
+    one = signature(misbehaving(tmp_path, "nothing"), Models(tmp_path))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "report.json").write_text("{}")
+    assert signature(isolated.metric_class(tmp_path)(), Models(tmp_path)) == one
+    (tmp_path / "list.txt").write_text("more words")
+    other = signature(isolated.metric_class(tmp_path)(), Models(tmp_path))
+    assert one.partition("environment=")[2] == other.partition("environment=")[2]
+    assert one != other
+    assert len(isolated_process._running) == 1  # what served the older files is gone
+    script = tmp_path / "misbehaving.py"
+    script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
+    third = signature(isolated.metric_class(tmp_path)(), Models(tmp_path))
+    assert third.partition("environment=")[2] != other.partition("environment=")[2]
+
+
+def test_a_process_that_has_become_another_is_not_believed(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "leaves")
+    with pytest.raises(WorkerFailed):
+        score(metric)
+    script = tmp_path / "misbehaving.py"
+    script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
+    with pytest.raises(WorkerFailed, match="says other things of itself than before"):
+        score(metric)
+
+
+def test_memory_is_limited_without_proc_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(isolated_process, "PROC", tmp_path)
+        command = isolated_process._limited([sys.executable, "-S", "-c", "held = bytearray(1 << 30)"], 200 << 20)
+    ended = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert "MemoryError" in ended.stderr
+
+
+def test_keys_stay_here() -> None:
+    kept = {"PATH": "/bin", "HOME": "/root", "TOKENIZERS_PARALLELISM": "false", "KEYBOARD": "x", "PASSED_TOKEN": "1",
+            "AUTHOR": "me", "PROXY": "http://host:80/"}
+    secret = {"HF_TOKEN": "1", "OPENAI_API_KEY": "1", "AWS_SECRET_ACCESS_KEY": "1", "PGPASSWORD": "1", "my_apikey": "1",
+              "GOOGLE_APPLICATION_CREDENTIALS": "1", "INDEX": "https://me:pass@host/", "PYTHONPATH": "/ours"}
+    assert environment(kept | secret, ("PASSED_TOKEN",)) == kept
+
+
+def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    """At its end it closes the pipe; where it was killed in the middle of a question, the metric ends itself."""
+    python_metric(tmp_path, "import time; time.sleep(60)")
+    code = ("import os, signal, threading; from pathlib import Path; from metrics import isolated; "
+            "from metrics.models import Models; "
+            f"kind = isolated.metric_class(Path({str(tmp_path)!r})); "
+            "print(isolated.adapter_of(kind).child._process.pid, flush=True); ")
+    killed = ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "
+              "kind().score([], Models(Path('.')))")
+    for ending, status in ((code, 0), (code + killed, -signal.SIGKILL)):
+        ended = subprocess.run([sys.executable, "-c", ending], capture_output=True, check=False, cwd=ROOT, text=True)
+        assert ended.returncode == status, ended.stderr
+        until = time.monotonic() + 5
+        while Path(f"/proc/{int(ended.stdout)}").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{int(ended.stdout)}").exists()
+
+
+def test_a_dialogue_dataset_is_scored_as_by_any_metric(tmp_path: Path) -> None:
+    dataset = make_dataset(["a b", "c"], [(1.0,), (2.0,)])
+    assert list(scoring.score(misbehaving(tmp_path, "nothing"), dataset, Models(tmp_path)).columns["words"]) == [2, 1]
+
+
+def test_a_plug_in_that_is_installed_from_a_folder_runs_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, info = tmp_path / "metric", tmp_path / "site" / "words-1.dist-info"
+    folder.mkdir()
+    info.mkdir(parents=True)
+    kind = type(misbehaving(folder, "nothing"))
+    (info / "METADATA").write_text("Name: words\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[harness.metrics]\nwords = no_such_module:Words\n")
+    (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{"editable": true}}}}')
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    (point,) = entry_points(group="harness.metrics", name="words")
+    found = isolated.plugged_in(point)
+    assert found is not None
+    assert found.card == kind.card
+    (folder / "pyproject.toml").unlink()
+    assert isolated.plugged_in(point) is None

@@ -1,0 +1,136 @@
+"""What a folder says of how its metric runs, and what a process says of itself, is read with care."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics import isolated_settings
+from metrics.errors import BrokenPlugin
+from metrics.isolated_card import description
+from metrics.isolated_digest import digest
+from metrics.isolated_settings import MARK
+from metrics.wire import WireError
+
+CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
+TOLD = {"protocol": 1, "form": "json", "card": CARD}
+
+
+def settings(folder: Path, text: str) -> isolated_settings.Settings:
+    (folder / "pyproject.toml").write_text(text)
+    return isolated_settings.read(folder)
+
+
+def test_everything_that_can_be_said(tmp_path: Path) -> None:
+    found = settings(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
+                               "env = ['A']")
+    assert (found.command, found.timeout, found.memory, found.env) == (("perl", "x.pl"), 1.5, 3 << 29, ("A",))
+    assert found.apart
+
+
+@pytest.mark.parametrize("text", ["", "[tool.other]\nx = 1", "[tool.harness]\ntimeout = 5"])
+def test_a_folder_that_says_nothing_runs_with_the_harness(text: str, tmp_path: Path) -> None:
+    assert not settings(tmp_path, text).apart
+    (tmp_path / "pyproject.toml").unlink()
+    assert not isolated_settings.read(tmp_path).apart
+
+
+def test_an_environment_counts_where_it_was_made_here(tmp_path: Path) -> None:
+    (tmp_path / ".venv").mkdir()
+    assert not isolated_settings.read(tmp_path).apart
+    (tmp_path / ".venv" / MARK).touch()
+    assert isolated_settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("x", "cannot be read"),
+    ("[tool]\nharness = 1", "is a table"),
+    ("[tool.harness]\npyhton = 'x'", "has no 'pyhton'; known: python, .*; did you mean 'python'"),
+    ("[tool.harness]\npython = 'nowhere'", "there is no .*nowhere; `harness env create"),
+    ("[tool.harness]\npython = 'x'\ncommand = ['x']", "python or command, not both"),
+    ("[tool.harness]\ncommand = 'perl x.pl'", "a list of words is needed"),
+    ("[tool.harness]\ncommand = []", "a list of words is needed"),
+    ("[tool.harness]\nenv = [1]", "a list of words is needed"),
+    ("[tool.harness]\ntimeout = 0", "a number of seconds is needed"),
+    ("[tool.harness]\ntimeout = nan", "a number of seconds is needed"),
+    ("[tool.harness]\ntimeout = true", "a number of seconds is needed"),
+    ("[tool.harness]\nmemory = 4", 'a size such as "4GiB" is needed'),
+    ("[tool.harness]\nmemory = '0GiB'", "a size such as"),
+    ("[tool.harness]\nmemory = '4 gigabytes'", "a size such as"),
+])
+def test_what_cannot_be_said(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=told):
+        settings(tmp_path, text)
+
+
+@pytest.mark.parametrize(("points", "name", "told"), [
+    ("", "", "should name one metric, and names none"),
+    ("a = 'a:A'\nb = 'b:B'", "", "should name one metric, and names a, b"),
+    ("a = 'a:A'", "b", "has no 'b'"),
+])
+def test_which_metric_a_folder_holds(points: str, name: str, told: str, tmp_path: Path) -> None:
+    settings(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
+    with pytest.raises(BrokenPlugin, match=told):
+        isolated_settings.metric_of(tmp_path, name)
+
+
+def test_one_of_several_is_named(tmp_path: Path) -> None:
+    settings(tmp_path, "[project.entry-points.'harness.metrics']\na = 'a:A'\nb = 'b:B'")
+    assert isolated_settings.metric_of(tmp_path, "b") == ("b", "b:B")
+
+
+def test_a_description_with_every_kind_of_option() -> None:
+    found = description({**TOLD, "environment": ["perl==5"], "options": [
+        {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
+        {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
+    assert [option.default for option in found.options] == [1, 1.0, "b", ""]
+    assert found.card.columns == ("words",)
+    assert found.card.levels == ("turn",)
+
+
+@pytest.mark.parametrize(("more", "told"), [
+    ({"protocol": 2}, "speaks protocol 2, and this is 1"),
+    ({"form": "pickle"}, "form is 'pickle', and should be one of arrow, json"),
+    ({"card": None}, "a card is an object with columns, family, name, title"),
+    ({"card": {**CARD, "colour": "red"}}, "a card is an object with"),
+    ({"card": {**CARD, "name": "../words"}}, "a name is of small letters"),
+    ({"card": {**CARD, "columns": []}}, "there are one column"),
+    ({"card": {**CARD, "columns": "words"}}, "columns should be a list of words"),
+    ({"card": {**CARD, "columns": ["a", "a"]}}, "each once"),
+    ({"card": {**CARD, "columns": ["a\n"]}}, "columns should be a list of words"),
+    ({"card": {**CARD, "needs": ["money"]}}, "needs holds money; each once of references, context, facts"),
+    ({"card": {**CARD, "levels": []}}, "one level or more"),
+    ({"card": {**CARD, "scope": "world"}}, "scope of its card is 'world'"),
+    ({"card": {**CARD, "revision": True}}, "revision of its card is True"),
+    ({"card": {**CARD, "title": 1}}, "title of its card is 1"),
+    ({"card": {**CARD, "models": ["encoder"]}}, "among the options, or in neither"),
+    ({"options": 1}, "options is no list"),
+    ({"options": [1]}, "a name that Python takes"),
+    ({"options": [{"name": "class", "type": "int", "default": 1}]}, "a name that Python takes"),
+    ({"options": [{"name": "score", "type": "int", "default": 1}]}, "a name that Python takes"),
+    ({"options": [{"name": "n", "type": "list", "default": []}]}, "its type is one of int, float"),
+    ({"options": [{"name": "n", "type": "int", "default": True}]}, "the default True is not of type int"),
+    ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "the default among them"),
+    ({"options": [{"name": "n", "type": "int", "default": 1}] * 2}, "options of one name"),
+    ({"environment": "perl"}, "environment should be a list of words"),
+])
+def test_a_description_that_is_none(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(WireError, match=told):
+        description({**TOLD, **more})
+
+
+def test_the_digest_is_of_what_decides_scores(tmp_path: Path) -> None:
+    (tmp_path / "metric.py").write_text("1")
+    first = digest(tmp_path)
+    for skipped in (".venv/lib/x.py", "results/report/report.json", "__pycache__/x.pyc", "tests/test_x.py",
+                    "a.egg-info/x"):
+        (tmp_path / skipped).parent.mkdir(parents=True)
+        (tmp_path / skipped).write_text("2")
+    assert digest(tmp_path) == first
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "words.txt").write_text("3")
+    second = digest(tmp_path)
+    (tmp_path / "lib" / "words.txt").rename(tmp_path / "lib" / "other.txt")
+    assert len({first, second, digest(tmp_path)}) == 3
