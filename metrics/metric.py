@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -111,10 +112,17 @@ def options(metric: Metric) -> dict[str, Any]:
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
 
 
+def unsigned(kind: type) -> tuple[str, ...]:
+    """The options that say where and how fast it is scored, and change no score; a class names them as `unsigned`."""
+    return tuple(getattr(kind, "unsigned", ()))
+
+
 def signature(metric: Metric, models: Models) -> str:
     """Everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
     parts = [metric.card.name.partition(":")[0], f"r{metric.card.revision}"]  # of st:MODEL the first part is st
     for name, value in options(metric).items():
+        if name in unsigned(type(metric)):
+            continue
         if name in metric.card.models:
             value = models.identity(name, value)
         parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
@@ -133,9 +141,19 @@ def checkpoints(metric: Metric) -> tuple[str, ...]:
     return metric.card.checkpoints if own is None else (own, *metric.card.checkpoints[1:])
 
 
+_READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+
+
+def made_from(kind: type, digest: str) -> None:
+    """Note the digest of the files that a plug-in was made from, as they were when they were read."""
+    _READ[kind] = digest
+
+
 @functools.cache
 def _code(kind: type) -> tuple[str, ...]:
     """The digest of a plug-in's file, because its author edits it more often than its revision."""
+    if kind in _READ:  # the file may have been edited since
+        return (f"code={_READ[kind][:12]}",)
     if kind.__module__.partition(".")[0] == __package__:
         return ()
     try:

@@ -1,0 +1,78 @@
+"""`harness judge try`, `harness judge usage`: a judge on one item, and what judges have cost so far."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.errors import nearest
+from harness.errors import BadConfig
+
+if TYPE_CHECKING:
+    from benchmarks.dataset import Item
+    from metrics.adapters._judge import Judge
+
+NAME = "judge"
+HELP = "try a judge's prompt on one item, or sum up what judges have cost"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What to do."""
+    what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    one = what.add_parser("try", help="ask about one item, and show what was asked and what was read")
+    one.add_argument("judge", help="judge:PROMPT[model=NAME,...], as for harness run --metric")
+    one.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="a dataset")
+    one.add_argument("--item", metavar="ID", help="an item of it (default: the first)")
+    one.add_argument("--dry", action="store_true", help="show what would be sent, and send nothing")
+    what.add_parser("usage", help="requests, tokens and cost so far, by judge and model")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try, or sum up."""
+    for line in _try(args) if args.what == "try" else _usage(args.home):
+        print(line)
+    return 0
+
+
+def _try(args: argparse.Namespace) -> list[str]:
+    from benchmarks import registry as datasets
+    from metrics import judge_prompt, registry
+    from metrics.models import Models
+
+    if not args.judge.startswith("judge:"):
+        raise BadConfig(f"{args.judge}: a judge is asked for as judge:PROMPT[model=NAME]")
+    metric: Judge = registry.choose(args.judge).metric  # type: ignore[assignment]
+    questions = judge_prompt.questions(metric.prompt, _item(datasets.load(args.of, args.home).items, args.item))
+    lines = [f"--- {message['role']}\n{message['content']}" for one in questions for message in one.messages]
+    if not args.dry:
+        read = metric.read(questions, Models(args.home))
+        for question, samples in zip(questions, read, strict=True):
+            for quality in question.qualities:
+                found = [f"{sample[quality.name].value:g}" for sample in samples if quality.name in sample]
+                lines.append(f"{quality.name}: {', '.join(found) or 'nothing that could be read'}")
+    return lines
+
+
+def _item(items: tuple[Item, ...], asked: str | None) -> Item:
+    if asked is None:
+        return items[0]
+    found = {item.id: item for item in items}
+    if asked not in found:
+        raise BadConfig(f"no item {asked!r} in this dataset; {nearest(asked, found)}")
+    return found[asked]
+
+
+def _usage(home: Path) -> list[str]:
+    from metrics.judge_usage import records
+
+    totals: dict[tuple[str, str], Counter[str]] = {}
+    for record in records(home):
+        total = totals.setdefault((str(record["judge"]), str(record["model"])), Counter())
+        for name in ("sent", "prompt_tokens", "completion_tokens", "cost"):
+            total[name] += record[name] or 0
+    lines = [f"{judge} ({model}): {total['sent']} requests, {total['prompt_tokens']} + {total['completion_tokens']} "
+             f"tokens" + (f", cost {total['cost']:.4f}" if total["cost"] else "")
+             for (judge, model), total in sorted(totals.items())]
+    return lines or ["no judge was asked yet"]

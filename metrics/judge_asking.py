@@ -1,0 +1,235 @@
+"""Asking a judge many questions at once, until each is answered or it is known that it will not be.
+
+Every question is asked `samples` times. An answer that was kept is not asked for again. A request that fails for a
+while is sent again after a wait that doubles, with jitter, or that the server asks for; an answer that cannot be read
+is asked for anew, as a further sample. Both happen at most `tries` times.
+
+A question ends with its scores, or without: refused by the server (400), or never answered in a form that can be read.
+What is no fault of the question stops the whole: a server that is gone, a key that is not taken. Then there are no
+scores, so that an outage is never taken for a missing score; what was answered is kept, and the next run goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.judge_answer import Answer, Score, scores
+from metrics.judge_endpoint import Again, Endpoint, Refused
+from metrics.judge_kept import Kept, key
+from metrics.judge_prompt import Question
+from metrics.judge_usage import Usage
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds before the second attempt, and the most before any."""
+ENOUGH = 24
+"""Answers that all cannot be read, or are all refused, before it is taken to be so of every one."""
+TELL = 30.0
+"""Seconds between two lines that say how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to ask: what is sent with each question, and how hard to try."""
+
+    body: Mapping[str, Any]
+    samples: int = 1
+    tries: int = 6
+    concurrency: int = 8
+    per_minute: float = 0.0
+    seed: int = 0
+
+
+class Stopped(Exception):
+    """Another thread has found that there is no use in going on."""
+
+
+class Pace:
+    """When the next request may leave: at most so many a minute, and none while the server asks for quiet."""
+
+    def __init__(self, per_minute: float, stop: threading.Event) -> None:
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+        self._stop = stop
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Wait for one's turn."""
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + self._gap
+        self.rest(turn - now)
+
+    def hold(self, seconds: float) -> None:
+        """Let nobody's turn come for a while."""
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Wait; Stopped where there is nothing left to wait for."""
+        if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
+            raise Stopped
+
+
+class Asking:
+    """One judge's questions: `connect` is called when the first answer is not there yet."""
+
+    def __init__(self, way: Way, kept: Kept, connect: Callable[[], Endpoint], usage: Usage) -> None:
+        self.way, self.kept, self.usage = way, kept, usage
+        self._connect = connect
+        self._endpoint: Endpoint | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._pace = Pace(way.per_minute, self._stop)
+        self._jitter = random.Random(way.seed)  # noqa: S311  (spreads waits, hides nothing)
+        self._failed_in_a_row = 0
+        self._unanswered: list[str] = []
+
+    def readings(self, questions: Sequence[Question]) -> list[list[dict[str, Score]]]:
+        """The scores of every sample of every question, in their order."""
+        samples = range(self.way.samples)
+        with ThreadPoolExecutor(self.way.concurrency, "judge") as pool:
+            futures = [pool.submit(self._reading, question, sample) for question in questions for sample in samples]
+            try:
+                waiting = set(futures)
+                while waiting:
+                    done, waiting = wait(waiting, TELL, FIRST_EXCEPTION)
+                    for future in done:
+                        future.result()
+                    if waiting:
+                        done_ = len(futures) - len(waiting)
+                        sys.stderr.write(f"{self.usage.judge}: {done_} of {len(futures)} answered\n")
+            except BaseException as error:
+                self._end(pool)
+                raise _cause(error, futures) from None
+        if self._endpoint is not None:
+            self._endpoint.close()
+        self._complain(len(futures))
+        found = iter(future.result() for future in futures)
+        return [[next(found) for _ in samples] for _ in questions]
+
+    def _end(self, pool: ThreadPoolExecutor) -> None:
+        """Let every thread come to its end, also those that wait for an answer."""
+        self._stop.set()
+        if self._endpoint is not None:
+            self._endpoint.cut()
+        pool.shutdown(cancel_futures=True)
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def _complain(self, asked: int) -> None:
+        """Stop where the server did not do its part."""
+        if self._unanswered:
+            raise MissingResource(f"{len(self._unanswered)} of {asked} requests got no answer "
+                                  f"({self._unanswered[-1]}); what was answered is kept, and the same command goes on")
+        if self.usage.refused and not self.usage.read:
+            raise MissingResource(f"every request was refused ({self.usage.last_refusal})")
+
+    def _reading(self, question: Question, sample: int) -> dict[str, Score]:
+        """The scores of one sample; what an answer lacks is taken from the next."""
+        found: dict[str, Score] = {}
+        for attempt in range(self.way.tries):
+            try:
+                answer = self._answer(question, sample, attempt)
+            except Refused as error:
+                self._refused(str(error))
+                return found
+            except Again as error:
+                with self._lock:
+                    self._unanswered.append(str(error))
+                return found
+            found = scores(question, answer) | found
+            if len(found) == len(question.qualities):
+                self.usage.count("read", weighted=any(score.weighted for score in found.values()))
+                return found
+            self._unreadable(answer)
+        self.usage.count("unread")
+        return found
+
+    def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
+        body = {**self.way.body, "messages": question.messages}
+        if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
+            body["seed"] = self.way.seed * 1_000_000 + sample * 1000 + attempt
+        name = key(body, sample, attempt)
+        found = self.kept.get(name)
+        if found is not None:
+            self.usage.count("kept")
+            return found
+        answer = self._asked(body)
+        self.kept.put(name, answer)
+        self.usage.answered(answer)
+        return answer
+
+    def _asked(self, body: Mapping[str, Any]) -> Answer:
+        """Send a request until it is answered; Again where that is not to be."""
+        failures: list[Again] = []
+        for attempt in range(self.way.tries):
+            if attempt:
+                self._pace.rest(self._back_off(attempt, failures[-1].after))
+            self._pace.wait()
+            server = self._server()
+            self.usage.count("sent")
+            try:
+                answer = server.ask(body)
+            except Again as error:
+                failures.append(error)
+                self._failed(error)
+            else:
+                self._failed_in_a_row = 0
+                return answer
+        if all(one.status == 500 for one in failures):  # the server works, but not for this request
+            raise Refused(str(failures[-1]))
+        raise failures[-1]
+
+    def _server(self) -> Endpoint:
+        with self._lock:
+            if self._endpoint is None:
+                self._endpoint = self._connect()
+            return self._endpoint
+
+    def _back_off(self, attempt: int, asked_for: float) -> float:
+        doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
+        return max(doubled, min(asked_for, LONGEST_WAIT))
+
+    def _failed(self, error: Again) -> None:
+        """Count a failure; more in a row than all threads together may have, and the server is taken to be gone."""
+        if self._stop.is_set():
+            raise Stopped
+        self.usage.count("failed")
+        if error.after:
+            self._pace.hold(min(error.after, LONGEST_WAIT))
+        with self._lock:
+            self._failed_in_a_row += 1
+            gone = self._failed_in_a_row >= self.way.tries * (self.way.concurrency + 1)
+        if gone:
+            raise MissingResource(f"{self._failed_in_a_row} requests in a row failed ({error}); what was answered is "
+                                  "kept, and the same command goes on")
+
+    def _refused(self, told: str) -> None:
+        self.usage.count("refused", last_refusal=told)
+        if not self.usage.read and self.usage.refused >= ENOUGH:
+            raise MissingResource(f"every request was refused ({told})")
+
+    def _unreadable(self, answer: Answer) -> None:
+        self.usage.count("unreadable")
+        if not self.usage.read and self.usage.unreadable >= ENOUGH:
+            cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
+            raise CannotScore(f"none of {self.usage.unreadable} answers could be read; the last was "
+                              f"{json.dumps(answer.text)[:120]}{cut}")
+
+
+def _cause(error: BaseException, futures: Sequence[Any]) -> BaseException:
+    """What stopped the threads: not that they were told to stop."""
+    if not isinstance(error, Stopped):
+        return error
+    raised = (future.exception() for future in futures if future.done() and not future.cancelled())
+    return next((one for one in raised if isinstance(one, MetricError)), error)

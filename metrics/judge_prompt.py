@@ -1,0 +1,142 @@
+"""A judge's prompt: what a language model is asked about a response or a whole dialogue.
+
+A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item; of the qualities {qualities}
+and {form}, or where each has a call of its own {quality}, {description}, {steps}, {low} and {high}. Filling is plain
+replacement, once: braces in the text of a dialogue stay what they are. A paragraph that asks for a context,
+references or facts which the item lacks is left out. Prompts are read from files by metrics/judge_prompt_file.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from benchmarks.dataset import Item, Level, Utterance
+from metrics.errors import CannotScore
+from metrics.metric import NEEDS
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuality:
+    """One quality that is asked about, with the scale of the answer; more is better."""
+
+    name: str
+    low: float
+    high: float
+    description: str = ""
+    steps: str = ""
+
+    def takes(self, value: float) -> bool:
+        """Whether an answer lies on the scale."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt file as it was read; `name` is the file's, `digest` of its content."""
+
+    name: str
+    digest: str
+    title: str
+    answer: str
+    qualities: tuple[JudgedQuality, ...]
+    paper: str = ""
+    system: str = ""
+    turn: str = ""
+    dialogue: str = ""
+    needs: tuple[str, ...] = ()
+    samples: int = 1
+    temperature: float = 0.0
+    max_tokens: int = 256
+    logprobs: bool = False
+    request: str = "{}"
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What it can judge."""
+        both: tuple[tuple[Level, str], ...] = (("turn", self.turn), ("dialogue", self.dialogue))
+        return tuple(level for level, template in both if template)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """NAME and NAME-QUALITY for each; of a single quality NAME alone."""
+        several = len(self.qualities) > 1
+        return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if several))
+
+    @property
+    def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
+        """The qualities of each call: all in one, or one by one."""
+        return (self.qualities,) if self.answer == "json" else tuple((quality,) for quality in self.qualities)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked in one call, and which qualities the answer is read for."""
+
+    system: str
+    user: str
+    qualities: tuple[JudgedQuality, ...]
+    form: str
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """As the endpoint takes them."""
+        told = [{"role": "system", "content": self.system}] if self.system else []
+        return [*told, {"role": "user", "content": self.user}]
+
+
+def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
+    """What is asked about an item: one question, or one for each quality."""
+    if item.response is None and not prompt.dialogue:
+        raise CannotScore(f"item {item.id} is a whole dialogue; {prompt.name} asks about a response")
+    about = _about(item)
+    whole = item.response is None or not prompt.turn
+    template = prompt.dialogue if whole else prompt.turn
+    return tuple(Question(_filled(prompt.system, about | _asked(prompt, some)),
+                          _filled(template, about | _asked(prompt, some)), some, prompt.answer)
+                 for some in prompt.rounds)
+
+
+def places(prompt: Prompt) -> list[str]:
+    """What the templates of a prompt ask for."""
+    return _PLACE.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue)))
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """A template with its values, without the paragraphs of what is not there."""
+    kept = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
+            if all(values[place] for place in _PLACE.findall(paragraph) if place in NEEDS)]
+    return "\n\n".join(_PLACE.sub(lambda place: values[place[1]], paragraph) for paragraph in kept)
+
+
+def _about(item: Item) -> dict[str, str]:
+    """The item's part of the values, each utterance, reference and fact in a line of its own."""
+    return {
+        "context": _lines(item.context), "dialogue": _lines(item.utterances),
+        "response": _plain(item.response.text) or "(empty)" if item.response else "",
+        "references": "\n".join(f"- {text}" for one in item.references if (text := _plain(one.text))),
+        "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _plain(fact))),
+    }
+
+
+def _asked(prompt: Prompt, some: tuple[JudgedQuality, ...]) -> dict[str, str]:
+    """The qualities' part of the values."""
+    if prompt.answer == "json":
+        listed = (f"- {one.name} ({one.low:g} to {one.high:g}): {one.description}" for one in some)
+        form = ", ".join(f'"{one.name}": <number from {one.low:g} to {one.high:g}>' for one in some)
+        return {"qualities": "\n".join(listed), "form": "{" + form + "}"}
+    (one,) = some
+    return {"quality": one.name, "description": one.description.strip(), "steps": one.steps.strip(),
+            "low": f"{one.low:g}", "high": f"{one.high:g}"}
+
+
+def _lines(utterances: Iterable[Utterance]) -> str:
+    return "\n".join(f"{_plain(one.speaker)}: {_plain(one.text)}" for one in utterances)
+
+
+def _plain(text: str) -> str:
+    """A text in one line, so that it cannot pass for another speaker's; half of a surrogate pair is no text."""
+    return " ".join(text.encode(errors="replace").decode().split())

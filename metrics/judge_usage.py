@@ -1,0 +1,109 @@
+"""What a judge was asked, what came of it and what it cost: told when it is done, and kept.
+
+    HOME/judge/usage.jsonl     one line for each time that a judge judged the items of a dataset
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metrics.judge_answer import Answer
+from metrics.judge_kept import append, folder
+
+COUNTED = ("sent", "failed", "kept", "refused", "read", "weighted", "unreadable", "unread", "prompt_tokens",
+           "completion_tokens", "cost")
+"""The numbers of a line that is kept."""
+
+
+@dataclass
+class Usage:
+    """Counts over one run of one judge; `count` and `answered` may be called from several threads."""
+
+    judge: str
+    model: str
+    price_in: float = 0.0
+    price_out: float = 0.0
+    sent: int = 0
+    """Requests, attempts that failed among them."""
+    failed: int = 0
+    kept: int = 0
+    """Answers that were there before."""
+    refused: int = 0
+    read: int = 0
+    weighted: int = 0
+    """Of those that were read, how many by the probabilities of the tokens."""
+    unreadable: int = 0
+    """Answers that could not be read."""
+    unread: int = 0
+    """Questions given up without an answer that could be read."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    served: set[str] = field(default_factory=set)
+    last_refusal: str = ""
+    start: float = field(default_factory=time.monotonic)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def count(self, what: str, *, weighted: bool = False, last_refusal: str = "") -> None:
+        """Count one of a kind."""
+        with self._lock:
+            setattr(self, what, getattr(self, what) + 1)
+            self.weighted += weighted
+            self.last_refusal = last_refusal or self.last_refusal
+
+    def answered(self, answer: Answer) -> None:
+        """Count what an answer took."""
+        with self._lock:
+            self.prompt_tokens += answer.prompt
+            self.completion_tokens += answer.completion
+            self.served.add(answer.served or self.model)
+
+    @property
+    def cost(self) -> float | None:
+        """What the answers of this run cost, in the currency of the prices; None where those are not told."""
+        if not (self.price_in or self.price_out):
+            return None
+        return (self.prompt_tokens * self.price_in + self.completion_tokens * self.price_out) / 1e6
+
+    def record(self) -> dict[str, Any]:
+        """The line that is kept."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return {"at": at, "judge": self.judge, "model": self.model, **{name: getattr(self, name) for name in COUNTED},
+                "served": sorted(self.served), "seconds": round(time.monotonic() - self.start, 3)}
+
+    def line(self) -> str:
+        """What is told when it is done."""
+        parts = [f"{self.sent} requests", f"{self.kept} answers kept from before", f"{self.failed} attempts failed",
+                 f"{self.unreadable} answers not readable", f"{self.refused} requests refused",
+                 f"{self.unread} questions given up",
+                 f"{self.weighted} of {self.read} weighted by probabilities",
+                 f"{self.prompt_tokens} + {self.completion_tokens} tokens"]
+        cost = [] if self.cost is None else [f"cost {self.cost:.4f}"]
+        told = ", ".join([*parts, *cost, f"{time.monotonic() - self.start:.1f} s"])
+        return f"{self.judge} ({self.model}): {told}"
+
+    def keep(self, home: Path) -> None:
+        """Add it to what is kept, if anything was asked."""
+        if self.sent:
+            append(_path(home), json.dumps(self.record()).encode())
+
+
+def records(home: Path) -> Iterator[dict[str, Any]]:
+    """What was kept of every run so far; a line that was cut short is passed over."""
+    lines = _path(home).read_bytes().splitlines() if _path(home).is_file() else ()
+    for line in lines:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and {"judge", "model", *COUNTED} <= found.keys():
+            yield found
+
+
+def _path(home: Path) -> Path:
+    return folder(home) / "usage.jsonl"

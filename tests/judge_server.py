@@ -1,0 +1,212 @@
+"""A server on loopback that speaks chat completions, and misbehaves as it is told to.
+
+A request is answered by the first behaviour of `script(times)` that the server has for it, where `times` says how often
+the same messages came before; "well" is an answer in the form that the prompt asks for. The score of a reply is a
+function of its text, so that a test knows what to expect whatever the order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import hashlib
+import json
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Script = Callable[[int], str]
+
+
+def well(_times: int) -> str:
+    """A server with nothing wrong."""
+    return "well"
+
+
+def expected(user: str, quality: str, low: float = 0, high: float = 5) -> float:
+    """What the server answers about a prompt: a whole number on the scale."""
+    drawn = hashlib.sha256(f"{quality} {user}".encode()).digest()[0]
+    return low + drawn % int(high - low + 1)
+
+
+class Server(ThreadingHTTPServer):
+    """What was asked, how much of it at once, and what was answered well."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, script: Script = well, delay: float = 0.0, echo: bool = False) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script, self.delay, self.echo = script, delay, echo
+        self.lock = threading.Lock()
+        self.times: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.behaved: Counter[str] = Counter()
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.arrivals: list[float] = []
+        self.now = self.peak = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients go away; that is what is tried here."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = json.dumps(body["messages"])
+        server = self.server
+        with server.lock:
+            times = server.times[asked]
+            server.times[asked] += 1
+            server.bodies.append(body)
+            server.headers.append(dict(self.headers))
+            server.arrivals.append(time.monotonic())
+            server.now += 1
+            server.peak = max(server.peak, server.now)
+        try:
+            time.sleep(server.delay)
+            self._behave(server.script(times), body, asked)
+        finally:
+            with server.lock:
+                server.now -= 1
+
+    def _behave(self, how: str, body: dict[str, Any], asked: str) -> None:
+        with self.server.lock:
+            self.server.behaved[how] += 1
+        if how in {"well", "chatty"}:
+            with self.server.lock:
+                self.server.answered[asked] += 1
+        getattr(self, f"_{how.partition(' ')[0]}")(body, *how.split()[1:])
+
+    def _send(self, content: bytes, status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content_Length": str(len(content)), **headers}.items():
+            if value:
+                self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _json(self, text: str | None, tokens: list[dict[str, Any]] | None = None, finish: str = "stop") -> bytes:
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+        if tokens is not None:
+            choice["logprobs"] = {"content": tokens}
+        return json.dumps({"model": "toy-0613", "choices": [choice],
+                           "usage": {"prompt_tokens": 100, "completion_tokens": 10}}).encode()
+
+    def _scores(self, body: dict[str, Any]) -> dict[str, float]:
+        system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
+        named = re.findall(r'"([a-z-]+)": <number', system)
+        return {name: expected(user, name) for name in named}
+
+    def _well(self, body: dict[str, Any]) -> None:
+        found = self._scores(body)
+        text = json.dumps(found) if found else f"{expected(body['messages'][-1]['content'], '', 1, 5):g}"
+        if self.server.echo:
+            text += " " + json.dumps(dict(self.headers))
+        self._send(self._json(text))
+
+    def _chatty(self, body: dict[str, Any]) -> None:
+        found = json.dumps({name: f"{value:g}/5" for name, value in self._scores(body).items()})
+        self._send(self._json(f"Sure! Here you are:\n```json\n{found}\n```\nTell me if I can help with 2 more."))
+
+    def _beyond(self, body: dict[str, Any]) -> None:
+        self._send(self._json(json.dumps(dict.fromkeys(self._scores(body), 9)) if self._scores(body) else "9"))
+
+    def _prose(self, body: dict[str, Any]) -> None:
+        self._send(self._json("As a language model I would rather not say.", finish="length"))
+
+    def _status(self, body: dict[str, Any], status: str, *after: str) -> None:
+        told = {"Retry_After": after[0]} if after else {}
+        if after and after[0] == "date":
+            told["Retry_After"] = email.utils.formatdate(time.time() + 1.5, usegmt=True)
+        words = json.dumps({"error": {"message": f"no {self.headers.get('Authorization')} {status}"}})
+        self._send(words.encode(), int(status), **told)
+
+    def _redirect(self, body: dict[str, Any], where: str) -> None:
+        self._send(b"", 307, Location=where)
+
+    def _slow(self, body: dict[str, Any], seconds: str) -> None:
+        time.sleep(float(seconds))
+        self._well(body)
+
+    def _drip(self, body: dict[str, Any]) -> None:
+        self._send(b"", 200, Content_Length="5000")
+        for _ in range(100):
+            self.wfile.write(b" ")
+            time.sleep(0.05)
+
+    def _garbage(self, body: dict[str, Any]) -> None:
+        self._send(b'{"choices": [{"mess')
+
+    def _empty(self, body: dict[str, Any]) -> None:
+        self._send(b'{"choices": []}')
+
+    def _cut(self, body: dict[str, Any]) -> None:
+        self._send(self._json("{}")[:20], 200, Content_Length="300")
+        self.close_connection = True
+
+    def _longer(self, body: dict[str, Any]) -> None:
+        """More than the length says: the rest meets the next request."""
+        self._send(self._json("{}"), 200, Content_Length="30")
+
+    def _silent(self, body: dict[str, Any]) -> None:
+        self.close_connection = True
+
+    def _endless(self, body: dict[str, Any]) -> None:
+        self._send(b"", 200, Transfer_Encoding="chunked", Content_Length="")
+        with contextlib.suppress(OSError):
+            while True:
+                self.wfile.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+
+    def _logprobs(self, body: dict[str, Any]) -> None:
+        """A 4 that could have been a 5, a 3 or no number at all."""
+        others = [("4", 0.5), (" 5", 0.2), ("5", 0.1), ("3", 0.1), ("good", 0.1)]
+        from math import log
+
+        top = [{"token": token, "logprob": log(p)} for token, p in others]
+        self._send(self._json("4", [{"token": "4", "logprob": log(0.5), "top_logprobs": top}]))
+
+
+@contextlib.contextmanager
+def serving(script: Script = well, delay: float = 0.0, echo: bool = False) -> Iterator[Server]:
+    """A server that runs as long as it is needed."""
+    server = Server(script, delay, echo)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+MISCHIEF = ("status 429 0.05", "status 500", "status 503", "garbage", "cut", "silent", "chatty", "beyond", "empty",
+            "longer", "prose", "well", "slow 3", "drip")
+
+
+def mischief(server_seed: int = 0) -> Script:
+    """Every kind of misbehaviour in turn, at most three for one request before it is answered well."""
+    turn = iter(range(10**9))
+    lock = threading.Lock()
+
+    def script(times: int) -> str:
+        with lock:
+            return MISCHIEF[(next(turn) + server_seed) % len(MISCHIEF)] if times < 3 else "well"
+
+    return script

@@ -1,0 +1,293 @@
+"""A judge against a real server on loopback that misbehaves: what is tried again, what is not, how fast, how much."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item
+from metrics import judge_asking, judge_endpoint
+from metrics.errors import CannotScore, MissingResource
+from metrics.judge_kept import folder
+from metrics.judge_prompt import questions
+from metrics.judge_prompt_file import find
+from metrics.metric import signature
+from metrics.models import Models
+from metrics.registry import choose
+from tests.conftest import make_item
+from tests.judge_server import Server, expected, serving, well
+
+LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short waits, and nothing of whoever runs this."""
+    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 0.01)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def items(count: int) -> list[Item]:
+    return [make_item(f"toy_{number}", f"reply number {number}") for number in range(count)]
+
+
+def judged(server: Server, home: Path, some: list[Item], prompt: str = "llm-eval", **options: object) -> Any:
+    """The columns of a judge."""
+    told = ",".join(f"{name}={value}" for name, value in {"model": "toy", "url": server.url, **options}.items())
+    return choose(f"judge:{prompt}[{told}]").metric.score(some, Models(home))
+
+
+def right(columns: Any, some: list[Item]) -> bool:
+    """Whether every item has the scores that the server gives it."""
+    asked = [questions(find("llm-eval"), item)[0].user for item in some]
+    return all(columns[f"llm-eval-{name}"].tolist() == [expected(user, name) for user in asked] for name in LLM_EVAL)
+
+
+@pytest.mark.parametrize("how", [
+    "status 408", "status 429", "status 429 0.05", "status 500", "status 502", "status 503 x", "status 504", "garbage",
+    "empty", "cut", "silent", "longer", "endless", "beyond", "prose",
+])
+def test_asked_again_until_it_is_answered_well(how: str, home: Path) -> None:
+    some = items(3)
+    with serving(lambda times: how if times < 2 else "well") as server:
+        columns = judged(server, home, some)
+        assert right(columns, some)
+        assert server.behaved == {how: 6, "well": 3}
+        assert max(server.answered.values()) == 1
+        asked = len(server.bodies)
+        assert right(judged(server, home, some), some)
+        assert len(server.bodies) == asked, "a second time nothing is asked"
+
+
+@pytest.mark.parametrize("how", ["slow 2", "drip"])
+def test_no_answer_in_time_is_asked_again(how: str, home: Path) -> None:
+    with serving(lambda times: how if times < 1 else "well") as server:
+        assert right(judged(server, home, items(3), timeout=0.8), items(3))
+        assert server.behaved == {how: 3, "well": 3}
+
+
+def test_chatter_around_the_answer_is_read(home: Path) -> None:
+    with serving(lambda times: "chatty") as server:
+        assert right(judged(server, home, items(2)), items(2))
+        assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(("how", "told"), [
+    ("status 401", "HTTP 401 from 127.0.0.1"), ("status 403", "not allowed"), ("status 404", "the model's name right"),
+    ("redirect http://127.0.0.1:9/v1", "leads elsewhere"),
+])
+def test_what_nobody_will_be_answered_ends_it_at_once(how: str, told: str, home: Path) -> None:
+    with serving(lambda times: how) as server:
+        with pytest.raises(MissingResource, match=told):
+            judged(server, home, items(40), concurrency=2)
+        assert len(server.bodies) <= 4
+
+
+def test_an_item_that_is_refused_is_missing_and_the_others_are_scored(home: Path,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    some, turn = items(4), iter(("status 400", *["well"] * 9))
+    with serving(lambda times: next(turn)) as server:
+        columns = judged(server, home, some, concurrency=1)
+        assert np.isnan(columns["llm-eval"]).tolist() == [True, False, False, False]
+        assert len(server.bodies) == 4
+    assert "1 requests refused" in capsys.readouterr().err
+
+
+def test_an_item_that_the_server_stumbles_over_each_time_is_missing(home: Path) -> None:
+    turn = iter(["status 500"] * 3 + ["well"] * 9)
+    with serving(lambda times: next(turn)) as server:
+        columns = judged(server, home, items(3), concurrency=1, tries=3, samples=1, per_minute=0)
+        assert np.isnan(columns["llm-eval"]).tolist() == [True, False, False]
+
+
+def test_where_every_request_is_refused_there_are_no_scores(home: Path) -> None:
+    with serving(lambda times: "status 400") as server:
+        with pytest.raises(MissingResource, match=r"every request was refused .HTTP 400"):
+            judged(server, home, items(3))
+        with pytest.raises(MissingResource, match="every request was refused"):
+            judged(server, home, items(200), concurrency=2)
+        assert len(server.bodies) < 3 + judge_asking.ENOUGH + 4
+
+
+def test_a_model_that_never_answers_as_asked_is_given_up(home: Path) -> None:
+    with serving(lambda times: "prose") as server:
+        with pytest.raises(CannotScore, match=r"could be read; the last was .As a language.*cut at max_tokens"):
+            judged(server, home, items(100), concurrency=2)
+        assert len(server.bodies) < judge_asking.ENOUGH + 4
+
+
+def test_one_item_that_is_never_answered_as_asked_is_missing(home: Path) -> None:
+    turn = iter(["well"] * 3 + ["beyond"] * 4)
+    with serving(lambda times: next(turn)) as server:
+        for _ in range(2):  # the second time from what was kept
+            columns = judged(server, home, items(4), concurrency=1, tries=4)
+            assert np.isnan(columns["llm-eval"]).tolist() == [False, False, False, True]
+        assert len(server.bodies) == 7
+
+
+def test_a_server_that_dies_ends_it_and_the_next_run_goes_on(home: Path) -> None:
+    some, lock, alive = items(30), threading.Lock(), iter(range(12))
+
+    def dying(_times: int) -> str:
+        with lock:
+            return "well" if next(alive, None) is not None else "silent"
+
+    with serving(dying) as server:
+        with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*the same command goes on"):
+            judged(server, home, some, concurrency=4, tries=3)
+        assert sum(server.answered.values()) == 12
+        assert len(server.bodies) < 12 + 3 * 5 + 3 * 4, "not three times each of the 18 others"
+        server.script = well
+        assert right(judged(server, home, some), some)
+        assert set(server.answered.values()) == {1}, "what was answered before was not asked again"
+
+
+def test_a_connection_that_nobody_takes(home: Path) -> None:
+    with serving() as server:
+        url = server.url
+    with pytest.raises(MissingResource, match="refused"):
+        choose(f"judge:llm-eval[model=toy,url={url},tries=2]").metric.score(items(40), Models(home))
+
+
+def test_many_at_once_but_no_more(home: Path) -> None:
+    with serving(delay=0.03) as server:
+        judged(server, home, items(30), concurrency=5)
+        assert server.peak == 5
+
+
+def test_no_more_a_minute_than_allowed(home: Path) -> None:
+    with serving() as server:
+        judged(server, home, items(9), per_minute=1200)  # one each 50 ms
+        gaps = np.diff(sorted(server.arrivals))
+    assert np.sum(gaps) > 0.9 * 8 * 0.05
+
+
+def test_everybody_waits_when_the_server_asks_for_quiet(home: Path) -> None:
+    turn = iter(["status 429 0.4"] + ["well"] * 20)
+    with serving(lambda times: next(turn)) as server:
+        judged(server, home, items(6), concurrency=1)
+        assert server.arrivals[1] - server.arrivals[0] >= 0.39
+
+
+@pytest.mark.parametrize(("told", "low", "high"), [
+    (None, 0, 0), ("", 0, 0), ("7", 7, 7), ("0", 0, 0), ("-3", 0, 0), ("soon", 0, 0), ("inf", 0, 0), ("nan", 0, 0),
+    ("date", 8, 10.1), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0),
+])
+def test_retry_after(told: str | None, low: float, high: float) -> None:
+    from email.utils import formatdate
+
+    given = formatdate(time.time() + 10, usegmt=True) if told == "date" else told
+    assert low <= judge_endpoint._seconds(given) <= high
+
+
+def test_waits_double_up_to_a_bound(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from metrics.judge_asking import Asking, Way
+
+    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 1.0)
+    made: Callable[[], Asking] = lambda: Asking(Way({}, seed=3), None, None, None)  # type: ignore[arg-type]  # noqa: E731
+    asking, again = made(), made()
+    waits = [asking._back_off(attempt, 0.0) for attempt in range(1, 12)]
+    assert all(0.5 * min(60, 2.0**place) <= wait <= min(60, 2.0**place) for place, wait in enumerate(waits))
+    assert waits == [again._back_off(attempt, 0.0) for attempt in range(1, 12)]
+    assert asking._back_off(1, 30.0) == 30
+    assert asking._back_off(1, 1e9) == judge_asking.LONGEST_WAIT
+
+
+def test_items_with_the_same_texts_are_one_question(home: Path) -> None:
+    with serving(delay=0.02) as server:
+        columns = judged(server, home, [make_item(name, "the same") for name in "abcdef"])
+        assert len(server.bodies) == 1
+        assert len(set(columns["llm-eval"])) == 1
+
+
+def test_samples_are_averaged_and_differ_by_their_seed(home: Path) -> None:
+    some = items(2)
+    with serving() as server:
+        assert right(judged(server, home, some, samples=3, temperature=1), some)
+        seeds = [body["seed"] for body in server.bodies]
+        assert len(seeds) == 6
+        assert len(set(seeds)) == 3
+        judged(server, home, some, samples=5, temperature=1)
+        assert len(server.bodies) == 10, "three of five were there"
+
+
+def test_scores_weighted_by_probabilities(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """(4·.5 + 5·.2 + 5·.1 + 3·.1) / .9, of each of the four qualities; their mean on 0 to 1."""
+    with serving(lambda times: "logprobs") as server:
+        columns = judged(server, home, items(2), prompt="g-eval")
+        assert columns["g-eval-coherence"] == pytest.approx([3.8 / 0.9] * 2)
+        assert columns["g-eval"] == pytest.approx([(3.8 / 0.9 - 1) / 4] * 2)
+        assert server.bodies[0]["logprobs"] is True
+        assert judged(server, home, items(2), prompt="g-eval")["g-eval"] == pytest.approx(columns["g-eval"])
+        assert len(server.bodies) == 8
+        without = judged(server, home, items(2), prompt="g-eval", logprobs="false")
+        assert "logprobs" not in server.bodies[-1]
+        assert without["g-eval-coherence"] == pytest.approx([3.8 / 0.9] * 2), "this server gives them unasked"
+    assert "8 of 8 weighted" in capsys.readouterr().err
+
+
+def test_kept_answers_that_were_damaged_are_asked_for_again(home: Path) -> None:
+    some = items(4)
+    with serving() as server:
+        judged(server, home, some)
+        (kept,) = (folder(home) / "answers").glob("*.jsonl")
+        lines = kept.read_bytes().split(b"\n")[1:]
+        assert len(lines) == 4
+        flipped = lines[0].replace(b'"text":"{', b'"text":"[')
+        assert flipped != lines[0]
+        kept.write_bytes(b"\n".join([flipped, b"\xff\xfe garbage", b"", lines[1], lines[2], lines[3][:90]]))
+        assert right(judged(server, home, some), some)
+        assert len(server.bodies) == 6
+        judged(server, home, some)
+        assert len(server.bodies) == 6
+
+
+def test_the_signature_names_what_scores_depend_on(home: Path) -> None:
+    models = Models(home)
+
+    def signed(options: str) -> str:
+        return signature(choose(f"judge:llm-eval[model=toy{options}]").metric, models)
+
+    plain = signed("")
+    assert plain.startswith("judge|r1|model=toy|samples=1|temperature=0.0|")
+    assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
+    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,price_in=1,key_from=KEY,per_minute=3")
+    options = ("samples=2", "temperature=1", "max_tokens=9", "logprobs=true", "tries=2")
+    others = {signed(f",{option}") for option in options}
+    assert len(others - {plain}) == 5
+
+
+def test_without_a_model_or_an_endpoint_it_is_said_what_to_do(home: Path) -> None:
+    with pytest.raises(MissingResource, match="say which model"):
+        choose("judge:llm-eval").metric.score(items(1), Models(home))
+    with pytest.raises(MissingResource, match="OPENAI_BASE_URL"):
+        choose("judge:llm-eval[model=toy]").metric.score(items(1), Models(home))
+
+
+def test_ctrl_c_ends_it_soon_and_what_was_answered_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some, calls = items(12), iter(range(99))
+
+    def interrupted(*args: Any) -> Any:
+        deadline = time.monotonic() + 5
+        while len(server.bodies) < 8 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with serving(lambda times: "well" if next(calls) < 4 else "slow 20") as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(judge_asking, "wait", interrupted)
+            before = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                judged(server, home, some, concurrency=4)
+            assert time.monotonic() - before < 5
+        server.script = well
+        asked = len(server.bodies)
+        assert right(judged(server, home, some), some)
+        assert len(server.bodies) - asked == 8

@@ -1,0 +1,160 @@
+"""`harness run --metric judge:...` to the end against a server that misbehaves: every item is scored once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from metrics import judge_asking
+from tests.conftest import ROOT
+from tests.judge_server import Server, mischief, serving
+
+KEY = "sk-planted-4711-do-not-write-me"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 0.01)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def command(server: Server, out: Path, *more: str, options: str = "") -> list[str]:
+    return ["run", "--dataset", "dailydialog-gupta", "--data", "sample", "--limit", "20", "--draws", "0", "--examples",
+            "0", "--metric", f"judge:llm-eval[model=toy,url={server.url}{options}]", "--out", str(out), *more]
+
+
+def scores(out: Path) -> list[float]:
+    """What the report holds of the judge: every score of every item and column."""
+    import pyarrow.parquet as pq
+
+    (path,) = (out / "scores").rglob("judge-*.parquet")
+    table = pq.ParquetFile(path).read()
+    return [value for name in table.column_names[1:] for value in table.column(name).to_pylist()]
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_every_item_is_scored_once(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(mischief()) as server:
+        assert main(command(server, tmp_path / "a", options=",timeout=1.5,price_in=0.15,price_out=0.6")) == 0
+        found = scores(tmp_path / "a")
+        assert len(found) == 20 * 5
+        assert all(map(math.isfinite, found))
+        assert len(server.behaved) == 14, "each kind of mischief was met"
+        assert list(server.answered.values()) == [1] * 20
+        asked = len(server.bodies)
+        assert f"{asked} requests" in capsys.readouterr().err
+        assert main(command(server, tmp_path / "b", "--rescore")) == 0
+        assert len(server.bodies) == asked, "a second run asks for nothing"
+        assert scores(tmp_path / "b") == found
+    (told,) = [json.loads(line) for line in (home / "judge" / "usage.jsonl").read_text().split("\n") if line]
+    assert told["read"] == 20
+    assert told["unreadable"] == server.behaved["beyond"] + server.behaved["prose"]
+    assert told["completion_tokens"] * 10 == told["prompt_tokens"]
+    assert told["cost"] == pytest.approx((told["prompt_tokens"] * 0.15 + told["completion_tokens"] * 0.6) / 1e6)
+    capsys.readouterr()
+    assert main(["judge", "usage"]) == 0
+    assert f"judge:llm-eval (toy): {asked} requests" in capsys.readouterr().out
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    ways = iter(["status 500", "well", "status 400", *["well"] * 99])
+    with serving(lambda times: next(ways), echo=True) as server:
+        assert main(command(server, tmp_path, "--json", options=",concurrency=1")) == 0
+        assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+        assert all("Host" in headers and KEY not in json.dumps(server.bodies) for headers in server.headers)
+    for how in ("status 401", "status 404", "status 418", "redirect http://localhost:9/x", "garbage"):
+        with serving(lambda times, how=how: how) as server:
+            asked = f"judge:llm-eval[model={how.partition('/')[0]},url={server.url},tries=2]"
+            assert main(["judge", "try", asked, "--dataset", "topical-usr"]) == 2
+    written = "".join(capfd.readouterr())
+    assert "HTTP 418" in written
+    assert "no Bearer [key] 418" in written, "what the server repeats is struck out"
+    assert b"Bearer [key]" in everything(home), "in what is kept as well"
+    for text in (written.encode(), everything(home), everything(tmp_path)):
+        assert KEY.encode() not in text
+
+
+def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from metrics import judge_endpoint
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MY_KEY", KEY)
+
+    def sent(url: str, key_from: str = "") -> bool:
+        return "Authorization" in judge_endpoint.find(url, key_from, 1.0)._headers()
+
+    assert sent("https://example.org/v1")
+    assert sent("http://localhost:8000/v1")
+    assert not sent("http://example.org/v1")
+    assert sent("http://example.org/v1", "MY_KEY")
+
+
+def test_a_key_that_no_header_takes_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
+    with serving() as server:
+        assert main(command(server, tmp_path)) == 0
+        assert not server.bodies
+    told = "".join(capfd.readouterr())
+    assert "holds signs that no header takes" in told
+    assert KEY not in told
+
+
+def test_a_dead_server_is_a_skip_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server:
+        asked = command(server, tmp_path, options=",tries=2,concurrency=2")
+    assert main(asked) == 0
+    assert "requests in a row failed" in capsys.readouterr().out
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["skips"]
+    assert not list((tmp_path / "scores").rglob("*.parquet")), "an outage is no missing score"
+
+
+def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
+    with serving(delay=0.05) as server:
+        asked = command(server, tmp_path, options=",concurrency=2")
+        running = subprocess.Popen([sys.executable, "-m", "dialogue_harness", *asked], cwd=ROOT,
+                                   env={**os.environ, "HARNESS_HOME": str(home)}, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while sum(server.answered.values()) < 8 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        server.delay = 0
+        time.sleep(0.2)
+        before = len(server.bodies)
+        assert 8 <= before < 20
+        assert main(asked) == 0
+        assert len(server.times) == 20
+        assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
+        assert all(map(math.isfinite, scores(tmp_path)))
+
+
+def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server:
+        asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
+        assert main([*asked, "--dry"]) == 0
+        assert "<conversation>" in capsys.readouterr().out
+        assert not server.bodies
+        assert main(asked) == 0
+        assert "relevance: " in capsys.readouterr().out.splitlines()[-1]
+        assert len(server.bodies) == 1
+    assert main([*asked, "--item", "none"]) == 2
+    assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
