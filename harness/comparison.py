@@ -28,11 +28,15 @@ RELIABILITY = "split-half"
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How much is drawn at random: for the ranks' intervals, and for PERM-BOTH; 0 leaves it out."""
+    """How much is drawn at random: for the ranks' intervals, and for PERM-BOTH; 0 leaves it out.
+
+    `quick` finds the agreements alone: no contests, no ceilings.
+    """
 
     seed: int
     ranks: int = 1000
     permutations: int = 0
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,9 @@ def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measu
 
     A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
     """
+    if draws.quick:
+        return Measured(tuple(evaluation.agreements(cell)), (), ())
+
     def rows() -> dict[str, list[list[object]]]:
         ceilings = _ceilings(cell, draws)
         agreements = _corrected(evaluation.agreements(cell), ceilings)

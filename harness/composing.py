@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset
+from benchmarks.dataset import Dataset, DatasetCard
 from harness import scoring
 from harness.errors import StoreError
 from harness.scoring import AGGREGATIONS, Scores
@@ -74,9 +74,12 @@ class Source:
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
     """What scores are kept by: the signature, and for a composition the dataset and its qualities."""
     signed = signature(metric, models)
-    if not isinstance(metric, Composite):
-        return signed
-    return "|".join((signed, f"on={'+'.join(same_dialogues(dataset))}", *sorted(_dimensions(dataset))))
+    return composed_key(signed, dataset.card) if isinstance(metric, Composite) else signed
+
+
+def composed_key(signed: str, card: DatasetCard) -> str:
+    """What the scores of a composition with that signature are kept by."""
+    return "|".join((signed, f"on={'+'.join(same_dialogues(card))}", *sorted(_dimensions(card))))
 
 
 def composed(metric: Composite, source: Source) -> Scores:
@@ -88,7 +91,7 @@ def composed(metric: Composite, source: Source) -> Scores:
     for way in WAYS:
         if not way or any(one.column + way in scores for one, scores in inputs):
             table = np.array([one.of(scores, way) for one, scores in inputs])
-            found = _checked(metric, dataset, compose(metric, table, evidence, _dimensions(dataset)))
+            found = _checked(metric, dataset, compose(metric, table, evidence, _dimensions(dataset.card)))
             columns |= {_named(column, way): values for column, values in found.items()}
     return Scores(tuple(item.id for item in dataset.items), columns, time.perf_counter() - start)
 
@@ -110,16 +113,15 @@ def seen(metric: Metric, models: Models) -> tuple[str, ...]:
         return ()
 
 
-def same_dialogues(dataset: Dataset) -> tuple[str, ...]:
+def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
     """The dataset and those made of the same conversations, by name."""
-    group = dataset.card.dialogues
-    others = (card.name for card in registry.cards().values() if group and card.dialogues == group)
-    return tuple(sorted({dataset.card.name, *others}))
+    others = (other.name for other in registry.cards().values() if card.dialogues and other.dialogues == card.dialogues)
+    return tuple(sorted({card.name, *others}))
 
 
 def _evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
     found = learned(metric, models)
-    kept = found if metric.in_sample else found.without(*same_dialogues(dataset))
+    kept = found if metric.in_sample else found.without(*same_dialogues(dataset.card))
     return kept.at(dataset.card.level) if metric.level_apart else kept
 
 
@@ -130,8 +132,8 @@ def _input(name: str, metric: Metric, source: Source) -> Scores:
         raise CannotScore(f"its input {name}: {error}") from error
 
 
-def _dimensions(dataset: Dataset) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(quality.dimension for quality in dataset.card.qualities))
+def _dimensions(card: DatasetCard) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(quality.dimension for quality in card.qualities))
 
 
 def _named(column: str, way: str) -> str:

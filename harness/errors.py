@@ -3,6 +3,7 @@
     HarnessError
     ├── BadConfig      a flag, a config file or a ratings file that cannot be used
     ├── BadReport      a report that is not there, or does not read back
+    ├── BadBundle      a bundle of results that is refused, or cannot be made
     ├── StoreError     the score store cannot be read or written
     └── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
 """
@@ -20,6 +21,10 @@ class BadConfig(HarnessError):
 
 class BadReport(HarnessError):
     """A report that is not there, or does not read back."""
+
+
+class BadBundle(HarnessError):
+    """A bundle of results that is refused, or cannot be made."""
 
 
 class BadScores(HarnessError):

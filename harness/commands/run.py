@@ -31,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """What to run, on what, and where the results go. Every flag may stand in the config file as well."""
     many: dict[str, Any] = {"action": "append", "default": None, "metavar": "NAME"}
     parser.add_argument("--all", action="store_true", default=None, help="every metric on every dataset")
-    parser.add_argument("--metric", help="NAME[option=value,...], evaluate:|st:|ce:NAME; may be repeated", **many)
+    parser.add_argument("--metric", help="NAME[option=value,...], FILE.py or FOLDER/ of one that is not installed, "
+                                         "evaluate:|st:|ce:NAME; may be repeated", **many)
     parser.add_argument("--dataset", help="may be repeated", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
     parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--examples", type=int, metavar="N",
                         help="items of each dataset whose texts are shown, where people and metrics disagree most "
                              "(default: 6; 0 keeps every text out of the report and the pages)")
-    _configure_models(parser)
+    configure_models(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="scores, report and site go here (default: ./results)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
@@ -57,7 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per agreement")
 
 
-def _configure_models(parser: argparse.ArgumentParser) -> None:
+def configure_models(parser: argparse.ArgumentParser) -> None:
+    """Which models stand for those that a metric does not name, and how they run."""
     parser.add_argument("--encoder", metavar="MODEL",
                         help="for every metric that names none: a hub id, NAME@REVISION or a folder (default: the "
                              "embedded all-MiniLM-L6-v2)")
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     _check(chosen)
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
-    context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=_choice(chosen),
+    context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
                                rescore=chosen.rescore, examples=chosen.examples)
     if chosen.dry_run:
         return _print_plan(planned, context)
@@ -146,7 +148,8 @@ def _selection(chosen: Settings) -> Selection:
         limit=chosen.limit, seed=chosen.seed, aggregations=chosen.aggregate or ("mean",), data=chosen.data)
 
 
-def _choice(chosen: Settings) -> Choice:
+def choice(chosen: Settings) -> Choice:
+    """The models of the settings."""
     from metrics.models import Choice
 
     return Choice(
@@ -157,6 +160,8 @@ def _choice(chosen: Settings) -> Choice:
 
 def command(chosen: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
+    from metrics import registry
+
     words = ["harness", "run"]
     for field in dataclasses.fields(chosen):
         value = getattr(chosen, field.name)
@@ -166,7 +171,8 @@ def command(chosen: Settings) -> str:
             value = Path(value).name
         flag = f"--{field.name.replace('_', '-')}"
         for one in value if isinstance(value, tuple) else (value,):
-            words += [flag] if one is True else [flag, str(one)]
+            told = registry.shown(one) if field.name == "metric" else str(one)
+            words += [flag] if one is True else [flag, told]
     return shlex.join(words)
 
 

@@ -60,10 +60,10 @@ def test_weights_for_a_dataset_know_nothing_of_its_conversations_by_another_name
     group = ("fed-dial", "fed-turn")
     for name in group:
         dataset = datasets.sample(datasets.card(name))
-        assert same_dialogues(dataset) == group
+        assert same_dialogues(dataset.card) == group
         assert not {*learned_for(dataset)} & {*group}
     alone = datasets.sample(datasets.card("persona-usr"))
-    assert same_dialogues(alone) == ("persona-usr",)
+    assert same_dialogues(alone.card) == ("persona-usr",)
     assert {*group} <= {*learned_for(alone)}
 
 

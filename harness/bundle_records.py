@@ -1,0 +1,116 @@
+"""The text files of a bundle, JSON and JSON lines, as records that have the fields they must have and no others.
+
+Anything else is refused, with the file and the place in it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+Read = TypeVar("Read")
+
+
+class Refused(Exception):
+    """What is wrong, and where in the bundle."""
+
+
+def lines(file: str, content: bytes) -> Iterator[Any]:
+    """The JSON values of a file, a line each."""
+    for place, line in enumerate(text(file, content).split("\n"), start=1):
+        if line:
+            yield load(f"{file}, line {place}", line.encode())
+
+
+def load(where: str, content: bytes) -> Any:
+    """What JSON holds; NaN and Infinity, which are no JSON, and names that occur twice are refused."""
+    def refuse(value: str) -> None:
+        raise ValueError(f"{value} is no number")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            raise ValueError(f"an object has {max(names, key=names.count)!r:.60} twice")
+        return found
+
+    try:
+        return json.loads(text(where, content), parse_constant=refuse, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: is not JSON: {error!s:.100}") from error
+
+
+def text(where: str, content: bytes) -> str:
+    """The text of a file."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"{where}: is no text in UTF-8") from error
+
+
+def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
+    """A list from JSON as records of one kind."""
+    if not isinstance(value, list):
+        raise Refused(f"{file}: should be a list")
+    return tuple(value_of(kind, one, f"{file}, record {place}") for place, one in enumerate(value))
+
+
+def value_of(hint: Any, value: Any, where: str) -> Any:
+    """A value from JSON as what the field of a record should be."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        other = next(one for one in inside if one is not types.NoneType)
+        return None if value is None else value_of(other, value, where)
+    if dataclasses.is_dataclass(hint):
+        return _record(hint, value, where)
+    if origin is tuple and isinstance(value, list):
+        return tuple(value_of(inside[0], one, where) for one in value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return mapping(where, value)
+    plain: dict[Any, Callable[[Any, str], Any]] = {str: _told, int: _whole, float: _float}
+    if hint in plain:
+        return plain[hint](value, where)
+    raise Refused(f"{where}: holds {value!r:.60}, which it should not")
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    given, hints = mapping(where, value), typing.get_type_hints(kind)
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    if unknown := sorted(given.keys() - fields.keys()):
+        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not")
+    if lacking := [name for name, field in fields.items()
+                   if name not in given and field.default is dataclasses.MISSING]:
+        raise Refused(f"{where}: has no field {lacking[0]!r}")
+    return kind(**{name: value_of(hints[name], one, f"{where}, {name}") for name, one in given.items()})
+
+
+def mapping(where: str, value: Any) -> dict[str, Any]:
+    """A value from JSON that must be an object."""
+    if not isinstance(value, dict):
+        raise Refused(f"{where}: should be an object, holds {value!r:.60}")
+    return value
+
+
+def _told(value: Any, where: str) -> str:
+    if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise Refused(f"{where}: should be text, is {value!r:.60}")
+    return value
+
+
+def _whole(value: Any, where: str) -> int:
+    if type(value) is not int or abs(value) > 1 << 53:
+        raise Refused(f"{where}: should be a whole number, is {value!r:.60}")
+    return value
+
+
+def _float(value: Any, where: str) -> float:
+    if value is None:
+        return math.nan
+    if type(value) not in (int, float) or not abs(value) < 1e308:
+        raise Refused(f"{where}: should be a finite number, is {value!r:.60}")
+    return float(value)

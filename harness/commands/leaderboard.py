@@ -1,0 +1,142 @@
+"""`harness leaderboard --with NAME`: where a metric would stand on the boards of an earlier run."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import BadConfig, BadReport
+from harness.settings import Settings, home_folder, settings
+
+if TYPE_CHECKING:
+    from harness.neighbours import Around, Neighbour
+    from harness.results import Report
+
+NAME = "leaderboard"
+HELP = "where a metric would stand among those of an earlier run, and which of them it can be told apart from"
+EXTREMES = 3
+"""How many of the qualities are shown on which the metric has its best places, and as many of the worst."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Which metric, among those of which run."""
+    from harness.commands.run import configure_models
+
+    parser.add_argument("--with", dest="named", metavar="NAME", required=True,
+                        help="whatever `harness run --metric` takes: a name with options, a plug-in, ./file.py, "
+                             "scores:FILE, ...")
+    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
+                        help="where the earlier run wrote its results (default: ./results)")
+    parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
+    parser.add_argument("--split", choices=("dev", "test"), help="only the board of one split")
+    parser.add_argument("--rule", choices=("dev", "test"), default="",
+                        help="dev: mean over qualities, then datasets; test: over cells (default: the board's own)")
+    parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only the first N items of each dataset")
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run was made with them")
+    parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
+    configure_models(parser)
+    parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per board")
+    parser.set_defaults(config=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
+    from harness import neighbours, reports
+    from harness.store import ScoreStore
+
+    args.metric = [args.named]
+    chosen = settings(args)
+    if chosen.limit is not None and chosen.limit < 3:
+        raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
+    earlier = reports.read(chosen.out / "report")
+    if not earlier.points:
+        raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
+    own = _scored(earlier, chosen, args.data)
+    boards = list(neighbours.around(earlier, own, ScoreStore(chosen.out / "scores"), args.rule))
+    for board in boards:
+        print(json.dumps({"metric": args.named, **dataclasses.asdict(board)}) if chosen.json else _shown(board))
+    if not chosen.json:
+        if chosen.limit:
+            print(f"only the first {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
+        print("\n".join(_left_out(own)))
+        if not boards:
+            print(f"{args.named} has no place: it has no correlation on any dataset of the report")
+    return 1 if own.failures else 0
+
+
+def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
+    """A report of the metric alone, over the datasets of the earlier one."""
+    from harness import plan, running
+    from harness.commands.run import choice
+    from harness.comparison import Draws
+    from harness.plan import Selection
+
+    kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets}
+    kind = data or ("real" if "real" in kinds else "sample")
+    names = tuple(entry.name for entry in earlier.datasets
+                  if (entry.origin == "sample") == (kind == "sample") and chosen.split in (None, entry.split))
+    if not names:
+        raise BadConfig(f"{chosen.out}: the report has no {kind} datasets"
+                        + (f" of the split {chosen.split}" if chosen.split else "")
+                        + "; `harness run --all` runs every one that is here")
+    limits = [limit for limit in (chosen.limit, earlier.run.options.get("limit")) if limit is not None]
+    selection = Selection(
+        metrics=chosen.metric, datasets=names, limit=min(limits, default=None), seed=earlier.run.seed, data=kind,
+        aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
+    draws = Draws(earlier.run.seed, ranks=0, quick=True)
+    context = running.prepared(plan.make(selection), home_folder(chosen.home), chosen.out, draws,
+                               choice=choice(chosen), rescore=chosen.rescore)
+    return running.run(context, chosen.ratings, "")[0]
+
+
+def _left_out(own: Report) -> Iterator[str]:
+    for skip in own.skips:
+        yield f"not scored: {skip.dataset}: {skip.reason}"
+    for failure in own.failures:
+        yield f"crashed: {failure.dataset}: {failure.error}"
+
+
+def _shown(board: Around) -> str:
+    """The board around the metric, what can be told apart, and where it is best and worst."""
+    from leaderboard.render import text
+    from leaderboard.tables import Cell, Group, Heading, Row, Table
+
+    on = f"{board.cells} cells" if board.cells == board.whole else \
+        f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"
+    place = next(row.rank for row in board.neighbours if row.own)
+    rows: list[Row] = []
+    for row in board.neighbours:
+        if row.gap:
+            rows.append((Cell("…"), Cell("…"), Cell(""), Cell(""), Cell("")))
+        rows.append((Cell(str(row.rank)), Cell(row.column), Cell(_number(row.value)), *map(Cell, _verdict(row))))
+    table = Table("", f"{board.column} would stand at rank {place} of {board.ranked} on the board {board.split}: "
+                  f"Spearman by the rule {board.rule}, on {on}",
+                  (Heading("Rank", "rank"), Heading("Metric", "stub"), Heading("value", "number"),
+                   Heading("better in", "number"), Heading("worse in", "number")), (Group(tuple(rows)),),
+                  data="real human judgements" if board.origin == "real"
+                  else "the bundled sample (made by a script, simulated raters)")
+    told = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with people "
+            f"than that line,\nby Williams' test, 5 %, adjusted by Holm over the {board.tests} comparisons shown.")
+    return "\n".join([text(table), told, "", *_extremes(board), ""])
+
+
+def _verdict(row: Neighbour) -> tuple[str, str]:
+    return ("", "") if not row.compared else (str(row.better), str(row.worse))
+
+
+def _extremes(board: Around) -> Iterator[str]:
+    """Where the metric has its best and its worst places."""
+    ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
+    for word, found in ends.items():
+        if found:
+            yield f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} "
+                                          f"(place {one.place} of {one.of})" for one in found)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "–"

@@ -1,0 +1,42 @@
+"""`harness submit`: a run's results as one file that anybody can check."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from harness.errors import BadConfig
+
+NAME = "submit"
+HELP = "pack scores, report, cards and environment of a run into one bundle, for `harness verify`"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Which run, which metrics of it, and where the bundle goes."""
+    parser.add_argument("--results", type=Path, metavar="DIR", default=Path("results"),
+                        help="where the run wrote its results (default: ./results)")
+    parser.add_argument("--metric", action="append", metavar="NAME",
+                        help="only this one, as the report names it; may be repeated (default: every metric)")
+    parser.add_argument("--name", default="", metavar="TEXT",
+                        help="what the bundle is called where it is shown (default: its metrics)")
+    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="the bundle, a .zip")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the bundle."""
+    from benchmarks.files import write_atomically
+    from harness import bundle, reports
+    from harness.store import ScoreStore
+
+    if args.out.suffix != ".zip":
+        raise BadConfig(f"{args.out}: a bundle is a .zip")
+    made = bundle.of(reports.read(args.results / "report"), ScoreStore(args.results / "scores"), args.metric or (),
+                     args.name)
+    content = bundle.packed(made)
+    write_atomically(args.out, content)
+    columns = sum(len(scored.columns) for scored in made.scores.values())
+    print(f"{args.out}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
+          f"{len(made.scores)} datasets, {len(content) / 1e6:.2f} MB")
+    if made.failures:
+        print(f"{len(made.failures)} cells crashed and are told as such")
+    return 0

@@ -1,0 +1,136 @@
+"""`harness verify BUNDLE`: compute again what a bundle tells, and say what differs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import BadBundle
+
+if TYPE_CHECKING:
+    from harness.bundle import Bundle
+    from harness.bundle_check import Checked
+
+NAME = "verify"
+HELP = "check bundles of results: compute again what can be, report drift above 0.001, print the rows of the board"
+SHOWN = 50
+"""Lines of drift that are shown of a bundle; the number of all is told."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Which bundles, with which ratings, and how thoroughly."""
+    parser.add_argument("bundle", type=Path, nargs="+", help="a .zip that `harness submit` made")
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json, .csv or .tsv")
+    parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
+                        help="run the metrics again that are installed here with the same signature; auto: those that "
+                             "read no model (default)")
+    parser.add_argument("--markdown", action="store_true", help="as Markdown, for a comment on a pull request")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check each bundle. 0: all is as told; 1: something differs; 2: a bundle is refused."""
+    worst = 0
+    for path in args.bundle:
+        try:
+            bundle, checked = _checked(path, args)
+        except BadBundle as error:
+            worst = 2
+            print(_refused(path, error) if args.markdown else f"refused: {_line(str(error))}",
+                  file=sys.stdout if args.markdown else sys.stderr)
+            continue
+        print("\n".join((_markdown if args.markdown else _plain)(path, bundle, checked)))
+        worst = max(worst, 1 if checked.drifts else 0)
+    return worst
+
+
+def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
+    from harness import bundle_check, bundle_reading
+    from harness.bundle_rescoring import rescore
+
+    bundle, checked = bundle_reading.read(path), bundle_check.Checked()
+    here = bundle_check.at_hand(bundle, args.home, args.ratings, checked)
+    rescore(bundle, here, args.home, args.rescore, checked)
+    rows = bundle_check.agreements(bundle, here, checked)
+    bundle_check.standings(bundle, here, rows, checked)
+    return bundle, checked
+
+
+def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
+    from harness.bundle import heading
+
+    yield f"{path}: {bundle.name!r}, harness {_line(bundle.run.version)}, commit {_line(str(bundle.run.commit))}"
+    yield from map(_line, _told(bundle, checked))
+    for row in checked.rows:
+        at = row.standing
+        place = f"rank {at.rank} of {row.of}" if at.rank else "no rank"
+        yield _line(f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
+                    f"{at.covered} of {at.cells} cells, {row.again} computed again")
+    for drift in checked.drifts[:SHOWN]:
+        yield _line(f"drift: {drift.where}: told {drift.told}, found {drift.found}")
+    yield _verdict(checked)
+
+
+def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
+    """What was done again, and what was not."""
+    yield (f"correlations: {sum(checked.again.values())} of {len(bundle.agreements)} computed again, on "
+           f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.standings}")
+    for name, reason in checked.not_here.items():
+        yield f"not here: {name}: {reason}"
+    for name, columns in checked.rescored.items():
+        yield f"scored again: {name}, {columns} columns"
+    for name, reason in checked.not_rescored.items():
+        yield f"not scored again: {name}: {reason}"
+
+
+def _verdict(checked: Checked) -> str:
+    if checked.drifts:
+        more = f", the first {SHOWN} of them above" if len(checked.drifts) > SHOWN else ""
+        return f"{len(checked.drifts)} differences above 0.001{more}"
+    if not checked.again:
+        return "nothing could be computed again from scores: no dataset of the bundle is here"
+    return "no difference above 0.001 in what was computed again"
+
+
+def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
+    from harness.bundle import heading
+
+    yield f"### {_code(path.name)}: {_code(bundle.name)}"
+    yield ""
+    yield f"**{_verdict(checked)}**"
+    yield ""
+    yield "| Rank | Metric | Board | Value | Cells | Computed again |"
+    yield "| ---: | --- | --- | ---: | ---: | ---: |"
+    for row in checked.rows:
+        at = row.standing
+        place = f"{at.rank} of {row.of}" if at.rank else "–"
+        name, board = heading((at.metric, at.column)), f"{at.board}, {at.origin}"
+        yield (f"| {place} | {_code(name)} | {_code(board)} | {_number(at.value)} | {at.covered} of {at.cells} | "
+               f"{row.again} |")
+    yield ""
+    yield from (f"- {_code(line)}" for line in _told(bundle, checked))
+    yield from (f"- drift: {_code(f'{drift.where}: told {drift.told}, found {drift.found}')}"
+                for drift in checked.drifts[:SHOWN])
+    yield ""
+
+
+def _refused(path: Path, error: BadBundle) -> str:
+    return f"### {_code(path.name)}\n\n**refused**: {_code(str(error))}\n"
+
+
+def _code(value: str) -> str:
+    """Text from a bundle inside Markdown: as code, in which nothing is a link, a mention, markup or another cell."""
+    return "`" + _line(value).replace("`", "'").replace("|", "¦") + "`"
+
+
+def _line(value: str) -> str:
+    """One line of what a terminal can print."""
+    short = "".join(sign if sign.isprintable() else " " for sign in value)
+    return short if len(short) <= 300 else short[:300] + "…"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "–"

@@ -1,0 +1,142 @@
+"""Every metric as one of Hugging Face evaluate: `from harness.evaluate import load`.
+
+    grade = load("grade")
+    grade.compute(predictions=["Yes, green tea."], contexts=[["Do you like tea?"]])
+
+gives {"grade": [...], "mean_grade": ...}: a list of scores for each column, and the mean of those that there are.
+
+A prediction is a response. Beside it may stand, each a list as long as the predictions: `references` (a text or a list
+of them), `contexts` (the turns before, the oldest first, as a list or as lines) and `facts`. What a metric does not
+need may be left out. `add` and `add_batch` work as with any other metric of that library.
+
+The library is optional: the extra [all] brings it, and nothing here is imported without it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.errors import BadConfig
+from harness.scores_of import score
+from metrics import registry
+from metrics.metric import Column, MetricCard
+
+INPUTS = ("predictions", "references", "contexts", "facts")
+ONE = {"prediction": "predictions", "reference": "references", "context": "contexts", "fact": "facts"}
+"""What `add` calls them."""
+
+DESCRIBED = """
+Args:
+    predictions: responses, one text each.
+    references: for each response the replies of people, a text or a list of texts.
+    contexts: for each response the turns before it, the oldest first, as a list of texts or as lines of one text.
+    facts: for each response the persona or knowledge, a text or a list of texts.
+"""
+
+
+def load(name: str, **options: Any) -> Any:
+    """The metric of that name as an `evaluate.Metric`; `options` are those of `harness.score`, such as encoder."""
+    return _kind()(registry.choose(name).metric.card, name, options)
+
+
+@functools.cache
+def _kind() -> type[Any]:
+    """The class, which exists only where the library does."""
+    try:
+        import datasets
+        import evaluate
+    except ImportError as error:
+        raise BadConfig(f"{error.name} is not installed; pip install 'dialogue-harness[all]' brings it") from error
+    texts = datasets.Sequence(datasets.Value("string"))
+    features = datasets.Features({"predictions": datasets.Value("string"), **dict.fromkeys(INPUTS[1:], texts)})
+
+    class HarnessMetric(evaluate.Metric):  # type: ignore[misc]  # the library has no types
+        """A metric of the harness."""
+
+        def __init__(self, card: MetricCard, asked: str, options: Mapping[str, Any]) -> None:
+            self._card, self._asked, self._options = card, asked, options
+            super().__init__(keep_in_memory=True)
+
+        def _info(self) -> Any:
+            return evaluate.MetricInfo(description=_described(self._card), citation=self._card.paper,
+                                       inputs_description=DESCRIBED, features=features)
+
+        def compute(self, **given: Any) -> dict[str, Any] | None:
+            """Score what was added and what is given: a list of scores per column, and their mean."""
+            inputs, rest = _parted(given)
+            if inputs:
+                self.add_batch(**inputs)
+            if self.writer is None:
+                raise BadConfig(f"{self._asked}: nothing to score; compute(predictions=[...]) or add_batch first")
+            found: dict[str, Any] | None = super().compute(**rest)
+            return found
+
+        def add_batch(self, **given: Any) -> None:
+            """Take in some responses with what stands beside them."""
+            super().add_batch(**_filled(self._asked, given))
+
+        def add(self, **given: Any) -> None:
+            """Take in one response: prediction, reference, context, fact."""
+            self.add_batch(**_alone(given))
+
+        def _compute(self, **given: Any) -> dict[str, Any]:
+            return _result(score(self._asked, _items(given), **self._options))
+
+    return HarnessMetric
+
+
+def _described(card: MetricCard) -> str:
+    needs = f"Needs {', '.join(card.needs)}." if card.needs else ""
+    return " ".join(filter(None, (f"{card.title}.", card.notes, needs)))
+
+
+def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The inputs that are given, and what else is."""
+    inputs = {key: value for key, value in given.items() if key in INPUTS and value is not None}
+    return inputs, {key: value for key, value in given.items() if key not in INPUTS}
+
+
+def _alone(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {ONE.get(key, key): [value] for key, value in given.items() if value is not None}
+
+
+def _items(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The inputs, row by row, as items of `harness.score`."""
+    return [{"context": context, "response": response, "references": references, "facts": facts}
+            for response, references, context, facts in zip(*(given[key] for key in INPUTS), strict=True)]
+
+
+def _filled(asked: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every input, with an empty list of texts for each response where one is left out."""
+    if unknown := sorted(given.keys() - set(INPUTS)):
+        raise BadConfig(f"{asked}: takes no {unknown[0]!r}; known: {', '.join(INPUTS)}")
+    if given.get("predictions") is None:
+        raise BadConfig(f"{asked}: predictions are missing")
+    predictions = list(given["predictions"])
+    found: dict[str, Any] = {"predictions": predictions}
+    for name in INPUTS[1:]:
+        values = [()] * len(predictions) if given.get(name) is None else list(given[name])
+        if len(values) != len(predictions):
+            raise BadConfig(f"{asked}: {len(values)} {name} for {len(predictions)} predictions")
+        found[name] = [_texts(value, lines=name != "references") for value in values]
+    return found
+
+
+def _texts(value: Any, *, lines: bool) -> list[Any]:
+    """Texts of one response: a list of them, or one text; None is no text."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [line for line in value.split("\n") if line.strip()] if lines else [value]
+    return list(value) if isinstance(value, Sequence | np.ndarray) else [value]
+
+
+def _result(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """The scores as plain numbers, and the mean of those that there are; NaN where there is none."""
+    means = {f"mean_{name}": float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
+             for name, column in columns.items()}
+    return {**{name: column.tolist() for name, column in columns.items()}, **means}

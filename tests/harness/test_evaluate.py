@@ -1,0 +1,102 @@
+"""Every metric as one of Hugging Face evaluate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness import score
+from harness.errors import BadConfig
+from metrics.errors import CannotScore
+
+pytest.importorskip("evaluate")
+
+RESPONSES = ["Yes, green tea.", "no", ""]
+REFERENCES = [["I love green tea.", "Green tea, yes."], ["not at all"], ["maybe"]]
+CONTEXTS = [["hello", "Do you like tea?"], ["Do you like tea?"], []]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library makes a folder for each metric in its cache."""
+    from evaluate import config
+
+    monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
+
+
+def load(name: str, **options: Any) -> Any:
+    from harness.evaluate import load
+
+    return load(name, **options)
+
+
+def truth(metric: str) -> dict[str, list[float]]:
+    items = [{"context": context, "response": response, "references": references}
+             for context, response, references in zip(CONTEXTS, RESPONSES, REFERENCES, strict=True)]
+    return {name: column.tolist() for name, column in score(metric, items).items()}
+
+
+@pytest.mark.parametrize("metric", ["bleu", "context-overlap", "rouge-l[references=max]"])
+def test_compute_gives_the_columns_and_their_means(metric: str) -> None:
+    found = load(metric).compute(predictions=RESPONSES, references=REFERENCES, contexts=CONTEXTS)
+    for name, column in truth(metric).items():
+        np.testing.assert_array_equal(found.pop(name), column)
+        assert found.pop(f"mean_{name}") == pytest.approx(np.nanmean(column))
+    assert found == {}
+
+
+def test_batches_come_together_and_are_forgotten_after() -> None:
+    metric = load("chrf")
+    metric.add_batch(predictions=RESPONSES[:2], references=REFERENCES[:2])
+    metric.add(prediction=RESPONSES[2], reference=REFERENCES[2])
+    assert metric.compute()["chrf"] == truth("chrf")["chrf"]
+    assert metric.compute(predictions=RESPONSES[:1], references=REFERENCES[:1])["chrf"] == truth("chrf")["chrf"][:1]
+
+
+def test_a_text_is_a_reference_and_lines_are_a_context() -> None:
+    one = load("chrf").compute(predictions=RESPONSES, references=[texts[0] for texts in REFERENCES])
+    lists = load("chrf").compute(predictions=RESPONSES, references=[texts[:1] for texts in REFERENCES])
+    assert one == lists
+    lines = load("context-overlap").compute(predictions=RESPONSES, contexts=["\n".join(turns) for turns in CONTEXTS])
+    np.testing.assert_equal(lines["context-overlap"], truth("context-overlap")["context-overlap"])
+
+
+def test_it_is_a_metric_of_the_library_with_declared_inputs() -> None:
+    import datasets
+    import evaluate
+
+    metric = load("bleu")
+    assert isinstance(metric, evaluate.Metric)
+    assert metric.features["predictions"] == datasets.Value("string")
+    assert set(metric.features) == {"predictions", "references", "contexts", "facts"}
+    assert "Needs references." in metric.description
+    together = evaluate.combine([load("length"), metric]).compute(predictions=RESPONSES, references=REFERENCES)
+    assert {"length", "mean_length", "bleu-4"} <= set(together)
+
+
+def test_what_is_missing_is_told() -> None:
+    with pytest.raises(CannotScore, match="no item has references"):
+        load("bleu").compute(predictions=["a"])
+    with pytest.raises(BadConfig, match="2 references for 1 predictions"):
+        load("bleu").compute(predictions=["a"], references=["a", "b"])
+    with pytest.raises(BadConfig, match="predictions are missing"):
+        load("bleu").compute(references=["a"])
+    with pytest.raises(BadConfig, match="nothing to score"):
+        load("bleu").compute()
+    with pytest.raises(BadConfig, match="takes no 'responses'"):
+        load("bleu").add_batch(responses=["a"])
+
+
+def test_without_the_library_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness import evaluate as ours
+
+    ours._kind.cache_clear()
+    monkeypatch.setitem(sys.modules, "evaluate", None)
+    with pytest.raises(BadConfig, match=r"evaluate is not installed; pip install 'dialogue-harness\[all\]'"):
+        ours.load("bleu")
+    monkeypatch.undo()
+    ours._kind.cache_clear()

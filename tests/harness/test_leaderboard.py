@@ -1,0 +1,187 @@
+"""Where a metric would stand: beside a small run of the sample."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from harness import full_scores, neighbours, reports
+from harness.cli import main
+from harness.results import Standing
+from harness.statistics.significance import holm
+from harness.statistics.williams import all_pairs_williams
+from harness.store import ScoreStore
+
+DATASETS = ("persona-usr", "dailydialog-gupta", "fed-turn")
+BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
+TRIED = ("repetition", "bleu")
+
+
+def run(out: Path, home: Path, metrics: tuple[str, ...]) -> Path:
+    given = [part for name in metrics for part in ("--metric", name)]
+    given += [part for name in DATASETS for part in ("--dataset", name)]
+    assert main(["run", "--home", str(home), "--out", str(out), "--limit", "40", "--draws", "0",
+                 "--examples", "0", *given]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run without the metrics that are tried."""
+    folder = tmp_path_factory.mktemp("earlier")
+    return run(folder / "results", folder / "home", BEFORE)
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run with them, to which the answers are compared."""
+    folder = tmp_path_factory.mktemp("later")
+    return run(folder / "results", folder / "home", (*BEFORE, *TRIED))
+
+
+@pytest.fixture
+def out(earlier: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(earlier, tmp_path / "out")
+
+
+def boards(capsys: pytest.CaptureFixture[str], out: Path, name: str, *more: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["leaderboard", "--out", str(out), "--with", name, "--json", *more]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def standing(out: Path, board: str, column: str, rule: str = "dev") -> Standing:
+    (found,) = [row for row in reports.read(out / "report").standings
+                if (row.board, row.rule, row.statistic, row.column) == (board, rule, "spearman", column)]
+    return found
+
+
+def own_line(board: dict[str, Any]) -> dict[str, Any]:
+    (line,) = [row for row in board["neighbours"] if row["column"] == board["column"]]
+    assert line["own"]
+    return dict(line)
+
+
+@pytest.mark.parametrize("rule", ["dev", "test"])
+def test_value_and_rank_are_those_of_a_run_with_the_metric(
+        out: Path, later: Path, capsys: pytest.CaptureFixture[str], rule: str) -> None:
+    (board,) = boards(capsys, out, "repetition", "--rule", rule)
+    truth, line = standing(later, "dev", "repetition", rule), own_line(board)
+    above = [row for row in reports.read(later / "report").standings
+             if (row.board, row.rule, row.statistic) == ("dev", rule, "spearman") and row.metric != "bleu"
+             and row.value > truth.value]
+    assert (line["value"], line["rank"]) == (truth.value, 1 + len(above))
+    assert board["cells"] == board["whole"] == truth.cells
+    assert board["rule"] == rule
+
+
+def test_a_metric_without_some_cells_is_ranked_on_those_it_has(
+        out: Path, later: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """BLEU wants references, which one dataset has not: its board is the one of those that have."""
+    (board,) = boards(capsys, out, "bleu")
+    truth = standing(later, "dev-references", board["column"])
+    assert (own_line(board)["value"], board["cells"]) == (truth.value, truth.cells)
+    assert board["whole"] == standing(later, "dev", "length").cells > board["cells"]
+    assert {row["column"] for row in board["neighbours"] if row["own"]} == {f"bleu-{n}" for n in range(1, 5)}
+
+
+def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
+        out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted again from the stores: each neighbour on each cell, Holm over all of them."""
+    (board,) = boards(capsys, out, "repetition")
+    shown = [row for row in board["neighbours"] if not row["own"]]
+    report, store = reports.read(out / "report"), ScoreStore(out / "scores")
+    p, won = [], []
+    for points in report.points:
+        known, rounded = full_scores.scores(report, points, store)
+        assert not rounded
+        (folder,) = [path for path in (out / "scores").iterdir()
+                     if path.name == next(entry.fingerprint for entry in report.datasets
+                                          if entry.name == points.dataset)[:20]]
+        (part,) = folder.glob("repetition-*.parquet")
+        own = pq.read_table(part).column("score:repetition").to_numpy()
+        for human in points.human.values():
+            for row in shown:
+                found = all_pairs_williams(human.astype(float), np.array([own, known[row["metric"], row["column"]]]),
+                                           "spearman")
+                p.append(found.p[0, 1])
+                won.append((row["column"], found.delta[0, 1] > 0))
+    sure = holm(np.array(p)) < 0.05
+    assert board["tests"] == np.isfinite(p).sum()
+    assert sure.any()
+    for row in shown:
+        assert row["better"] == sum(one and better for one, (name, better) in zip(sure, won, strict=True)
+                                    if name == row["column"])
+        assert row["worse"] == sum(one and not better for one, (name, better) in zip(sure, won, strict=True)
+                                   if name == row["column"])
+
+
+def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes()
+    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
+    assert "1 metrics scored, 0 kept" in capsys.readouterr().err
+    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
+    told = capsys.readouterr()
+    assert "1 metrics scored" not in told.err
+    assert "repetition would stand at rank" in told.out
+    assert "length" in told.out
+    assert "simulated raters" in told.out
+    assert before == ({path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes())
+
+
+def test_a_metric_of_the_report_keeps_its_place(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (board,) = boards(capsys, out, "chrf")
+    assert own_line(board)["rank"] == standing(out, "dev-references", "chrf").rank
+    assert [row["column"] for row in board["neighbours"]].count("chrf") == 1
+
+
+def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path, home: Path,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    (board,) = boards(capsys, out, "repetition", "--limit", "20")
+    given = [part for name in (*BEFORE, "repetition") for part in ("--metric", name)]
+    given += [part for name in DATASETS for part in ("--dataset", name)]
+    assert main(["run", "--out", str(tmp_path / "cut"), "--limit", "20", "--draws", "0", *given]) == 0
+    for row in board["neighbours"]:
+        truth = standing(tmp_path / "cut", "dev", row["column"])
+        assert row["value"] == pytest.approx(truth.value, abs=1e-12)
+        assert row["rank"] == truth.rank
+
+
+def test_other_items_than_those_of_the_report_are_refused(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = reports.read(out / "report")
+    other = [dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets]
+    reports.write(dataclasses.replace(report, datasets=tuple(other)), out / "report")
+    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 2
+    assert "the items here are not those of the report" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("more", "told"), [
+    (("--with", "length", "--data", "real"), "no real datasets"),
+    (("--with", "length", "--split", "test"), "no sample datasets of the split test"),
+    (("--with", "length", "--limit", "2"), "3 or more"),
+    (("--with", "lenght"), "did you mean 'length'"),
+])
+def test_what_cannot_be_is_told_in_one_line(out: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...],
+                                            told: str) -> None:
+    assert main(["leaderboard", "--out", str(out), *more]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_without_a_report_the_command_that_makes_one_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                              ) -> None:
+    assert main(["leaderboard", "--out", str(tmp_path), "--with", "length"]) == 2
+    assert "harness run --all" in capsys.readouterr().err
+
+
+def test_gaps_stand_where_lines_are_left_out(out: Path) -> None:
+    rows = [Standing("dev", "real", "dev", "spearman", f"m{n}", f"m{n}", 1 - n / 100, n + 1, 1, 1) for n in range(30)]
+    rows[28] = dataclasses.replace(rows[28], metric="length", column="length")
+    shown = neighbours._shown(rows, rows[15])
+    assert [row.rank for row in shown] == [1, 2, 3, *range(11, 22), 29]
