@@ -31,9 +31,10 @@ class Selection:
     data: str = "auto"
 
     def asked(self) -> dict[str, Any]:
-        """What was asked for, as the report keeps it; the seed stands beside it."""
+        """What was asked for, as the report keeps it; the seed stands beside it, folders of this machine nowhere."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
+        values["metrics"] = [metrics.shown(asked) for asked in self.metrics]
         return {name: value for name, value in values.items() if value not in ([], None) and name != "seed"}
 
 
@@ -67,6 +68,7 @@ def make(selection: Selection) -> Plan:
 def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
     """The metrics that were asked for by name; else all, but for the plug-ins that cannot be loaded."""
     chosen: dict[str, Chosen] = {}
+    places: dict[str, str] = {}
     broken = []
     for name in selection.metrics or metrics.names():
         try:
@@ -76,8 +78,17 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
                 raise
             broken.append((name, str(error)))
         else:
+            own = pick.metric.card.name
+            if places.setdefault(own, _place(name)) != _place(name):
+                raise BadConfig(f"two different metrics are named {own!r}, {name} is one of them; rename one of them")
             chosen[pick.label] = pick
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)  # so that their order changes nothing
+
+
+def _place(asked: str) -> str:
+    """What holds a metric: the name it is registered by, or the path of its file."""
+    name = metrics.split(asked)[0]
+    return str(Path(name).expanduser().resolve()) if metrics.is_path(name) else name
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:

@@ -24,7 +24,7 @@ import harness
 from benchmarks.corpora import Corpus
 from harness.environment import commit, packages
 from harness.errors import BadConfig
-from metrics import checkpoint, trainables
+from metrics import checkpoint, registry, trainables
 from metrics.checkpoint import Checkpoint
 from metrics.errors import MetricError, MissingResource
 from metrics.fit import Fitted, Look, fit, randomness
@@ -208,7 +208,7 @@ def _device(name: str) -> str:
 
 def _command(asked: str, request: Request) -> str:
     """The command line that repeats the training, without the folders of this machine."""
-    words = ["harness", "train", asked]
+    words = ["harness", "train", registry.shown(asked)]
     for field in dataclasses.fields(request):
         value = getattr(request, field.name)
         if value == field.default:

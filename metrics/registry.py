@@ -4,7 +4,8 @@ A metric is one file in a folder of this package; the file's name, with hyphens,
 people add theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
 
 A metric is asked for as `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
-(metrics/adapters), such as `st:MODEL`; it is not listed, for there is no end to them.
+(metrics/adapters), such as `st:MODEL`; one that is a path, such as `./my_metric.py`, is a metric that is not installed
+(metrics/plugin_files.py). Neither is listed, for there is no end to them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 import metrics as package
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import KINDS, NEEDS, Metric, MetricCard
+from metrics.metric import KINDS, NEEDS, Metric, MetricCard, unsigned
 
 GROUP = "harness.metrics"
 BACKBONES = "backbones"
@@ -93,11 +94,43 @@ def card(name: str) -> MetricCard:
 def is_known(asked: str) -> bool:
     """Whether `NAME` or `NAME[...]` is the name of a metric, or has a colon as those of other libraries do."""
     name = split(asked)[0]
-    return ":" in name or name in names()
+    return ":" in name or is_path(name) or name in names()
+
+
+def is_path(name: str) -> bool:
+    """Whether a metric is asked for as a file or a folder: ./my_metric.py, ../my-metric/; METRIC/COLUMN is none."""
+    if ":" in name or ".py/" in name:
+        return False
+    return name.endswith(".py") or "\\" in name or ("/" in name and name.partition("/")[0] not in names())
+
+
+def is_name(text: str) -> bool:
+    """Whether a metric can have that name: small letters and digits, with hyphens between."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_built_in(name: str) -> bool:
+    """Whether the project comes with a metric of that name."""
+    return name in _built_in()
+
+
+def shown(asked: str) -> str:
+    """A metric as it was asked for, without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
+    name, options = split(asked)
+    prefix, colon, path = name.rpartition(":")
+    if is_path(name):
+        name = f"./{Path(name).resolve().name}"
+    elif colon and Path(path).is_absolute():
+        name = f"{prefix}:{Path(path).name}"
+    return f"{name}[{options}]" if options else name
 
 
 def _kind(name: str) -> type[Metric]:
-    """The class behind a name; one of another library is made anew, since its file can have changed."""
+    """The class behind a name; one of another library, or of a file, is made anew, since that can have changed."""
+    if is_path(name):
+        from metrics import plugin_files
+
+        return plugin_files.metric_class(name)
     if ":" not in name:
         return metric_class(name)
     from metrics import adapters
@@ -112,9 +145,11 @@ def origin(name: str) -> str:
 
 def _load(point: EntryPoint) -> type[Metric]:
     """The class of a plug-in. It is foreign code: whatever its import raises is told as its own fault."""
+    from metrics import isolated
+
     try:
-        loaded = point.load()
-        found = _as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
+        loaded = isolated.plugged_in(point) or point.load()
+        found = as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
     except MetricError as error:
         raise BrokenPlugin(f"{point.name}{_package(point)}: {error}") from error
     except (Exception, SystemExit) as error:
@@ -145,7 +180,7 @@ def choose(asked: str, **defaults: Any) -> Chosen:
     told = given(kind, name, asked, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
         kind = for_options(told)
-    set_ = {key: value for key, value in told.items() if value != known[key].default}
+    set_ = {key: value for key, value in told.items() if value != known[key].default and key not in unsigned(kind)}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
     values = {key: value for key, value in defaults.items() if key in known} | told
     return Chosen(kind(**values), suffix)
@@ -167,16 +202,17 @@ def _class_in(module: Any, name: str) -> type[Metric]:
     for value in vars(module).values() if inspect.ismodule(module) else ():
         own = getattr(value, "card", None)
         if inspect.isclass(value) and isinstance(own, MetricCard) and own.name == name:
-            return _as_metric(value)
+            return as_metric(value)
     raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
 
 
-def _as_metric(kind: Any) -> type[Metric]:
+def as_metric(kind: Any) -> type[Metric]:
+    """The class itself, where it is a metric; MetricError with what it lacks."""
     own = getattr(kind, "card", None)
     scores = callable(getattr(kind, "score", None))
     if not (dataclasses.is_dataclass(kind) and scores and isinstance(own, MetricCard)):
         raise MetricError(f"{kind.__module__}.{kind.__qualname__} is no dataclass with a card and a method score")
-    if not _NAME.fullmatch(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
+    if not is_name(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
         raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
                           f"and needs among {', '.join(NEEDS)}")
     named = {field.name for field in dataclasses.fields(kind)} & set(KINDS)

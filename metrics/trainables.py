@@ -62,12 +62,12 @@ def choose(asked: str) -> Learner:
     if name in _backbones():
         shared = _backbone(name, asked, rest)
         return Learner(asked.strip(), str(getattr(shared, "weights_name", name)), shared)
-    if name not in registry.names():
+    if name not in registry.names() and not registry.is_path(name):
         raise UnknownMetric(f"nothing that can be trained is called {name!r}; {nearest(name, names())}")
     chosen = registry.choose(asked)
     if not _trains(chosen.metric):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
-    first = (*chosen.metric.card.checkpoints, name)[0]
+    first = (*chosen.metric.card.checkpoints, chosen.metric.card.name)[0]
     trainable: Any = chosen.metric
     return Learner(chosen.label, str(getattr(trainable, "weights_name", first)), trainable)
 

@@ -35,6 +35,8 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
         return done.stdout
 
     assert "not installed" in run("doctor"), "the core has no torch"
+    run("new", "metric", "green-tea")
+    assert "the contract is kept" in run("check", "./green-tea")
     run("run", "--all")
     assert (elsewhere / "results" / "site" / "index.html").is_file()
     assert (elsewhere / "results" / "site" / "style.css").is_file()

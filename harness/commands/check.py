@@ -1,0 +1,42 @@
+"""`harness check NAME|FILE`: whether a metric keeps the contract, line by line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+from harness.errors import BadConfig
+
+NAME = "check"
+HELP = "try a metric's contract on the sample and on hard cases"
+TIMEOUT = 300.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Which metric, and how long it may take."""
+    parser.add_argument("name", metavar="METRIC", help="NAME[option=value,...], FILE.py or FOLDER/")
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
+                        help=f"how long a check may take (default: {TIMEOUT:g})")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per check")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line per check. 0: the contract is kept; 1: it is broken."""
+    from harness import contract_process
+    from harness.contract_checks import CHECKS
+
+    if args.timeout <= 0:
+        raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
+    width = max(map(len, CHECKS))
+    states: list[str] = []
+    for found in contract_process.findings(args.name, args.home, args.timeout):
+        states.append(found.state)
+        line = json.dumps(dataclasses.asdict(found)) if args.json else (
+            f"{found.state:<6}  {found.check:<{width}}  {found.text}")
+        print(line, flush=True)
+    broken = states.count("BROKEN")
+    if not args.json:
+        print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
+              f"the contract is kept: {states.count('ok')} checks hold, {states.count('note')} notes")
+    return 1 if broken else 0

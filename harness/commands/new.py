@@ -1,0 +1,102 @@
+"""`harness new metric NAME`: a package with a metric of your own, its test, README and CI file."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import keyword
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import BadConfig
+
+NAME = "new"
+HELP = "write a package with a metric of your own to start from"
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "metric"
+KINDS = ("plain", "encoder", "trained", "composite", "remote")
+FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
+"""Templates by where they go; the metric and its test are chosen by kind."""
+TESTS = {"trained": "test_trained.py", "remote": "test_remote.py"}
+FIRST = {
+    "trained": """\
+It has weights of its own, so train it first, with what `harness fetch --corpora` brings or a file of yours:
+
+```sh
+harness train my-metric
+harness train my-metric --corpus FILE.jsonl
+```
+
+""",
+    "remote": """\
+It asks a service, so say where that is:
+
+```sh
+export MY_METRIC_URL=http://localhost:8000/score
+```
+
+""",
+}
+"""What a README says must be done before anything is scored."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What, its name, what kind of metric, and where."""
+    parser.add_argument("what", choices=("metric",))
+    parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens, as in my-metric")
+    parser.add_argument("--kind", choices=KINDS, default="plain",
+                        help="plain: from the words; encoder: with sentence vectors; trained: it learns; composite: "
+                             "made of others; remote: a service gives the scores (default: plain)")
+    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR",
+                        help="where the folder NAME goes (default: .)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the package, and say what to do with it."""
+    name, folder = args.name, args.into / args.name
+    _check(name, folder)
+    for path, text in _files(name, args.kind):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+        print(folder / path)
+    print(f"\nnext: pip install -e {folder}; {'harness train ' + name + '; ' if args.kind == 'trained' else ''}"
+          f"harness check {name}")
+    return 0
+
+
+def _check(name: str, folder: Path) -> None:
+    """Refuse a name that no metric can have, or that is taken, and a folder that is there."""
+    from metrics import registry
+
+    module = name.replace("-", "_")
+    if not registry.is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
+        raise BadConfig(f"{name!r}: a metric is named by small letters, digits and hyphens, a letter first, as in "
+                        "my-metric")
+    if name in registry.names():
+        whose = "built-in metric" if registry.is_built_in(name) else f"metric of {registry.origin(name) or 'a plug-in'}"
+        raise BadConfig(f"{name!r} is the name of a {whose}; choose another")
+    if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
+        raise BadConfig(f"{name!r}: there is a Python module {module!r} already, which the metric's would hide; "
+                        "choose another name")
+    if folder.exists():
+        raise BadConfig(f"{folder} is there already; choose another name, or another place with --into")
+
+
+def _files(name: str, kind: str) -> Iterator[tuple[str, str]]:
+    """The files of the package: paths in it, and their text."""
+    module = name.replace("-", "_")
+    sources = {**FILES, f"{kind}.py": f"src/{module}.py",
+               TESTS.get(kind, "test_metric.py"): f"tests/test_{module}.py"}
+    for template, path in sources.items():
+        text = (TEMPLATES / template).read_text(encoding="utf-8").replace("{first}", FIRST.get(kind, ""))
+        yield path, _named(text, name)
+
+
+def _named(text: str, name: str) -> str:
+    """A template with the metric's own name in place of my-metric's, in each of its spellings."""
+    parts = name.split("-")
+    spellings = {"my-metric": name, "my_metric": "_".join(parts), "MY_METRIC": "_".join(parts).upper(),
+                 "MyMetric": "".join(map(str.capitalize, parts)), "My metric": " ".join(parts).capitalize()}
+    for mine, own in spellings.items():
+        text = text.replace(mine, own)
+    return text

@@ -1,0 +1,61 @@
+"""The contract: what every metric promises, tried check by check.
+
+    trial = Trial(metric, models)
+    findings(trial)          -> Finding ...      a line each: ok, BROKEN, or a note
+    demand(metric)                               for a test: BrokenContract with every broken line
+
+The checks are in contract_checks.py, the items that metrics break on in contract_items.py. `harness check` tries them
+in a process of their own (contract_process.py), so that a metric may crash or hang.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from harness.contract_checks import CHECKS
+from harness.contract_trial import Broken, Finding, Trial
+from harness.errors import HarnessError
+from harness.settings import home_folder
+from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.memory import Memory
+from metrics.metric import Metric
+from metrics.models import Models
+
+
+class BrokenContract(HarnessError):
+    """A metric does not keep what every metric promises."""
+
+
+def demand(metric: Metric, models: Models | None = None) -> None:
+    """Raise BrokenContract, with every check that the metric does not pass, unless it keeps the contract."""
+    trial = Trial(metric, forgetful(models or Models(home_folder(None))))
+    if broken := [f"{found.check}: {found.text}" for found in findings(trial) if found.state == "BROKEN"]:
+        raise BrokenContract(f"{metric.card.name} breaks the contract: " + "; ".join(broken))
+
+
+def findings(trial: Trial) -> Iterator[Finding]:
+    """Try every check; MissingResource where something is not here that the metric needs."""
+    for name in CHECKS:
+        yield tried(name, trial)
+
+
+def tried(name: str, trial: Trial) -> Finding:
+    """Try one check."""
+    try:
+        found = CHECKS[name](trial)
+    except (MissingResource, KeyboardInterrupt):
+        raise
+    except CannotScore as error:
+        found = Finding(name, "note", f"not tried: {error}")
+    except (Broken, MetricError) as error:
+        found = Finding(name, "BROKEN", str(error))
+    except BaseException as error:  # SystemExit as well; a metric is foreign code
+        found = Finding(name, "BROKEN", f"raises {type(error).__name__}: {error}")
+    return dataclasses.replace(found, check=name, text=" ".join(found.text.split()))
+
+
+def forgetful(models: Models) -> Models:
+    """The same models, in single precision, remembering no text: what was read before would hide how it is read."""
+    choice = dataclasses.replace(models.choice, precision="fp32")
+    return Models(models.home, choice, Memory(0))

@@ -1,0 +1,209 @@
+"""The checks of the contract, each a function from a trial to a finding."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.dataset import Dataset
+from harness import contract_items, scoring
+from harness.contract_trial import Broken, Finding, Scored, Trial
+from metrics import registry
+from metrics.errors import CannotScore, MissingResource
+from metrics.metric import signature
+
+Check = Callable[[Trial], Finding]
+SEED = 7
+BATCHES = (1, 7, 64)
+
+
+def cost(trial: Trial) -> Finding:
+    """How fast it is, and how much memory it takes at its peak."""
+    before = _peak(anew=True)
+    names = [name for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)]  # loads and scores
+    added = max(0.0, _peak() - before)
+    datasets = [dataset for dataset in trial.scorable if dataset.card.name in names]
+    items = sum(len(dataset.items) for dataset in datasets)
+    start = time.perf_counter()
+    for dataset in datasets:
+        trial.scored(dataset)
+    rate = items / max(time.perf_counter() - start, 1e-9)
+    return Finding("", "note", f"{rate:,.0f} items per second over {items}, {added:,.0f} MiB more at the peak",
+                   {"items_per_second": round(rate, 3), "peak_added_mib": round(added, 1)})
+
+
+def card(trial: Trial) -> Finding:
+    """What the card has to say is said, and the signature is one line."""
+    registry.as_metric(type(trial.metric))
+    own = trial.metric.card
+    if lacking := [name for name in ("title", "family") if not getattr(own, name)]:
+        raise Broken(f"the card has no {' and no '.join(lacking)}")
+    if not (own.paper or own.notes):
+        raise Broken("the card has neither a paper nor notes: say what the metric measures")
+    signed = signature(trial.metric, trial.models)
+    if not signed.isprintable():
+        raise Broken(f"its signature is not one line of printable signs: {signed!r:.100}")
+    return Finding("", "ok", f"{own.name}, columns {', '.join(own.columns)}, levels {', '.join(own.levels)}, needs "
+                             f"{', '.join((*own.needs, *own.resources, *own.models)) or 'nothing'}")
+
+
+def sample(trial: Trial) -> Finding:
+    """The columns are as promised, finite or NaN, on the bundled sample; something of it can be scored."""
+    found = {name: scores for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)}
+    reasons = [str(error) for error in trial.sampled.values() if isinstance(error, CannotScore)]
+    columns = [column for scores in found.values() for column in scores.values()]
+    there, every = sum(int(np.isfinite(column).sum()) for column in columns), sum(map(len, columns))
+    if not there:
+        told = reasons[0] if reasons else f"every value is NaN on {', '.join(found)}"
+        raise Broken(f"scores no item at all: {told}")
+    return Finding("", "ok", f"{there} of {every} values are numbers, on {', '.join(found)}")
+
+
+def case(what: str, trial: Trial) -> Finding:
+    """Items that are hard in one way are scored, or NaN."""
+    dataset = contract_items.dataset(contract_items.cases()[what])
+    if lacking := scoring.unmet(trial.metric, dataset):
+        return Finding("", "note", f"not scored: no item has {lacking}, which the card needs")
+    return Finding("", "ok", _values(dataset, trial.scored(dataset)))
+
+
+def dialogues(trial: Trial) -> Finding:
+    """Whole dialogues of 1 to 500 utterances are scored, by turns or as they are."""
+    dataset = contract_items.dialogues()
+    if lacking := scoring.unmet(trial.metric, dataset):
+        return Finding("", "note", f"not scored: no dialogue has {lacking}, which the card needs")
+    return Finding("", "ok", _values(dataset, trial.scored(dataset)))
+
+
+def missing(trial: Trial) -> Finding:
+    """An item that lacks what the metric needs is NaN; no number stands for what is not there."""
+    lacks = {"references": ("without references", "blank reference", "bare"), "context": ("without context", "bare"),
+             "facts": ("bare",)}
+    needs = trial.metric.card.needs
+    if not needs:
+        return Finding("", "note", "the card needs nothing of an item")
+    dataset, scores = trial.hard
+    for name, column in scores.items():
+        rows = dict(zip((item.id for item in dataset.items), column.tolist(), strict=True))
+        for need in needs:
+            for item in lacks[need]:
+                if rows[item] == rows[item]:
+                    raise Broken(f"item {item!r} has no {need}, and {name} {rows[item]:.9g} where NaN is due")
+    return Finding("", "ok", f"NaN without {' or '.join(needs)}")
+
+
+def permuted(trial: Trial) -> Finding:
+    """Permuting the items permutes the scores."""
+    dataset, scores = trial.hard
+    order = np.random.default_rng(SEED).permutation(len(dataset.items))
+    items = [dataset.items[place] for place in order]
+    after = trial.scored(contract_items.dataset(items))
+    return Finding("", "ok", trial.compare(items, {name: column[order] for name, column in scores.items()}, after,
+                                           "in another order"))
+
+
+def alone(trial: Trial) -> Finding:
+    """An item scores alone as it does in company, unless the card says that it does not."""
+    if trial.metric.card.scope == "dataset":
+        return Finding("", "note", "not asked: the card says that a score depends on the other items of the dataset")
+    dataset, scores = trial.hard
+    return Finding("", "ok", trial.compare(dataset.items, scores, trial.apart(dataset, 1), "alone"))
+
+
+def batched(trial: Trial) -> Finding:
+    """The sample handed over 1, 7 and 64 items at a time scores as it does at once."""
+    if trial.metric.card.scope == "dataset":
+        return Finding("", "note", "not asked: the card says that a score depends on the other items of the dataset")
+    dataset, whole = trial.first
+    told = {size: trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
+            for size in BATCHES}
+    return Finding("", "ok", "; ".join(f"{size}: {text}" for size, text in told.items())
+                   if len(set(told.values())) > 1 else told[1])
+
+
+def repeated(trial: Trial) -> Finding:
+    """The same items score the same again, with other items scored in between."""
+    dataset, first = trial.first
+    trial.scored(contract_items.awkward())
+    return Finding("", "ok", trial.compare(dataset.items, first, trial.scored(dataset), "the second time"))
+
+
+def offline(trial: Trial) -> Finding:
+    """With the network off it scores the same, or says that it cannot; it never scores otherwise."""
+    dataset, before = trial.first
+    with _no_network() as asked:
+        try:
+            after = trial.scored(dataset)
+        except (CannotScore, MissingResource) as error:
+            return Finding("", "note", f"has no scores without the network: {error}")
+    told = trial.compare(dataset.items, before, after, "without the network")
+    if asked:
+        return Finding("", "note", f"asks for {', '.join(sorted(asked)[:3])} and does without: {told}")
+    return Finding("", "ok", f"asks for no connection; {told}")
+
+
+def _values(dataset: Dataset, scores: Scored) -> str:
+    """How many items have a number."""
+    there = int(np.any([np.isfinite(column) for column in scores.values()], axis=0).sum())
+    return f"{there} of {len(dataset.items)} items have a number, the others NaN" if there < len(dataset.items) else (
+        f"{there} {'items have' if there > 1 else 'item has'} a number")
+
+
+@contextlib.contextmanager
+def _no_network() -> Iterator[set[str]]:
+    """Refuse every connection that Python opens in this process, and note what was asked for."""
+    asked: set[str] = set()
+
+    def refuse(*args: Any, **_: Any) -> Any:
+        target = args[1] if isinstance(args[0], socket.socket) else args[:2]
+        if isinstance(args[0], socket.socket) and args[0].family not in (socket.AF_INET, socket.AF_INET6):
+            return kept[0](*args)
+        asked.add(":".join(map(str, target[:2])) if isinstance(target, tuple) else str(target))
+        raise OSError("the network is off while the contract is tried")
+
+    kept = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+    socket.socket.connect, socket.socket.connect_ex = refuse, refuse  # type: ignore[method-assign]
+    socket.getaddrinfo = refuse
+    try:
+        yield asked
+    finally:
+        socket.socket.connect, socket.socket.connect_ex = kept[:2]  # type: ignore[method-assign]
+        socket.getaddrinfo = kept[2]
+
+
+def _peak(anew: bool = False) -> float:
+    """The most memory that this process has held, in MiB; on Linux since it was last asked for `anew`."""
+    if anew:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # where it is not Linux, in bytes
+
+
+CHECKS: dict[str, Check] = {
+    "speed and memory": cost,
+    "card": card,
+    "sample": sample,
+    **{what: functools.partial(case, what) for what in contract_items.cases()},
+    "whole dialogues": dialogues,
+    "what is missing": missing,
+    "permuted items": permuted,
+    "an item alone": alone,
+    "batches of 1, 7 and 64": batched,
+    "repeated runs": repeated,
+    "network off": offline,
+}
+"""Every check by name, in order: the first finds the memory as it was before anything was scored."""

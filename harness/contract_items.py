@@ -1,0 +1,77 @@
+"""Items that metrics break on, by what is hard about them.
+
+Each odd text stands as a response, as a reference and in a context, beside a plain item, so that a case can be scored
+whatever a metric needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Reference, Source, Utterance
+
+TEXTS: dict[str, tuple[str, ...]] = {
+    "empty response": ("",),
+    "whitespace only": (" ", "\t\n", "\u3000"),
+    "marks and single letters": (".", "?!", "a", "-\nx", "3.5 % of $1,000-2,000", "don't can't won't"),
+    "repeated words": ("na na na na na", "ok " * 2000),
+    "Arabic and Hebrew": ("مرحبا ، كيف حالك اليوم ؟", "ירושלים مرحبا"),
+    "Chinese and Japanese": ("你好，你今天怎么样？", "日本語のテキスト です"),
+    "emoji": ("🙂🙃 🙂", "👩‍👩‍👧‍👦 🏳️‍🌈 ❤️"),
+    "combining marks": ("émigré naïve café", "e\u0301 n\u0303 Z\u0351\u036b\u0343", "İstanbul ǅ ß"),
+    "control signs": ("a\u202eb\u0000c", "\x00\x07\x1b[31m", "cut \ud800 short"),
+    "markup": ("<b>&amp;</b> <skipped>",),
+    "very long texts": ("x" * 100_000, "word " * 20_000),
+}
+CARD = DatasetCard("hard-cases", "Hard cases", "dev", "turn", (), 0, (Source("made here"),), "Apache-2.0", "none")
+FACTS = ("I like tea.",)
+
+
+def hard(text: str, name: str = "") -> tuple[Item, ...]:
+    """An odd text as the response, as the reference and as what was said before."""
+    good, said = "a good reply to you", "hello there"
+    parts = {"response": (text, good, said), "reference": (good, text, said), "context": (good, good, text)}
+    return tuple(item(f"{name}{part}", response, (reference,), (before,))
+                 for part, (response, reference, before) in parts.items())
+
+
+def item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
+         context: Sequence[str] = ("hello there",)) -> Item:
+    """An item whose context alternates up to the user's last turn."""
+    turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
+    return Item(name, tuple(turns[::-1]), Utterance(SYSTEM, response), tuple(map(Reference, references)), FACTS, "bot")
+
+
+def cases() -> dict[str, tuple[Item, ...]]:
+    """Items by what is hard about them."""
+    found = {what: tuple(one for place, text in enumerate(texts) for one in hard(text, f"{what} {place + 1} as "))
+             for what, texts in TEXTS.items()}
+    said, user = (Utterance(SYSTEM, "hello there"),), (Utterance(USER, "what now ?"),)
+    return found | {
+        "no references": (Item("without references", user, said[0], (), FACTS), item("blank reference", "well", (" ",)),
+                          item("several references", "well", ("a good reply", "", "another reply"))),
+        "no context": (Item("without context", (), said[0], (Reference("hello"),), FACTS),
+                       item("blank context", "well", context=(" ",))),
+        "nothing but a response": (Item("bare", (), said[0]),),
+        "one utterance": (item("one utterance before", "well", context=("hi",)),),
+        "500 utterances": (item("500 utterances", "well", context=("what now ?", "not much .") * 249 + ("and ?",)),),
+    }
+
+
+def awkward() -> Dataset:
+    """All of them in one dataset, beside a plain item."""
+    return dataset((item("plain", "yes , i like tea"), *(one for case in cases().values() for one in case)))
+
+
+def dialogues() -> Dataset:
+    """Whole dialogues: of one utterance, of two, of 500, between people with names."""
+    turns = tuple(Utterance((USER, SYSTEM)[place % 2], f"line {place} is here") for place in range(500))
+    return dataset((Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
+                    Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None)), "dialogue")
+
+
+def dataset(items: Sequence[Item], level: Level = "turn") -> Dataset:
+    """A dataset of these items, without ratings."""
+    card = DatasetCard(CARD.name, CARD.title, CARD.split, level, (), len(items), CARD.sources, CARD.licence,
+                       CARD.citation)
+    return Dataset(card, tuple(items), (), "sample")

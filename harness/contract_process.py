@@ -1,0 +1,111 @@
+"""The contract in a process of its own: a metric that crashes or hangs is found out, and costs one check."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from harness.contract import forgetful, tried
+from harness.contract_checks import CHECKS
+from harness.contract_trial import Broken, Finding, Scored, Trial, compared
+from metrics import registry
+from metrics.errors import BrokenPlugin, CannotScore, MetricError
+from metrics.models import Models
+
+ELSEWHERE = "another process"
+"""The check that takes two: Python gives texts other hashes in each process, and sets another order."""
+
+
+def findings(asked: str, home: Path, timeout: float) -> Iterator[Finding]:
+    """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
+    waiting = [*CHECKS, ELSEWHERE]
+    while waiting:
+        with _Child(asked, home, waiting) as child:
+            if isinstance(told := child.told(timeout), str):
+                raise BrokenPlugin(f"{asked}: as it is loaded, {told}")
+            while waiting:
+                name, told = waiting.pop(0), child.told(timeout)
+                if isinstance(told, str):
+                    yield Finding(name, "BROKEN", told)
+                    break
+                yield told if isinstance(told, Finding) else _elsewhere(asked, home, timeout, *told)
+
+
+def _elsewhere(asked: str, home: Path, timeout: float, ids: list[str], before: Scored) -> Finding:
+    """Whether the sample scores in another process as it did in the first."""
+    with _Child(asked, home, [ELSEWHERE]) as child:
+        told: Any = child.told(timeout)
+        told = told if isinstance(told, str) else child.told(timeout)
+    if isinstance(told, str):
+        return Finding(ELSEWHERE, "BROKEN", told)
+    if isinstance(told, Finding):
+        return told
+    try:
+        return Finding(ELSEWHERE, "ok", compared(ids, before, told[1], "in another process"))
+    except Broken as error:
+        return Finding(ELSEWHERE, "BROKEN", str(error))
+
+
+class _Child:
+    """A process that loads the metric, then tells one finding after the other."""
+
+    def __init__(self, asked: str, home: Path, names: list[str]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, there = context.Pipe(duplex=False)
+        self.process = context.Process(target=_tell, args=(there, asked, home, names))
+        self.process.start()
+        there.close()
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+    def told(self, timeout: float) -> Any:
+        """What it tells next, or a text with what became of it; an error that it hands over is raised."""
+        if not self.connection.poll(timeout):
+            return f"nothing comes back within {timeout:g} s"
+        try:
+            told = self.connection.recv()
+        except EOFError:
+            self.process.join()
+            return f"the process dies ({_ended(self.process.exitcode or 0)})"
+        if isinstance(told, MetricError):
+            raise told
+        return told
+
+
+def _ended(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
+def _tell(connection: Connection, asked: str, home: Path, names: list[str]) -> None:
+    """Load the metric and try the checks; what it prints goes where errors go."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process is stopped, and ends this one
+    os.dup2(2, 1)
+    try:
+        trial = Trial(registry.choose(asked).metric, forgetful(Models(home)))
+        connection.send(True)
+        for name in names:
+            connection.send(_first(trial) if name == ELSEWHERE else tried(name, trial))
+    except MetricError as error:
+        connection.send(error)
+
+
+def _first(trial: Trial) -> Finding | tuple[list[str], Scored]:
+    """The scores of the sample's first dataset, to be compared with those of another process."""
+    try:
+        dataset, scores = trial.first
+    except (Broken, CannotScore) as error:
+        return Finding(ELSEWHERE, "note", f"not tried: {error}")
+    return [item.id for item in dataset.items], scores

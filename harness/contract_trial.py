@@ -1,0 +1,153 @@
+"""A metric on trial: what it scores, what it raises, and whether two ways of scoring agree."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from benchmarks import registry as datasets
+from benchmarks.dataset import Dataset, Item
+from harness import contract_items, scoring
+from harness.errors import BadScores
+from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.metric import Column, Metric
+from metrics.models import Models
+
+TOLERANCE = 1e-4
+"""How far two scores of one item may lie apart, as a part of the larger of them or of the column's median.
+
+Networks in single precision round differently with what else is in a batch; nothing else has a reason to.
+"""
+
+State = Literal["ok", "BROKEN", "note"]
+Scored = Mapping[str, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found: it holds, it is broken, or a remark; with the numbers that were measured."""
+
+    check: str
+    state: State
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+class Broken(Exception):
+    """A promise is not kept; the message says where, with the item and the numbers."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A metric with its models; differences up to `tolerance` are rounding."""
+
+    metric: Metric
+    models: Models
+    tolerance: float = TOLERANCE
+
+    @functools.cached_property
+    def sample(self) -> tuple[Dataset, ...]:
+        """The bundled sample of four datasets, turns and dialogues, with references and without."""
+        return tuple(datasets.sample(datasets.card(name)) for name in ("dstc7", "fed-turn", "topical-usr", "fed-dial"))
+
+    @property
+    def scorable(self) -> list[Dataset]:
+        """Those of the sample that have what the metric needs; CannotScore where none has."""
+        found = [one for one in self.sample if not scoring.unmet(self.metric, one)]
+        if not found:
+            raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
+        return found
+
+    @functools.cached_property
+    def sampled(self) -> dict[str, Scored | CannotScore]:
+        """The scores of the sample by dataset, or why there are none."""
+        found: dict[str, Scored | CannotScore] = {}
+        for dataset in self.scorable:
+            try:
+                found[dataset.card.name] = self.scored(dataset)
+            except CannotScore as error:
+                found[dataset.card.name] = error
+        return found
+
+    @property
+    def first(self) -> tuple[Dataset, Scored]:
+        """The first dataset of the sample that can be scored, with its scores; CannotScore where none can."""
+        for dataset in self.scorable:
+            if not isinstance(scores := self.sampled[dataset.card.name], CannotScore):
+                return dataset, scores
+        raise CannotScore(f"scores nothing of the sample: {next(iter(self.sampled.values()))}")
+
+    @functools.cached_property
+    def hard(self) -> tuple[Dataset, Scored]:
+        """All items that are hard in some way, with their scores."""
+        dataset = contract_items.awkward()
+        return dataset, self.scored(dataset)
+
+    def scored(self, dataset: Dataset) -> Scored:
+        """The columns as promised, or Broken; what the metric declares (CannotScore, MissingResource) passes."""
+        try:
+            return scoring.score(self.metric, dataset, self.models).columns
+        except (CannotScore, MissingResource, KeyboardInterrupt):
+            raise
+        except BadScores as error:
+            raise Broken(str(error)) from error
+        except BaseException as error:  # SystemExit as well
+            raise Broken(f"raises {self._told(error)}{self._culprit(dataset)}") from error
+
+    def apart(self, dataset: Dataset, size: int) -> Scored:
+        """The columns of a dataset that is handed over so many items at a time; NaN where that alone cannot be."""
+        parts = [self._part(dataset, dataset.items[start : start + size])
+                 for start in range(0, len(dataset.items), size)]
+        names = {name for part, _ in parts for name in part}
+        return {name: np.concatenate([part.get(name, np.full(many, np.nan)) for part, many in parts]) for name in names}
+
+    def compare(self, items: Sequence[Item], before: Scored, after: Scored, how: str) -> str:
+        """Say how far two scorings of the items agree; Broken where further apart than rounding takes them."""
+        return compared([item.id for item in items], before, after, how, self.tolerance)
+
+    def _part(self, dataset: Dataset, items: Sequence[Item]) -> tuple[Scored, int]:
+        part = Dataset(dataset.card, tuple(items), (), dataset.origin)
+        if scoring.unmet(self.metric, part):
+            return {}, len(items)
+        try:
+            return self.scored(part), len(items)
+        except CannotScore:
+            return {}, len(items)
+
+    def _culprit(self, dataset: Dataset) -> str:
+        """The first item that a metric crashes on alone."""
+        if len(dataset.items) == 1:
+            return f" for item {dataset.items[0].id!r}"
+        for item in dataset.items:
+            try:
+                scoring.score(self.metric, dataclasses.replace(dataset, items=(item,), fingerprint=""), self.models)
+            except (MetricError, KeyboardInterrupt):
+                continue
+            except BaseException:
+                return f" for item {item.id!r}"
+        return ""
+
+    def _told(self, error: BaseException) -> str:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def compared(ids: Sequence[str], before: Scored, after: Scored, how: str, tolerance: float = TOLERANCE) -> str:
+    """Say how far two scorings agree; Broken where further apart than rounding takes them."""
+    furthest, where = 0.0, ""
+    for name, column in before.items():
+        other = after.get(name, np.full(len(column), np.nan))
+        gap = np.abs(column - other)
+        gap[np.isnan(column) & np.isnan(other)] = 0
+        finite = np.abs(column[np.isfinite(column)])
+        room = tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)), np.median(finite) if finite.size else 0)
+        worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
+        if not gap[worst] <= room[worst]:
+            raise Broken(f"item {ids[worst]!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}")
+        if gap.max() > furthest:
+            furthest, where = float(gap.max()), ids[int(np.argmax(gap))]
+    return f"equal within rounding: at most {furthest:.1g} apart (item {where!r})" if furthest else "exactly equal"

@@ -1,0 +1,322 @@
+"""The contract finds what each check is for: a metric that breaks that promise, and no other, is told by item."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item
+from harness import contract, contract_items
+from harness.cli import main
+from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, tried
+from harness.contract_checks import CHECKS
+from metrics import registry
+from metrics.errors import CannotScore, MissingResource
+from metrics.metric import Metric, MetricCard
+from metrics.models import Models
+
+Scoring = Callable[[Sequence[Item]], Any]
+
+
+def made(score: Scoring, **card: Any) -> Metric:
+    """A metric that scores so."""
+    values = {"name": "odd", "title": "Odd", "columns": ("odd",), "family": "plug-in", "notes": "Odd.", **card}
+
+    @dataclass(frozen=True)
+    class Odd:
+        card: ClassVar[MetricCard] = MetricCard(**values)
+
+        def score(self, items: Sequence[Item], models: Models) -> Any:
+            return score(items)
+
+    return Odd()
+
+
+def of_each(one: Callable[[Item], float], **card: Any) -> Metric:
+    return made(lambda items: {"odd": np.array([one(item) for item in items], dtype=float)}, **card)
+
+
+def text(item: Item) -> str:
+    return item.response.text if item.response else ""
+
+
+def check(name: str, metric: Metric, home: Path, **more: Any) -> Finding:
+    return tried(name, Trial(metric, forgetful(Models(home)), **more))
+
+
+def crashes_on(trouble: Callable[[Item], bool]) -> Metric:
+    def score(item: Item) -> float:
+        if trouble(item):
+            raise ValueError(f"no {item.id}")
+        return 1.0
+
+    return of_each(score)
+
+
+def said(item: Item) -> str:
+    return " ".join(turn.text for turn in item.utterances)
+
+
+CRASHES: dict[str, Callable[[Item], bool]] = {
+    "empty response": lambda item: text(item) == "",
+    "whitespace only": lambda item: text(item) != "" and not text(item).strip(),
+    "marks and single letters": lambda item: len(text(item)) == 1,
+    "repeated words": lambda item: "na na" in text(item),
+    "Arabic and Hebrew": lambda item: "مرحبا" in said(item),
+    "Chinese and Japanese": lambda item: "你" in said(item),
+    "emoji": lambda item: "🙂" in text(item),
+    "combining marks": lambda item: "\u0301" in text(item),
+    "control signs": lambda item: "\ud800" in said(item),
+    "markup": lambda item: "<b>" in text(item),
+    "very long texts": lambda item: len(text(item)) > 99_000,
+    "no references": lambda item: not item.references,
+    "no context": lambda item: not item.context,
+    "nothing but a response": lambda item: item.id == "bare",
+    "one utterance": lambda item: said(item) == "hi well",
+    "500 utterances": lambda item: len(item.utterances) == 500,
+    "whole dialogues": lambda item: len(item.context) > 400,
+}
+"""What a metric could stumble over, by the check that is to find it."""
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_crash_on_hard_items_is_found_with_the_item(name: str, home: Path) -> None:
+    found = check(name, crashes_on(CRASHES[name]), home)
+    assert found.state == "BROKEN"
+    assert "raises " in found.text
+    assert " for item " in found.text
+    assert check(name, of_each(lambda item: 1.0), home).state == "ok"
+
+
+CALLS = itertools.count()
+GENERATOR = random.Random(3)  # noqa: S311
+BROKEN: list[tuple[str, Metric, str]] = [
+    ("card", of_each(lambda item: 1.0, title=""), "no title"),
+    ("card", of_each(lambda item: 1.0, notes=""), "neither a paper nor notes"),
+    ("card", of_each(lambda item: 1.0, name="Odd One"), "small letters"),
+    ("sample", made(lambda items: {"even": np.ones(len(items))}), "promised the columns odd and gave even"),
+    ("sample", made(lambda items: {"odd": np.ones(1)}), "has shape (1,)"),
+    ("sample", made(lambda items: {"odd": ["high"] * len(items)}), "no number"),
+    ("sample", made(lambda items: None), "gave NoneType"),
+    ("sample", of_each(lambda item: np.inf), "is infinite for item"),
+    ("sample", of_each(lambda item: np.nan), "scores no item at all"),
+    ("speed and memory", crashes_on(lambda item: True), "raises ValueError"),
+    ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "0 where NaN is due"),
+    ("what is missing", of_each(lambda item: len(item.context), needs=("context",)), "'without context'"),
+    ("permuted items", made(lambda items: {"odd": np.arange(len(items), dtype=float)}), "in another order"),
+    ("an item alone", made(lambda items: {"odd": np.full(len(items), float(len(items)))}), "alone"),
+    ("batches of 1, 7 and 64", made(lambda items: {"odd": np.full(len(items), float(len(items) // 8))}),
+     "in batches of"),
+    ("repeated runs", of_each(lambda item: next(CALLS)), "the second time"),
+    ("repeated runs", of_each(lambda item: GENERATOR.random()), "the second time"),
+]
+
+
+@pytest.mark.parametrize(("name", "metric", "part"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_breaks_a_promise_is_found(name: str, metric: Metric, part: str, home: Path) -> None:
+    found = check(name, metric, home)
+    assert (found.state, found.check) == ("BROKEN", name)
+    assert part in found.text
+
+
+def test_no_check_is_without_a_metric_that_it_finds() -> None:
+    tested = {*CRASHES, *(name for name, _, _ in BROKEN), "network off"}
+    assert tested == set(CHECKS)
+
+
+def asks(instead: Callable[[OSError], float]) -> Metric:
+    def score(item: Item) -> float:
+        try:
+            socket.create_connection(("127.0.0.1", 9), timeout=0.001).close()
+        except OSError as error:
+            if "network is off" in str(error):
+                return instead(error)
+        return 1.0
+
+    return of_each(score)
+
+
+def cannot(error: OSError) -> float:
+    raise CannotScore("the service is gone")
+
+
+@pytest.mark.parametrize(("instead", "state", "part"), [
+    (lambda error: 0.0, "BROKEN", "0 without the network"),
+    (lambda error: 1.0, "note", "asks for 127.0.0.1:9 and does"),
+    (cannot, "note", "no scores without the network: the service is gone"),
+    (lambda error: 1 / 0, "BROKEN", "raises ZeroDivisionError"),
+])
+def test_with_the_network_off_a_score_is_the_same_or_none(home: Path, instead: Callable[[OSError], float], state: str,
+                                                          part: str) -> None:
+    found = check("network off", asks(instead), home)
+    assert found.state == state
+    assert part in found.text
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname(), timeout=5).close()
+
+
+def test_no_connection_is_asked_for_by_who_needs_none(home: Path) -> None:
+    assert check("network off", of_each(len_of), home).text == "asks for no connection; exactly equal"
+
+
+def len_of(item: Item) -> float:
+    return float(len(text(item)))
+
+
+@pytest.mark.parametrize(("noise", "state", "part"), [
+    (0.0, "ok", "exactly equal"), (1e-7, "ok", "equal within rounding: at most 1e-07 apart"), (1e-3, "BROKEN", "alone"),
+])
+def test_rounding_is_told_from_a_difference(home: Path, noise: float, state: str, part: str) -> None:
+    metric = made(lambda items: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
+    found = check("an item alone", metric, home)
+    assert found.state == state
+    assert part in found.text
+    if noise:
+        assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
+
+
+def test_one_huge_score_does_not_hide_the_differences_of_small_ones(home: Path) -> None:
+    """Lengths go up to 100,000: a tolerance by the largest would take one word more or less for rounding."""
+    metric = made(lambda items: {"odd": [len_of(item) + (len(items) > 1) for item in items]})
+    assert check("an item alone", metric, home).state == "BROKEN"
+
+
+def test_a_score_that_is_missing_alone_is_no_rounding(home: Path) -> None:
+    metric = made(lambda items: {"odd": np.full(len(items), 1.0 if len(items) > 1 else np.nan)})
+    assert "nan alone" in check("an item alone", metric, home).text
+
+
+def test_who_looks_at_the_whole_dataset_says_so(home: Path) -> None:
+    ranks = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
+    assert check("an item alone", ranks, home).state == "note"
+    assert check("batches of 1, 7 and 64", ranks, home).state == "note"
+
+
+def test_a_need_that_no_item_has_is_a_note(home: Path) -> None:
+    found = check("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), home)
+    assert (found.state, found.text) == ("note", "not scored: no item has references, which the card needs")
+
+
+def test_speed_and_memory_are_measured(home: Path) -> None:
+    """An array of 64 MiB is held while the sample is scored."""
+    found = check("speed and memory", made(lambda items: {"odd": np.ones(8 << 20)[: len(items)].copy()}), home)
+    assert found.numbers["items_per_second"] > 0
+    assert 32 < found.numbers["peak_added_mib"] < 512
+
+
+def test_a_missing_resource_is_no_broken_contract(home: Path) -> None:
+    def score(items: Sequence[Item]) -> Any:
+        raise MissingResource("fetch it")
+
+    with pytest.raises(MissingResource, match="fetch it"):
+        list(contract.findings(Trial(made(score), Models(home))))
+
+
+def test_who_can_score_nothing_of_the_sample_is_broken(home: Path) -> None:
+    def score(items: Sequence[Item]) -> Any:
+        raise CannotScore("no such language")
+
+    assert check("sample", made(score), home).text == "scores no item at all: no such language"
+    assert check("repeated runs", made(score), home).state == "note"
+
+
+def test_a_test_demands_the_contract() -> None:
+    demand(registry.choose("length").metric)
+    with pytest.raises(BrokenContract, match="odd breaks the contract: permuted items: item "):
+        demand(made(lambda items: {"odd": np.arange(len(items), dtype=float)}))
+
+
+def test_a_hard_text_stands_everywhere_and_ids_are_unique() -> None:
+    items = contract_items.awkward().items
+    assert len({item.id for item in items}) == len(items)
+    for texts in contract_items.TEXTS.values():
+        for odd in texts:
+            assert odd in {text(item) for item in items}
+            assert odd in {reference.text for item in items for reference in item.references}
+            assert odd in {turn.text for item in items for turn in item.context}
+
+
+SOURCE = '''
+from dataclasses import dataclass
+from typing import ClassVar
+import os, time
+import numpy as np
+from metrics.metric import MetricCard
+{before}
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    card: ClassVar[MetricCard] = MetricCard(name="odd", title="Odd", columns=("odd",), family="plug-in", notes="Odd.")
+
+    def score(self, items, models):
+        print("a word of its own")
+        if any(item.response.text == "\u3000" for item in items):
+            {trouble}
+        return {{"odd": np.array([len(item.response.text) for item in items], dtype=float)}}
+'''
+
+
+def file(folder: Path, trouble: str = "pass", before: str = "") -> str:
+    path = folder / "odd.py"
+    path.write_text(SOURCE.format(trouble=trouble, before=before), encoding="utf-8")
+    return str(path)
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    monkeypatch.setattr("harness.contract_process.CHECKS", {name: CHECKS[name] for name in names})
+
+
+def test_a_score_that_hangs_on_the_order_of_a_set_is_found(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "repeated runs")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    trouble = 'pass\n        return {"odd": [hash(item.response.text) % 1000 for item in items]}'
+    assert main(["check", file(tmp_path, trouble)]) == 1
+    same, other, _ = capsys.readouterr().out.splitlines()
+    assert same.split() == ["ok", "repeated", "runs", "exactly", "equal"]
+    assert other.split()[:4] == ["BROKEN", "another", "process", "item"]
+
+
+def test_check_prints_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", file(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHECKS) + 2
+    assert [line[:6].strip() for line in lines[:-1]].count("ok") == len(CHECKS) - 1
+    assert lines[-1].startswith("the contract is kept")
+
+
+@pytest.mark.parametrize(("trouble", "part"), [("time.sleep(600)", "nothing comes back within 4 s"),
+                                               ("os._exit(7)", "the process dies (exit status 7)")])
+def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, trouble: str,
+        part: str) -> None:
+    only(monkeypatch, "card", "whitespace only", "emoji")
+    assert main(["check", file(tmp_path, trouble), "--json", "--timeout", "4"]) == 1
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["state"] for one in found] == ["ok", "BROKEN", "ok", "ok"]
+    assert found[1]["text"] == part
+
+
+@pytest.mark.parametrize(("before", "part"), [("os._exit(3)", "as it is loaded, the process dies (exit status 3)"),
+                                              ("1 / 0", "ZeroDivisionError")])
+def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, part: str) -> None:
+    assert main(["check", file(tmp_path, before=before)]) == 2
+    error = capsys.readouterr().err
+    assert part in error
+    assert error.count("\n") == 1
+
+
+def test_check_refuses_what_is_no_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "bleu", "--timeout", "0"]) == 2
+    assert main(["check", "blue"]) == 2
+    assert "did you mean 'bleu'" in capsys.readouterr().err

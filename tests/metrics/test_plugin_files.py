@@ -1,0 +1,236 @@
+"""A metric in a file or a folder: imported as it is now, refused in one line, told without the folders of a machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.cli import main
+from metrics import registry, trainables
+from metrics.errors import BrokenPlugin, UnknownMetric
+from metrics.metric import signature
+from metrics.models import Models
+from tests.conftest import make_item
+
+METRIC = '''"""Marks."""
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+import numpy as np
+from metrics.metric import MetricCard
+{before}
+
+@dataclass(frozen=True, slots=True)
+class {kind}:
+    card: ClassVar[MetricCard] = MetricCard(
+        name="{name}", title="Marks", columns=("{name}",), family="plug-in", notes="Counts marks.")
+    mark: Literal["!", "?"] = "!"
+
+    def score(self, items, models):
+        return {{"{name}": np.array([{times} * float(item.response.text.count(self.mark)) for item in items])}}
+'''
+PROJECT = """[project]
+name = "marks"
+[project.entry-points."harness.metrics"]
+{entry}
+"""
+ITEMS = [make_item("a", "oh! no! ?"), make_item("b", "well")]
+
+
+def source(name: str = "marks", kind: str = "Marks", before: str = "", times: int = 1) -> str:
+    return METRIC.format(name=name, kind=kind, before=before, times=times)
+
+
+TWO = source() + source(name="others", kind="Others").replace("from __future__ import annotations", "")
+
+
+def file(folder: Path, text: str, name: str = "marks.py") -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def package(folder: Path, entry: str = 'marks = "marks_of:Marks"', text: str = source(), name: str = "marks_of.py",
+            below: str = "src") -> str:
+    file((folder / below / name).parent, text, Path(name).name)
+    file(folder, PROJECT.format(entry=entry), "pyproject.toml")
+    return f"{folder}/"
+
+
+def scored(asked: str, home: Path) -> list[float]:
+    metric = registry.choose(asked).metric
+    return list(metric.score(ITEMS, Models(home))[metric.card.columns[0]])
+
+
+@pytest.fixture(autouse=True)
+def _modules() -> Iterator[None]:
+    before = dict(sys.modules)
+    yield
+    for name in sys.modules.keys() - before.keys():
+        if name.partition(".")[0].startswith(("_metric_of", "marks_of")):
+            del sys.modules[name]
+
+
+def test_a_file_is_a_metric_with_options(tmp_path: Path, home: Path) -> None:
+    path = file(tmp_path, source())
+    assert scored(path, home) == [2, 0]
+    chosen = registry.choose(f"{path}[mark=?]")
+    assert chosen.label == "marks[mark=?]"
+    assert scored(f"{path}[mark=?]", home) == [1, 0]
+    assert registry.is_known(path)
+
+
+@pytest.mark.parametrize("below", ["src", "."])
+def test_a_folder_is_the_metric_that_its_pyproject_names(tmp_path: Path, home: Path, below: str) -> None:
+    asked = package(tmp_path / "it", below=below)
+    assert scored(asked, home) == scored(asked[:-1], home) == [2, 0]
+    assert registry.choose(asked).label == "marks"
+    assert not sys.meta_path[0].__class__.__module__.startswith("metrics")
+
+
+def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) -> None:
+    text = source(before="from marks_of.times import TIMES").replace("1 *", "TIMES *")
+    asked = package(tmp_path, 'marks = "marks_of.metric:Marks"', text, "marks_of/metric.py")
+    file(tmp_path / "src" / "marks_of", "", "__init__.py")
+    file(tmp_path / "src" / "marks_of", "TIMES = 3", "times.py")
+    assert scored(asked, home) == [6, 0]
+    before = signature(registry.choose(asked).metric, Models(home))
+    file(tmp_path / "src" / "marks_of", "TIMES = 4", "times.py")
+    assert scored(asked, home) == [8, 0]
+    assert signature(registry.choose(asked).metric, Models(home)) != before
+
+
+@pytest.mark.parametrize("make", [file, lambda folder, text: package(folder, text=text)])
+def test_what_is_scored_is_what_the_file_holds_now(tmp_path: Path, home: Path, make: Callable[..., str]) -> None:
+    """Same size and same time of change, so that kept bytecode and kept lines of source would both lie."""
+    signed = []
+    for times in (3, 4, 3):
+        asked = make(tmp_path, source(times=times))
+        for path in tmp_path.rglob("*.py"):
+            os.utime(path, (1e9, 1e9))
+        assert scored(asked, home) == [2 * times, 0]
+        signed.append(signature(registry.choose(asked).metric, Models(home)))
+    assert signed[0] == signed[2] != signed[1]
+    assert str(tmp_path) not in signed[0]
+
+
+def test_a_signature_is_of_what_was_loaded_and_not_of_what_lies_there_by_then(tmp_path: Path, home: Path) -> None:
+    old = registry.choose(file(tmp_path, source(times=1))).metric
+    new = registry.choose(file(tmp_path, source(times=2))).metric
+    assert signature(old, Models(home)) != signature(new, Models(home))
+    np.testing.assert_array_equal(old.score(ITEMS, Models(home))["marks"], [2, 0])
+
+
+def test_what_has_not_changed_is_one_class(tmp_path: Path) -> None:
+    path = file(tmp_path, source())
+    assert type(registry.choose(path).metric) is type(registry.choose(f"{tmp_path}/../{tmp_path.name}/marks.py").metric)
+
+
+@pytest.mark.parametrize(("text", "part"), [
+    ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"), ("\nprint('hi')", "line 2: it prints"),
+    ("import sys\nsys.stdout.write('x')", "line 2: it prints"), ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
+    ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
+    ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
+    ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
+    (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
+    (source(name="bleu"), "a built-in metric is named 'bleu'"), ("raise KeyError", "line 1: KeyError"),
+    ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
+])
+def test_a_file_that_is_no_metric_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str,
+                                                      part: str) -> None:
+    path = file(tmp_path, text)
+    before = set(sys.modules)
+    assert main(["show", path]) == 2
+    error = capsys.readouterr()
+    assert part in error.err
+    assert error.err.count("\n") == 1
+    assert error.out == ""
+    assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
+
+
+@pytest.mark.parametrize(("entry", "part"), [
+    ("", "should hold one line"), ('a = "a:A"\nb = "b:B"', "should hold one line"), ('marks = "of"', "should hold"),
+    ("marks = 3", "should hold one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
+    ('other = "marks_of:Marks"', "names 'other', its card 'marks'"), ('marks = "json:Marks"', "'json' has the name of"),
+    ('marks = "metrics.x:Marks"', "'metrics' has the name"), ('marks = "numpy:Marks"', "'numpy' has the name"),
+    ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is no class"),
+])
+def test_a_folder_that_is_no_metric_is_told_in_one_line(tmp_path: Path, entry: str, part: str) -> None:
+    with pytest.raises(BrokenPlugin) as caught:
+        registry.choose(package(tmp_path, entry))
+    assert part in str(caught.value)
+
+
+def test_a_folder_of_a_package_names_the_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=r": marks_of\.py, line 2: ValueError: no"):
+        registry.choose(package(tmp_path, text="\nraise ValueError('no')"))
+
+
+@pytest.mark.parametrize("name", ["gone.py", "gone/", "./gone", "notes.txt/"])
+def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BrokenPlugin, match="no such file"):
+        registry.choose(f"{tmp_path}/{name}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BrokenPlugin, match="no pyproject"):
+        registry.choose(f"{tmp_path}/empty")
+
+
+@pytest.mark.parametrize(("name", "path"), [
+    ("a.py", True), ("./a", True), ("a/b", True), ("../a/", True), ("bleu", False), ("bleu/bleu-1", False),
+    ("./a.py/marks", False), ("st:a/b", False), ("evaluate:./a.py", False),
+])
+def test_a_path_is_told_from_a_column_and_from_another_library(name: str, path: bool) -> None:
+    assert registry.is_path(name) is path
+
+
+@pytest.mark.parametrize(("asked", "shown"), [
+    ("/home/me/a.py[x=1]", "./a.py[x=1]"), ("../b/c/", "./c"), ("a.py", "./a.py"), ("bleu", "bleu"),
+    ("bleu[references=max]", "bleu[references=max]"), ("scores:/home/me/a.csv", "scores:a.csv"), ("st:a/b", "st:a/b"),
+])
+def test_a_path_is_shown_without_the_folders_of_the_machine(asked: str, shown: str) -> None:
+    assert registry.shown(asked) == shown
+
+
+def test_a_run_tells_the_files_name_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = file(tmp_path / "mine", source()), tmp_path / "out"
+    assert main(["run", "--metric", f"{path}[mark=?]", "--metric", "length", "--dataset", "dstc7", "--draws", "0",
+                 "--out", str(out)]) == 0
+    assert "marks[mark=?]" in capsys.readouterr().out
+    written = [one for one in out.rglob("*") if one.is_file() and "scores" not in one.parts]
+    assert written
+    assert not [one for one in written if str(tmp_path).encode() in one.read_bytes()]
+    assert "--metric './marks.py[mark=?]'" in (out / "report" / "report.json").read_text()
+
+
+def test_two_metrics_of_one_name_are_refused_and_one_with_two_options_is_not(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
+    dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", one, "--metric"]
+    assert main([*dry, f"{one}[mark=?]"]) == 0
+    assert main([*dry, other]) == 2
+    assert "two different metrics are named 'marks'" in capsys.readouterr().err
+
+
+def test_a_file_is_an_input_of_a_composition(tmp_path: Path, home: Path) -> None:
+    path = file(tmp_path, source())
+    assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
+
+
+def test_a_file_that_learns_can_be_trained(tmp_path: Path) -> None:
+    learns = "    recipe: ClassVar[int] = 1\n    def objective(self, data): ...\n    mark:"
+    found = trainables.choose(file(tmp_path, source().replace("    mark:", learns)))
+    assert (found.label, found.weights) == ("marks", "marks")
+    with pytest.raises(UnknownMetric, match="nothing to train"):
+        trainables.choose(file(tmp_path, source()))
+
+
+def test_show_tells_the_card_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", file(tmp_path, source())]) == 0
+    shown = capsys.readouterr().out
+    assert "Counts marks." in shown
+    assert "|code=" in shown
