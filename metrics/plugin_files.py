@@ -1,7 +1,7 @@
 """A metric in a file or folder that is not installed: `--metric ./my_metric.py`, `--metric ./my-metric`.
 
 A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
-installed. One that asks for an environment of its own runs there (metrics/isolated.py), any other is imported.
+installed. One that asks for an environment of its own runs there (metrics/isolation), any other is imported.
 
 What is compiled is what the files hold at that moment, never kept bytecode, and its digest is in the signature. What
 has not changed since is not imported again. It is foreign code: whatever its import does is told as its own fault.
@@ -81,10 +81,10 @@ def _only(asked: str, module: Any, content: bytes) -> type[Metric]:
 
 
 def _in_folder(asked: str, folder: Path) -> type[Metric]:
-    from metrics import isolated
+    from metrics import isolation
 
-    if isolated.runs_apart(folder):
-        return _checked(asked, isolated.metric_class(folder))
+    if isolation.runs_apart(folder):
+        return _checked(asked, isolation.metric_class(folder))
     point = _entry_point(asked, folder)
     top = point.module.partition(".")[0]
     root = folder / "src" if (folder / "src").is_dir() else folder

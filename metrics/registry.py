@@ -31,7 +31,9 @@ from metrics.metric import KINDS, NEEDS, Metric, MetricCard, unsigned
 
 GROUP = "harness.metrics"
 BACKBONES = "backbones"
-"""The folder of what metrics share: it holds no metric (metrics/trainables.py finds them)."""
+"""The folder of what metrics share (metrics/trainables.py finds it)."""
+WITHOUT = {BACKBONES, "isolation", "judges"}
+"""Folders that hold no metric."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -53,7 +55,7 @@ def _built_in() -> dict[str, str]:
     found = {}
     for root in package.__path__:
         folders = [path for path in Path(root).iterdir() if (path / "__init__.py").is_file()]
-        for folder in sorted(path for path in folders if path.name != BACKBONES):
+        for folder in sorted(path for path in folders if path.name not in WITHOUT):
             for module in pkgutil.iter_modules([str(folder)]):
                 if not module.name.startswith("_"):
                     found[module.name.replace("_", "-")] = f"{package.__name__}.{folder.name}.{module.name}"
@@ -145,10 +147,10 @@ def origin(name: str) -> str:
 
 def _load(point: EntryPoint) -> type[Metric]:
     """The class of a plug-in. It is foreign code: whatever its import raises is told as its own fault."""
-    from metrics import isolated
+    from metrics import isolation
 
     try:
-        loaded = isolated.plugged_in(point) or point.load()
+        loaded = isolation.plugged_in(point) or point.load()
         found = as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
     except MetricError as error:
         raise BrokenPlugin(f"{point.name}{_package(point)}: {error}") from error

@@ -23,14 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
-    from harness import contract_process
-    from harness.contract_checks import CHECKS
+    from harness.contract import process
+    from harness.contract.checks import CHECKS
 
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
-    for found in contract_process.findings(args.name, args.home, args.timeout):
+    for found in process.findings(args.name, args.home, args.timeout):
         states.append(found.state)
         line = json.dumps(dataclasses.asdict(found)) if args.json else (
             f"{found.state:<6}  {found.check:<{width}}  {found.text}")

@@ -30,29 +30,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _create(args: argparse.Namespace) -> None:
-    from metrics import isolated, isolated_env
+    from metrics import isolation
+    from metrics.isolation import env
 
-    folder = isolated_env.folder_of(args.target)
-    python = isolated_env.create(folder, args.python)
-    kind = isolated.metric_class(folder)
-    adapter = isolated.adapter_of(kind)
+    folder = env.folder_of(args.target)
+    python = env.create(folder, args.python)
+    kind = isolation.metric_class(folder)
+    adapter = isolation.adapter_of(kind)
     print(f"{kind.card.name} runs under {python}: {len(adapter.told['environment']) - 1} packages, items go over as "
           f"{adapter.told['form']}")
 
 
 def _list(_args: argparse.Namespace) -> None:
-    from metrics import isolated, isolated_env
+    from metrics import isolation
+    from metrics.isolation import env
 
-    for name, folder in isolated_env.installed().items():
-        print(f"{name:<18} {isolated.runner(folder)}  {folder}")
+    for name, folder in env.installed().items():
+        print(f"{name:<18} {isolation.runner(folder)}  {folder}")
 
 
 def _remove(args: argparse.Namespace) -> None:
-    from metrics import isolated_env
+    from metrics.isolation import env
 
-    made = isolated_env.folder_of(args.target) / ".venv"
+    made = env.folder_of(args.target) / ".venv"
     there = made.exists()
-    isolated_env.remove(made.parent)
+    env.remove(made.parent)
     print(f"{made} removed" if there else f"there is no {made}")
 
 

@@ -38,13 +38,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _try(args: argparse.Namespace) -> list[str]:
     from benchmarks import registry as datasets
-    from metrics import judge_prompt, registry
+    from metrics import registry
+    from metrics.judges import prompt
     from metrics.models import Models
 
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: a judge is asked for as judge:PROMPT[model=NAME]")
     metric: Judge = registry.choose(args.judge).metric  # type: ignore[assignment]
-    questions = judge_prompt.questions(metric.prompt, _item(datasets.load(args.of, args.home).items, args.item))
+    questions = prompt.questions(metric.prompt, _item(datasets.load(args.of, args.home).items, args.item))
     lines = [f"--- {message['role']}\n{message['content']}" for one in questions for message in one.messages]
     if not args.dry:
         read = metric.read(questions, Models(args.home))
@@ -65,7 +66,7 @@ def _item(items: tuple[Item, ...], asked: str | None) -> Item:
 
 
 def _usage(home: Path) -> list[str]:
-    from metrics.judge_usage import records
+    from metrics.judges.usage import records
 
     totals: dict[tuple[str, str], Counter[str]] = {}
     for record in records(home):

@@ -26,9 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what it is for."""
-    from benchmarks import scorefile_template
     from benchmarks.files import write_atomically
-    from benchmarks.scorefile import FORMS
+    from benchmarks.scorefile import FORMS, template
     from harness.commands._score_files import at_hand, listed
 
     if args.out and args.out.suffix.casefold() not in FORMS:
@@ -39,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
-    keys = scorefile_template.keys(chosen, args.by)
-    content = scorefile_template.packed(keys, args.out.suffix.casefold() if args.out else ".csv")
+    keys = template.keys(chosen, args.by)
+    content = template.packed(keys, args.out.suffix.casefold() if args.out else ".csv")
     if args.out is None:
         sys.stdout.write(content.decode())
     else:

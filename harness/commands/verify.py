@@ -13,7 +13,7 @@ from harness.errors import BadBundle
 
 if TYPE_CHECKING:
     from harness.bundle import Bundle
-    from harness.bundle_check import Checked
+    from harness.bundle.check import Checked
 
 NAME = "verify"
 HELP = "check bundles of results: compute again what can be, report drift above 0.001, print the rows of the board"
@@ -48,14 +48,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
-    from harness import bundle_check, bundle_reading
-    from harness.bundle_rescoring import rescore
+    from harness.bundle import check, reading
+    from harness.bundle.rescoring import rescore
 
-    bundle, checked = bundle_reading.read(path), bundle_check.Checked()
-    here = bundle_check.at_hand(bundle, args.home, args.ratings, checked)
+    bundle, checked = reading.read(path), check.Checked()
+    here = check.at_hand(bundle, args.home, args.ratings, checked)
     rescore(bundle, here, args.home, args.rescore, checked)
-    rows = bundle_check.agreements(bundle, here, checked)
-    bundle_check.standings(bundle, here, rows, checked)
+    rows = check.agreements(bundle, here, checked)
+    check.standings(bundle, here, rows, checked)
     return bundle, checked
 
 

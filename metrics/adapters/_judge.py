@@ -1,6 +1,6 @@
 """`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt.
 
-PROMPT is shipped (`llm-eval`, `g-eval`) or a file (`./my_judge.toml`, see metrics/judge_prompt_file.py). Each quality
+PROMPT is shipped (`llm-eval`, `g-eval`) or a file (`./my_judge.toml`, see metrics/judges/prompt_file.py). Each quality
 of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to 0 to 1. A
 score is the mean over the samples. Items with the same texts are one question.
 
@@ -21,13 +21,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics import judge_address, judge_endpoint, judge_prompt, judge_prompt_file
 from metrics.errors import BadOption, MissingResource
-from metrics.judge_answer import Score
-from metrics.judge_asking import Asking, Way
-from metrics.judge_kept import Kept
-from metrics.judge_prompt import JudgedQuality, Prompt, Question
-from metrics.judge_usage import Usage
+from metrics.judges import address, endpoint, prompt, prompt_file
+from metrics.judges.answer import Score
+from metrics.judges.asking import Asking, Way
+from metrics.judges.kept import Kept
+from metrics.judges.prompt import JudgedQuality, Prompt, Question
+from metrics.judges.usage import Usage
 from metrics.metric import Columns, Metric, MetricCard
 from metrics.models import Models
 
@@ -67,13 +67,13 @@ class Judge:
             if not low <= getattr(self, name) <= high:
                 raise BadOption(f"{self.card.name}: {name} should be {low:g} to {high:g}, not {getattr(self, name)}")
         if self.url:
-            judge_address.address(self.url)
+            address.address(self.url)
         if self.key_from and not self.key_from.isidentifier():
             raise BadOption(f"{self.card.name}: key_from is the name of an environment variable, never the key itself")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
-        asked = {row: judge_prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
+        asked = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
         distinct = list(dict.fromkeys(question for some in asked.values() for question in some))
         readings = dict(zip(distinct, self.read(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
@@ -90,7 +90,7 @@ class Judge:
         kept = Kept(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
         way = Way(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
         try:
-            return Asking(way, kept, lambda: judge_endpoint.find(self.url, self.key_from, self.timeout),
+            return Asking(way, kept, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                           usage).readings(questions)
         finally:
             if usage.sent or usage.kept:
@@ -126,7 +126,7 @@ class Judge:
 
 def metric_class(name: str) -> type[Metric]:
     """The metric of one prompt, whose options begin as the prompt has them."""
-    prompt = judge_prompt_file.find(name)
+    prompt = prompt_file.find(name)
     card = MetricCard(
         name=f"judge:{name}", title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
         family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import registry, scorefile_template
+from benchmarks import registry
 from benchmarks.dataset import Quality
-from benchmarks.scorefile import EVERY, Expected, ScoreFile, counts, expected, read, told
-from benchmarks.scorefile_expected import folded
+from benchmarks.scorefile import EVERY, Expected, ScoreFile, counts, expected, read, template, told
+from benchmarks.scorefile.expected import folded
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")
@@ -288,19 +288,19 @@ def test_json_that_cannot_be_taken(content: str | bytes, text: str, tmp_path: Pa
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
 def test_a_template_asks_for_what_is_expected_and_nothing_else(ending: str, tmp_path: Path) -> None:
     dataset = registry.sample(registry.card("fed-dial"))
-    keys = scorefile_template.keys([dataset])
-    content = scorefile_template.packed(keys, ending)
+    keys = template.keys([dataset])
+    content = template.packed(keys, ending)
     read_ = found(tmp_path, content, f"mine{ending}", expected([dataset]))
     assert {one.kind for one in read_.problems} == {"missing"}
     assert len(keys) == len(dataset.items) * 11 - sum(not rating.votes for rating in dataset.ratings)
     assert sum(one.line > 0 for one in read_.problems) == len(keys)
-    assert scorefile_template.keys([dataset], "item") == tuple(item.id for item in dataset.items)
+    assert template.keys([dataset], "item") == tuple(item.id for item in dataset.items)
 
 
 def test_test_sets_are_scored_by_item_unless_asked_otherwise() -> None:
     dataset = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))
-    assert scorefile_template.keys([dataset]) == ("toy_00000",)
-    assert scorefile_template.keys([dataset], "quality") == ("toy_00000|overall", "toy_00000|Natural")
+    assert template.keys([dataset]) == ("toy_00000",)
+    assert template.keys([dataset], "quality") == ("toy_00000|overall", "toy_00000|Natural")
 
 
 def test_where_nothing_is_expected_everything_is_unknown(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks import scorefile_content, scorefile_pages
-from benchmarks.scorefile import FORMS, Expected, ScoreFile, read, told
-from benchmarks.scorefile_content import content
-from benchmarks.scorefile_problems import Unreadable, shown
+from benchmarks.scorefile import FORMS, Expected, ScoreFile, pages, read, told
+from benchmarks.scorefile.content import content
+from benchmarks.scorefile.problems import Unreadable, shown
 
 IDS = tuple(f"toy_{number}" for number in range(50))
 WANTED = Expected({"toy": IDS}, {"toy": ("overall",)})
@@ -86,7 +85,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
             path.write_text(GOOD + "toy_0,5\n")
         return seen[-1]
 
-    monkeypatch.setattr(scorefile_content.os, "fstat", fstat)
+    monkeypatch.setattr(os, "fstat", fstat)
     assert refused(path) == "was changed while it was read"
 
 
@@ -140,7 +139,7 @@ def test_a_page_that_claims_two_gigabytes_is_not_believed(tmp_path: Path) -> Non
     while found[place] & 0x80:
         place += 1
     with pytest.raises(Unreadable, match="grows to more than"):
-        scorefile_pages.check_pages(found[:7] + b"\xfe\xff\xff\xff\x0f" + found[place + 1 :], [(4, 60)])
+        pages.check_pages(found[:7] + b"\xfe\xff\xff\xff\x0f" + found[place + 1 :], [(4, 60)])
 
 
 def test_parquet_without_a_row_has_no_score(tmp_path: Path) -> None:

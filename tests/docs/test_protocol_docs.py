@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import isolated, wire
-from metrics.isolated_card import TYPES
-from metrics.isolated_digest import SKIPPED
-from metrics.isolated_settings import KEYS, TIMEOUT
+from metrics import isolation, wire
+from metrics.isolation.card import TYPES
+from metrics.isolation.digest import SKIPPED
+from metrics.isolation.settings import KEYS, TIMEOUT
 from metrics.models import Models
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item
@@ -39,7 +39,7 @@ def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
         assert np.isnan(column[1])
         assert np.isnan(choose(f"{tmp_path}/[least=5]").metric.score(items, Models(tmp_path))["capitals"]).all()
     finally:
-        isolated.adapter_of(isolated.metric_class(tmp_path)).close()
+        isolation.adapter_of(isolation.metric_class(tmp_path)).close()
 
 
 def test_the_page_names_what_there_is() -> None:

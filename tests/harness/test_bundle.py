@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import bundle, bundle_reading, reports
+from harness import bundle, reports
+from harness.bundle import reading
 from harness.cli import main
 from harness.errors import BadBundle
 from harness.store import ScoreStore
@@ -98,7 +99,7 @@ def test_the_same_results_make_the_same_bytes(packed: Path, results: Path) -> No
 
 def test_reading_gives_what_was_packed(packed: Path, tmp_path: Path) -> None:
     """But for whole numbers of scales, which come back with a point."""
-    (tmp_path / "again.zip").write_bytes(bundle.packed(bundle_reading.read(packed)))
+    (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)
     assert again.keys() == before.keys()
     assert {name for name in again if again[name] != before[name]} <= {"datasets.json", "manifest.json"}
@@ -280,7 +281,7 @@ def test_what_is_not_a_bundle_is_refused_with_its_reason(
         packed: Path, changed: Callable[[dict[str, bytes]], dict[str, bytes]], listed: bool, reason: str) -> None:
     write(packed, changed(members(packed)), listed=listed)
     with pytest.raises(BadBundle, match=re.escape(reason)):
-        bundle_reading.read(packed)
+        reading.read(packed)
 
 
 def bomb(path: Path) -> None:
@@ -330,7 +331,7 @@ def test_hostile_archives_are_refused_and_leave_nothing(tmp_path: Path, capsys: 
 
 def test_one_that_is_too_large_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle_reading, "LIMIT", 10)
+    monkeypatch.setattr(reading, "LIMIT", 10)
     (tmp_path / "large.zip").write_bytes(b"PK\x03\x04" + bytes(20))
     assert verified(tmp_path / "large.zip", capsys)[0] == 2
     assert verified(tmp_path / "none.zip", capsys)[0] == 2

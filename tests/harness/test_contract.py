@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness import contract, contract_items
+from harness import contract
 from harness.cli import main
-from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, tried
-from harness.contract_checks import CHECKS
+from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, hard, tried
+from harness.contract.checks import CHECKS
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, MetricCard
@@ -236,9 +236,9 @@ def test_a_test_demands_the_contract() -> None:
 
 
 def test_a_hard_text_stands_everywhere_and_ids_are_unique() -> None:
-    items = contract_items.awkward().items
+    items = hard.awkward().items
     assert len({item.id for item in items}) == len(items)
-    for texts in contract_items.TEXTS.values():
+    for texts in hard.TEXTS.values():
         for odd in texts:
             assert odd in {text(item) for item in items}
             assert odd in {reference.text for item in items for reference in item.references}
@@ -272,7 +272,7 @@ def file(folder: Path, trouble: str = "pass", before: str = "") -> str:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    monkeypatch.setattr("harness.contract_process.CHECKS", {name: CHECKS[name] for name in names})
+    monkeypatch.setattr("harness.contract.process.CHECKS", {name: CHECKS[name] for name in names})
 
 
 def test_a_score_that_hangs_on_the_order_of_a_set_is_found(

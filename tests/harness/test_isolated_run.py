@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from metrics import isolated
+from metrics import isolation
 from tests.conftest import ROOT
 
 
@@ -22,7 +22,7 @@ def test_a_crash_costs_its_cell_alone(tmp_path: Path, capsys: pytest.CaptureFixt
         f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', 'segmentation']\n")
     status = cli.main(["run", "--metric", str(folder), "--metric", "length", "--dataset", "fed-turn", "--dataset",
                        "convai2-grade", "--limit", "12", "--draws", "0", "--out", str(out)])
-    isolated.adapter_of(isolated.metric_class(folder)).close()
+    isolation.adapter_of(isolation.metric_class(folder)).close()
     report = json.loads((out / "report" / "report.json").read_text())
     (failure,) = report["failures"]
     assert status == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.contract import Trial, tried
-from harness.contract_checks import CHECKS
+from harness.contract.checks import CHECKS
 from metrics import evidence as evidences
 from metrics import registry
 from metrics.composition import Composite

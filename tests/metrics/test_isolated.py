@@ -20,9 +20,10 @@ import pytest
 
 from harness import scoring
 from harness.errors import BadScores
-from metrics import isolated, isolated_process, plugin_files
+from metrics import isolation, plugin_files
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.isolated_process import environment, family
+from metrics.isolation import process
+from metrics.isolation.process import environment, family
 from metrics.metric import Metric, signature
 from metrics.models import Models
 from metrics.registry import choose
@@ -39,10 +40,10 @@ def _nothing_is_left() -> Iterator[None]:
     """Every test ends its processes, and closes what it opened."""
     before = open_files()
     yield
-    for _, kind, _ in isolated._made.values():
-        isolated.adapter_of(kind).close()
-    isolated._made.clear()
-    assert not isolated_process._running
+    for _, kind, _ in isolation._made.values():
+        isolation.adapter_of(kind).close()
+    isolation._made.clear()
+    assert not process._running
     assert len(family(os.getpid())) == 1
     assert open_files() == before
 
@@ -56,7 +57,7 @@ def misbehaving(folder: Path, how: str, settings: str = "") -> Metric:
     shutil.copy(HERE / "misbehaving.py", folder)
     (folder / "pyproject.toml").write_text(
         f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', '{how}']\n{settings}\n")
-    return isolated.metric_class(folder)()
+    return isolation.metric_class(folder)()
 
 
 def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
@@ -81,7 +82,7 @@ class Words:
 """)
     (folder / "pyproject.toml").write_text(
         f"[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n[tool.harness]\npython = '{python}'\n")
-    return isolated.metric_class(folder)
+    return isolation.metric_class(folder)
 
 
 def score(metric: Metric) -> list[float]:
@@ -116,7 +117,7 @@ FAILURES = {
 @pytest.mark.parametrize(("how", "told"), FAILURES.items(), ids=FAILURES)
 def test_a_failure_costs_one_dataset_and_leaves_nothing(how: str, told: str, tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated_process, "PATIENCE", 0.2)
+    monkeypatch.setattr(process, "PATIENCE", 0.2)
     metric, files = misbehaving(tmp_path, how), open_files()
     with pytest.raises(WorkerFailed) as caught:
         score(metric)
@@ -165,19 +166,19 @@ def test_a_skip_stays_a_skip(tmp_path: Path) -> None:
 
 def test_one_process_serves_many_datasets(tmp_path: Path) -> None:
     metric = misbehaving(tmp_path, "nothing")
-    child = isolated.adapter_of(type(metric)).child
+    child = isolation.adapter_of(type(metric)).child
     assert [score(metric) for _ in range(3)] == [[3, 0, 2]] * 3
-    assert isolated.adapter_of(type(metric)).child is child
+    assert isolation.adapter_of(type(metric)).child is child
 
 
 def test_a_process_that_ends_while_nobody_asks_is_replaced(tmp_path: Path) -> None:
     metric, files = misbehaving(tmp_path, "nothing"), open_files()
-    child = isolated.adapter_of(type(metric)).child
+    child = isolation.adapter_of(type(metric)).child
     assert child is not None
     os.kill(child._process.pid, signal.SIGKILL)
     child._process.wait()
     assert score(metric) == [3, 0, 2]
-    assert len(isolated_process._running) == 1
+    assert len(process._running) == 1
     assert open_files() == files
 
 
@@ -192,13 +193,13 @@ def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.harness]\ncommand = ['./nothing']")
     with pytest.raises(BrokenPlugin, match=r"\./nothing cannot be started: No such file"):
-        isolated.metric_class(tmp_path)
+        isolation.metric_class(tmp_path)
 
 
 def test_a_program_that_speaks_no_protocol(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.harness]\ncommand = ['echo', 'hello world, how are you']")
     with pytest.raises(BrokenPlugin, match=r"answered with garbage.*hello world"):
-        isolated.metric_class(tmp_path)
+        isolation.metric_class(tmp_path)
 
 
 def test_prints_do_not_break_the_stream(tmp_path: Path) -> None:
@@ -281,7 +282,7 @@ def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.
 
     assert clashing.VERSION == 1
     assert score(kind()) == [2, 1, 1]
-    assert isolated.adapter_of(kind).told["form"] == "json"  # there is no pyarrow
+    assert isolation.adapter_of(kind).told["form"] == "json"  # there is no pyarrow
     assert plugin_files.metric_class(str(folder)) is kind
 
 
@@ -289,15 +290,15 @@ def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
     one = signature(misbehaving(tmp_path, "nothing"), Models(tmp_path))
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "report.json").write_text("{}")
-    assert signature(isolated.metric_class(tmp_path)(), Models(tmp_path)) == one
+    assert signature(isolation.metric_class(tmp_path)(), Models(tmp_path)) == one
     (tmp_path / "list.txt").write_text("more words")
-    other = signature(isolated.metric_class(tmp_path)(), Models(tmp_path))
+    other = signature(isolation.metric_class(tmp_path)(), Models(tmp_path))
     assert one.partition("environment=")[2] == other.partition("environment=")[2]
     assert one != other
-    assert len(isolated_process._running) == 1  # what served the older files is gone
+    assert len(process._running) == 1  # what served the older files is gone
     script = tmp_path / "misbehaving.py"
     script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
-    third = signature(isolated.metric_class(tmp_path)(), Models(tmp_path))
+    third = signature(isolation.metric_class(tmp_path)(), Models(tmp_path))
     assert third.partition("environment=")[2] != other.partition("environment=")[2]
 
 
@@ -313,8 +314,8 @@ def test_a_process_that_has_become_another_is_not_believed(tmp_path: Path) -> No
 
 def test_memory_is_limited_without_proc_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(isolated_process, "PROC", tmp_path)
-        command = isolated_process._limited([sys.executable, "-S", "-c", "held = bytearray(1 << 30)"], 200 << 20)
+        elsewhere.setattr(process, "PROC", tmp_path)
+        command = process._limited([sys.executable, "-S", "-c", "held = bytearray(1 << 30)"], 200 << 20)
     ended = subprocess.run(command, capture_output=True, check=False, text=True)
     assert "MemoryError" in ended.stderr
 
@@ -330,10 +331,10 @@ def test_keys_stay_here() -> None:
 def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> None:
     """At its end it closes the pipe; where it was killed in the middle of a question, the metric ends itself."""
     python_metric(tmp_path, "import time; time.sleep(60)")
-    code = ("import os, signal, threading; from pathlib import Path; from metrics import isolated; "
+    code = ("import os, signal, threading; from pathlib import Path; from metrics import isolation; "
             "from metrics.models import Models; "
-            f"kind = isolated.metric_class(Path({str(tmp_path)!r})); "
-            "print(isolated.adapter_of(kind).child._process.pid, flush=True); ")
+            f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
+            "print(isolation.adapter_of(kind).child._process.pid, flush=True); ")
     killed = ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "
               "kind().score([], Models(Path('.')))")
     for ending, status in ((code, 0), (code + killed, -signal.SIGKILL)):
@@ -360,8 +361,8 @@ def test_a_plug_in_that_is_installed_from_a_folder_runs_apart(tmp_path: Path, mo
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{"editable": true}}}}')
     monkeypatch.syspath_prepend(tmp_path / "site")
     (point,) = entry_points(group="harness.metrics", name="words")
-    found = isolated.plugged_in(point)
+    found = isolation.plugged_in(point)
     assert found is not None
     assert found.card == kind.card
     (folder / "pyproject.toml").unlink()
-    assert isolated.plugged_in(point) is None
+    assert isolation.plugged_in(point) is None

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from harness import cli
-from metrics import isolated, isolated_env
+from metrics import isolation
 from metrics.errors import BrokenPlugin
-from metrics.isolated_settings import MARK
+from metrics.isolation import env
+from metrics.isolation.settings import MARK
 
 POINTS = "[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n"
 
@@ -52,8 +53,8 @@ def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: py
     assert "words runs under" in capfd.readouterr().out
     out = tmp_path / "out"
     assert cli.main(["run", "--metric", str(folder), "--dataset", "fed-turn", "--limit", "5", "--out", str(out)]) == 0
-    assert "clashing==2.0" in isolated.adapter_of(isolated.metric_class(folder)).told["environment"]
-    isolated.adapter_of(isolated.metric_class(folder)).close()
+    assert "clashing==2.0" in isolation.adapter_of(isolation.metric_class(folder)).told["environment"]
+    isolation.adapter_of(isolation.metric_class(folder)).close()
     assert cli.main(["env", "remove", str(folder)]) == 0
     assert not (folder / ".venv").exists()
 
@@ -75,15 +76,15 @@ def test_what_pip_is_to_install(tmp_path: Path) -> None:
     own = tmp_path / "pyproject.toml"
     own.write_text("[project]\ndependencies = ['dialogue-harness>=1', 'dialogue_harness', 'dialogue-harness-extras', "
                    "'a<2']")
-    assert list(isolated_env.requirements(tmp_path)) == ["numpy", "dialogue-harness-extras", "a<2"]
+    assert list(env.requirements(tmp_path)) == ["numpy", "dialogue-harness-extras", "a<2"]
     own.write_text("[project]\ndependencies = ['dialogue-harness']")
-    assert list(isolated_env.requirements(tmp_path)) == ["numpy"]
+    assert list(env.requirements(tmp_path)) == ["numpy"]
     listed = tmp_path / "requirements.txt"
     listed.write_text("b==1\n")
-    assert list(isolated_env.requirements(tmp_path)) == ["numpy", "-r", str(listed)]
+    assert list(env.requirements(tmp_path)) == ["numpy", "-r", str(listed)]
     listed.write_text("dialogue-harness\n")
     with pytest.raises(BrokenPlugin, match="take its line out"):
-        list(isolated_env.requirements(tmp_path))
+        list(env.requirements(tmp_path))
 
 
 def test_what_was_not_made_here_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,8 +121,8 @@ def test_plug_ins_that_are_installed_from_a_folder(tmp_path: Path, monkeypatch: 
     (info / "entry_points.txt").write_text("[harness.metrics]\nwords = words:Words\n")
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{"editable": true}}}}')
     monkeypatch.syspath_prepend(site)
-    assert isolated_env.folder_of("words") == folder
+    assert env.folder_of("words") == folder
     assert cli.main(["env", "list"]) == 0
     assert capsys.readouterr().out.split(maxsplit=3) == ["words", "perl", "metric.pl", f"{folder}\n"]
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{}}}}')
-    assert isolated_env.installed() == {}
+    assert env.installed() == {}

@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from metrics import isolated_settings
 from metrics.errors import BrokenPlugin
-from metrics.isolated_card import description
-from metrics.isolated_digest import digest
-from metrics.isolated_settings import MARK
-from metrics.wire import WireError
+from metrics.isolation import settings
+from metrics.isolation.card import description
+from metrics.isolation.digest import digest
+from metrics.isolation.settings import MARK
+from metrics.isolation.wire import WireError
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
 TOLD = {"protocol": 1, "form": "json", "card": CARD}
 
 
-def settings(folder: Path, text: str) -> isolated_settings.Settings:
+def written(folder: Path, text: str) -> settings.Settings:
     (folder / "pyproject.toml").write_text(text)
-    return isolated_settings.read(folder)
+    return settings.read(folder)
 
 
 def test_everything_that_can_be_said(tmp_path: Path) -> None:
-    found = settings(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
+    found = written(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
                                "env = ['A']")
     assert (found.command, found.timeout, found.memory, found.env) == (("perl", "x.pl"), 1.5, 3 << 29, ("A",))
     assert found.apart
@@ -32,16 +32,16 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[tool.other]\nx = 1", "[tool.harness]\ntimeout = 5"])
 def test_a_folder_that_says_nothing_runs_with_the_harness(text: str, tmp_path: Path) -> None:
-    assert not settings(tmp_path, text).apart
+    assert not written(tmp_path, text).apart
     (tmp_path / "pyproject.toml").unlink()
-    assert not isolated_settings.read(tmp_path).apart
+    assert not settings.read(tmp_path).apart
 
 
 def test_an_environment_counts_where_it_was_made_here(tmp_path: Path) -> None:
     (tmp_path / ".venv").mkdir()
-    assert not isolated_settings.read(tmp_path).apart
+    assert not settings.read(tmp_path).apart
     (tmp_path / ".venv" / MARK).touch()
-    assert isolated_settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
+    assert settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
 
 
 @pytest.mark.parametrize(("text", "told"), [
@@ -62,7 +62,7 @@ def test_an_environment_counts_where_it_was_made_here(tmp_path: Path) -> None:
 ])
 def test_what_cannot_be_said(text: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(BrokenPlugin, match=told):
-        settings(tmp_path, text)
+        written(tmp_path, text)
 
 
 @pytest.mark.parametrize(("points", "name", "told"), [
@@ -71,14 +71,14 @@ def test_what_cannot_be_said(text: str, told: str, tmp_path: Path) -> None:
     ("a = 'a:A'", "b", "has no 'b'"),
 ])
 def test_which_metric_a_folder_holds(points: str, name: str, told: str, tmp_path: Path) -> None:
-    settings(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
+    written(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
     with pytest.raises(BrokenPlugin, match=told):
-        isolated_settings.metric_of(tmp_path, name)
+        settings.metric_of(tmp_path, name)
 
 
 def test_one_of_several_is_named(tmp_path: Path) -> None:
-    settings(tmp_path, "[project.entry-points.'harness.metrics']\na = 'a:A'\nb = 'b:B'")
-    assert isolated_settings.metric_of(tmp_path, "b") == ("b", "b:B")
+    written(tmp_path, "[project.entry-points.'harness.metrics']\na = 'a:A'\nb = 'b:B'")
+    assert settings.metric_of(tmp_path, "b") == ("b", "b:B")
 
 
 def test_a_description_with_every_kind_of_option() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from metrics.judge_answer import Answer, received, scores
-from metrics.judge_prompt import JudgedQuality, Question
+from metrics.judges.answer import Answer, received, scores
+from metrics.judges.prompt import JudgedQuality, Question
 
 KIND, CLEAR = JudgedQuality("kind", 1, 5), JudgedQuality("clear", 0, 10)
 

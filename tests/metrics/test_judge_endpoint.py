@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from metrics import judge_asking, judge_endpoint
 from metrics.errors import CannotScore, MissingResource
-from metrics.judge_kept import folder
-from metrics.judge_prompt import questions
-from metrics.judge_prompt_file import find
+from metrics.judges import asking, endpoint
+from metrics.judges.kept import folder
+from metrics.judges.prompt import questions
+from metrics.judges.prompt_file import find
 from metrics.metric import signature
 from metrics.models import Models
 from metrics.registry import choose
@@ -29,7 +29,7 @@ LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and nothing of whoever runs this."""
-    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -113,14 +113,14 @@ def test_where_every_request_is_refused_there_are_no_scores(home: Path) -> None:
             judged(server, home, items(3))
         with pytest.raises(MissingResource, match="every request was refused"):
             judged(server, home, items(200), concurrency=2)
-        assert len(server.bodies) < 3 + judge_asking.ENOUGH + 4
+        assert len(server.bodies) < 3 + asking.ENOUGH + 4
 
 
 def test_a_model_that_never_answers_as_asked_is_given_up(home: Path) -> None:
     with serving(lambda times: "prose") as server:
         with pytest.raises(CannotScore, match=r"could be read; the last was .As a language.*cut at max_tokens"):
             judged(server, home, items(100), concurrency=2)
-        assert len(server.bodies) < judge_asking.ENOUGH + 4
+        assert len(server.bodies) < asking.ENOUGH + 4
 
 
 def test_one_item_that_is_never_answered_as_asked_is_missing(home: Path) -> None:
@@ -184,20 +184,20 @@ def test_retry_after(told: str | None, low: float, high: float) -> None:
     from email.utils import formatdate
 
     given = formatdate(time.time() + 10, usegmt=True) if told == "date" else told
-    assert low <= judge_endpoint._seconds(given) <= high
+    assert low <= endpoint._seconds(given) <= high
 
 
 def test_waits_double_up_to_a_bound(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from metrics.judge_asking import Asking, Way
+    from metrics.judges.asking import Asking, Way
 
-    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 1.0)
+    monkeypatch.setattr(asking, "FIRST_WAIT", 1.0)
     made: Callable[[], Asking] = lambda: Asking(Way({}, seed=3), None, None, None)  # type: ignore[arg-type]  # noqa: E731
-    asking, again = made(), made()
-    waits = [asking._back_off(attempt, 0.0) for attempt in range(1, 12)]
+    one, again = made(), made()
+    waits = [one._back_off(attempt, 0.0) for attempt in range(1, 12)]
     assert all(0.5 * min(60, 2.0**place) <= wait <= min(60, 2.0**place) for place, wait in enumerate(waits))
     assert waits == [again._back_off(attempt, 0.0) for attempt in range(1, 12)]
-    assert asking._back_off(1, 30.0) == 30
-    assert asking._back_off(1, 1e9) == judge_asking.LONGEST_WAIT
+    assert one._back_off(1, 30.0) == 30
+    assert one._back_off(1, 1e9) == asking.LONGEST_WAIT
 
 
 def test_items_with_the_same_texts_are_one_question(home: Path) -> None:
@@ -282,7 +282,7 @@ def test_ctrl_c_ends_it_soon_and_what_was_answered_is_kept(home: Path, monkeypat
 
     with serving(lambda times: "well" if next(calls) < 4 else "slow 20") as server:
         with monkeypatch.context() as patch:
-            patch.setattr(judge_asking, "wait", interrupted)
+            patch.setattr(asking, "wait", interrupted)
             before = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 judged(server, home, some, concurrency=4)

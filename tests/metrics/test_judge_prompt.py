@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.dataset import Item, Utterance
 from metrics.errors import BadOption, CannotScore, MetricError, MissingResource, UnknownMetric
-from metrics.judge_prompt import questions
-from metrics.judge_prompt_file import find, names, read
+from metrics.judges.prompt import questions
+from metrics.judges.prompt_file import find, names, read
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from metrics import judge_asking
+from metrics.judges import asking
 from tests.conftest import ROOT
 from tests.judge_server import Server, mischief, serving
 
@@ -23,7 +23,7 @@ KEY = "sk-planted-4711-do-not-write-me"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -91,13 +91,13 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
 
 
 def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from metrics import judge_endpoint
+    from metrics.judges import endpoint
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MY_KEY", KEY)
 
     def sent(url: str, key_from: str = "") -> bool:
-        return "Authorization" in judge_endpoint.find(url, key_from, 1.0)._headers()
+        return "Authorization" in endpoint.find(url, key_from, 1.0)._headers()
 
     assert sent("https://example.org/v1")
     assert sent("http://localhost:8000/v1")

@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from benchmarks.dataset import Item
-from metrics import errors, isolated_env, isolated_settings
+from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.isolated_card import Description, description
-from metrics.isolated_digest import digest
-from metrics.isolated_process import Child
-from metrics.isolated_settings import Settings
+from metrics.isolation import env
+from metrics.isolation.card import Description, description
+from metrics.isolation.digest import digest
+from metrics.isolation.process import Child
+from metrics.isolation.settings import Settings, metric_of
+from metrics.isolation.settings import read as settings_of
+from metrics.isolation.wire import PROTOCOL, Message, WireError, columns_of, items_body
 from metrics.metric import Columns, File, Metric, MetricCard, options
 from metrics.models import Models
-from metrics.wire import PROTOCOL, Message, WireError, columns_of, items_body
 
 STARTING = 300.0
 """Seconds in which a process has to say what it is; importing a large library takes its time."""
@@ -35,18 +37,18 @@ _made: dict[tuple[Path, str], tuple[str, type[Metric], Adapter]] = {}
 
 def runs_apart(folder: Path) -> bool:
     """Whether a folder's metric runs in a process of its own: under its own Python, or by its own command."""
-    return isolated_settings.read(folder).apart
+    return settings_of(folder).apart
 
 
 def runner(folder: Path) -> str:
     """What a folder's metric runs under, as it is shown; empty where that is the harness itself."""
-    settings = isolated_settings.read(folder)
+    settings = settings_of(folder)
     return str(settings.python) if settings.python is not None else " ".join(settings.command)
 
 
 def metric_class(folder: Path, name: str = "") -> type[Metric]:
     """The class of the metric in a folder; the same as long as no file of the folder changes."""
-    settings = isolated_settings.read(folder)
+    settings = settings_of(folder)
     now = digest(settings.folder)
     known = _made.get((settings.folder, name))
     if known is not None and known[0] == now:
@@ -66,7 +68,7 @@ def adapter_of(kind: type[Metric]) -> Adapter:
 
 def plugged_in(point: EntryPoint) -> type[Metric] | None:
     """The class of a plug-in that is installed from a folder and runs apart; None where it does not."""
-    folder = isolated_env.source(point)
+    folder = env.source(point)
     return metric_class(folder, point.name) if folder is not None and runs_apart(folder) else None
 
 
@@ -176,8 +178,8 @@ class Isolated:
 
 def _adapter(settings: Settings, name: str) -> Adapter:
     if settings.python is not None:
-        name, place = isolated_settings.metric_of(settings.folder, name)
-        script = Path(__file__).with_name("isolated_worker.py")
+        name, place = metric_of(settings.folder, name)
+        script = Path(__file__).with_name("worker.py")
         return Adapter(name, (str(settings.python), "-P", str(script), str(settings.folder), name, place), settings)
     if not settings.command:
         raise BrokenPlugin(f"{settings.folder}: nothing says that it runs in a process of its own; "

@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from metrics.errors import MissingResource
-from metrics.judge_address import Address, address
-from metrics.judge_answer import Answer, received
+from metrics.judges.address import Address, address
+from metrics.judges.answer import Answer, received
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """The environment variables that stand for what is not told."""

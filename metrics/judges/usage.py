@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metrics.judge_answer import Answer
-from metrics.judge_kept import append, folder
+from metrics.judges.answer import Answer
+from metrics.judges.kept import append, folder
 
 COUNTED = ("sent", "failed", "kept", "refused", "read", "weighted", "unreadable", "unread", "prompt_tokens",
            "completion_tokens", "cost")

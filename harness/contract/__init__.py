@@ -4,8 +4,8 @@
     findings(trial)          -> Finding ...      a line each: ok, BROKEN, or a note
     demand(metric)                               for a test: BrokenContract with every broken line
 
-The checks are in contract_checks.py, the items that metrics break on in contract_items.py. `harness check` tries them
-in a process of their own (contract_process.py), so that a metric may crash or hang.
+The checks are in checks.py, the items that metrics break on in hard.py. `harness check` tries them
+in a process of their own (process.py), so that a metric may crash or hang.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from harness.contract_checks import CHECKS
-from harness.contract_trial import Broken, Finding, Trial
+from harness.contract.checks import CHECKS
+from harness.contract.trial import Broken, Finding, Trial
 from harness.errors import HarnessError
 from harness.settings import home_folder
 from metrics.errors import CannotScore, MetricError, MissingResource

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.dataset import Dataset
 from harness import entries
 from harness.bundle import Bundle, Scored, placeless
-from harness.bundle_check import TOLERANCE, Checked, Drift
+from harness.bundle.check import TOLERANCE, Checked, Drift
 from harness.composing import Source
 from harness.results import MetricEntry
 from harness.scores_of import Unkept

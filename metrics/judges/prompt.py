@@ -3,7 +3,7 @@
 A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item; of the qualities {qualities}
 and {form}, or where each has a call of its own {quality}, {description}, {steps}, {low} and {high}. Filling is plain
 replacement, once: braces in the text of a dialogue stay what they are. A paragraph that asks for a context,
-references or facts which the item lacks is left out. Prompts are read from files by metrics/judge_prompt_file.py.
+references or facts which the item lacks is left out. Prompts are read from files by metrics/judges/prompt_file.py.
 """
 
 from __future__ import annotations

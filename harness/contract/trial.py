@@ -12,7 +12,8 @@ import numpy as np
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, Item
-from harness import contract_items, scoring
+from harness import scoring
+from harness.contract import hard
 from harness.errors import BadScores
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import Column, Metric
@@ -85,7 +86,7 @@ class Trial:
     @functools.cached_property
     def hard(self) -> tuple[Dataset, Scored]:
         """All items that are hard in some way, with their scores."""
-        dataset = contract_items.awkward()
+        dataset = hard.awkward()
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> Scored:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import IO
 
 from metrics.errors import BrokenPlugin, WorkerFailed
-from metrics.isolated_settings import Settings
-from metrics.wire import Message, Reader, WireError
+from metrics.isolation.settings import Settings
+from metrics.isolation.wire import Message, Reader, WireError
 
 LOOK = 0.25
 """Seconds between two looks at clock and memory."""

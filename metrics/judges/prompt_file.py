@@ -24,10 +24,10 @@ from typing import Any
 
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, MissingResource, UnknownMetric
-from metrics.judge_prompt import JudgedQuality, Prompt, places
+from metrics.judges.prompt import JudgedQuality, Prompt, places
 from metrics.metric import NEEDS
 
-SHIPPED = Path(__file__).parent / "judge_prompts"
+SHIPPED = Path(__file__).parent / "prompts"
 LARGEST = 1 << 20
 """Bytes of a prompt file; a larger one is none."""
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks import scorefile_pages
-from benchmarks.scorefile_problems import Kind, Unreadable, shown
-from benchmarks.scorefile_rows import BLANK, Rows, header, numbers, too_many
+from benchmarks.scorefile import pages
+from benchmarks.scorefile.problems import Kind, Unreadable, shown
+from benchmarks.scorefile.rows import BLANK, Rows, header, numbers, too_many
 
 LONGEST = 1_000
 """Bytes of an id, or of a score that is text."""
@@ -21,7 +21,7 @@ BROKEN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, NotImplem
 
 def table(found: bytes, limit: int) -> Rows:
     """Read the columns of ids and scores; the others are never touched."""
-    about = scorefile_pages.footer(found)
+    about = pages.footer(found)
     head = header(about.names)
     if about.rows > limit:
         raise Unreadable(0, too_many(limit))
@@ -31,7 +31,7 @@ def table(found: bytes, limit: int) -> Rows:
     for name in wanted:
         if name not in about.chunks:
             raise Unreadable(0, f"its column {shown(name)} is nested; plain texts and numbers are wanted")
-        scorefile_pages.check_pages(found, about.chunks[name])
+        pages.check_pages(found, about.chunks[name])
     try:
         ids, scores = _columns(found, *wanted)
         values, wrong = _scores(scores)

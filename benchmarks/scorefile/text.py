@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scorefile_content import refuse_binary
-from benchmarks.scorefile_problems import Unreadable, shown
-from benchmarks.scorefile_rows import BLANK, SCORE, Header, Rows, header, number, numbers, too_many
+from benchmarks.scorefile.content import refuse_binary
+from benchmarks.scorefile.problems import Unreadable, shown
+from benchmarks.scorefile.rows import BLANK, SCORE, Header, Rows, header, number, numbers, too_many
 
 LINE = 1 << 20
 """Bytes of a line, and of a row that goes over several."""

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks import archive
 from benchmarks.errors import BadArchive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Scored, heading, scores_file
-from harness.bundle_records import Refused, lines, load, mapping, records, text, value_of
+from harness.bundle.records import Refused, lines, load, mapping, records, text, value_of
 from harness.errors import BadBundle
 from harness.full_scores import Name
 from harness.results import Agreement, DatasetEntry, Failure, MetricEntry, Run, Skip, Standing

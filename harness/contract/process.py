@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from harness.contract import forgetful, tried
-from harness.contract_checks import CHECKS
-from harness.contract_trial import Broken, Finding, Scored, Trial, compared
+from harness.contract.checks import CHECKS
+from harness.contract.trial import Broken, Finding, Scored, Trial, compared
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, MetricError
 from metrics.models import Models

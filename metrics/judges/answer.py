@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from metrics.judge_prompt import JudgedQuality, Question
+from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
 """Where a token begins in the text, the token, and the log-probability of each that could have stood there."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.scorefile_problems import Unreadable
+from benchmarks.scorefile.problems import Unreadable
 
 MARK = b"PAR1"
 FOOTER = 4 << 20  # bytes of the footer

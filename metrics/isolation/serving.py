@@ -21,10 +21,10 @@ from typing import Any, BinaryIO, Literal, get_args, get_origin
 import numpy as np
 
 from metrics.errors import BrokenPlugin
-from metrics.isolated_card import TYPES
+from metrics.isolation.card import TYPES
+from metrics.isolation.wire import LENGTHS, PROTOCOL, Form, Message, columns_body, items_of, parsed
 from metrics.metric import File, Metric, MetricCard
 from metrics.models import Choice, Models
-from metrics.wire import LENGTHS, PROTOCOL, Form, Message, columns_body, items_of, parsed
 
 
 def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:

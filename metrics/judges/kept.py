@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.errors import MissingResource
-from metrics.judge_answer import Answer
+from metrics.judges.answer import Answer
 
 
 def folder(home: Path) -> Path:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dataset import Dataset
-from harness import contract_items, scoring
-from harness.contract_trial import Broken, Finding, Scored, Trial
+from harness import scoring
+from harness.contract import hard
+from harness.contract.trial import Broken, Finding, Scored, Trial
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import signature
@@ -68,7 +69,7 @@ def sample(trial: Trial) -> Finding:
 
 def case(what: str, trial: Trial) -> Finding:
     """Items that are hard in one way are scored, or NaN."""
-    dataset = contract_items.dataset(contract_items.cases()[what])
+    dataset = hard.dataset(hard.cases()[what])
     if lacking := scoring.unmet(trial.metric, dataset):
         return Finding("", "note", f"not scored: no item has {lacking}, which the card needs")
     return Finding("", "ok", _values(dataset, trial.scored(dataset)))
@@ -76,7 +77,7 @@ def case(what: str, trial: Trial) -> Finding:
 
 def dialogues(trial: Trial) -> Finding:
     """Whole dialogues of 1 to 500 utterances are scored, by turns or as they are."""
-    dataset = contract_items.dialogues()
+    dataset = hard.dialogues()
     if lacking := scoring.unmet(trial.metric, dataset):
         return Finding("", "note", f"not scored: no dialogue has {lacking}, which the card needs")
     return Finding("", "ok", _values(dataset, trial.scored(dataset)))
@@ -104,7 +105,7 @@ def permuted(trial: Trial) -> Finding:
     dataset, scores = trial.hard
     order = np.random.default_rng(SEED).permutation(len(dataset.items))
     items = [dataset.items[place] for place in order]
-    after = trial.scored(contract_items.dataset(items))
+    after = trial.scored(hard.dataset(items))
     return Finding("", "ok", trial.compare(items, {name: column[order] for name, column in scores.items()}, after,
                                            "in another order"))
 
@@ -131,7 +132,7 @@ def batched(trial: Trial) -> Finding:
 def repeated(trial: Trial) -> Finding:
     """The same items score the same again, with other items scored in between."""
     dataset, first = trial.first
-    trial.scored(contract_items.awkward())
+    trial.scored(hard.awkward())
     return Finding("", "ok", trial.compare(dataset.items, first, trial.scored(dataset), "the second time"))
 
 
@@ -197,7 +198,7 @@ CHECKS: dict[str, Check] = {
     "speed and memory": cost,
     "card": card,
     "sample": sample,
-    **{what: functools.partial(case, what) for what in contract_items.cases()},
+    **{what: functools.partial(case, what) for what in hard.cases()},
     "whole dialogues": dialogues,
     "what is missing": missing,
     "permuted items": permuted,

@@ -1,6 +1,6 @@
-"""The script that a metric's own Python runs: it hands over to metrics/isolated_serving.py.
+"""The script that a metric's own Python runs: it hands over to metrics/isolation/serving.py.
 
-    PYTHON -P isolated_worker.py FOLDER NAME MODULE:CLASS
+    PYTHON -P worker.py FOLDER NAME MODULE:CLASS
 
 Of this project the interpreter sees three packages, benchmarks, metrics and harness, and of the packages installed
 beside it none: whatever else the metric imports is of its own environment, in its own version.
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 OURS = ("benchmarks", "metrics", "harness")
-ROOT = str(Path(__file__).absolute().parent.parent)
+ROOT = str(Path(__file__).absolute().parent.parent.parent)
 
 
 class Ours:
@@ -42,7 +42,7 @@ def main() -> None:
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     sys.meta_path.insert(0, Ours)
     sys.path[:0] = [path for path in (str(Path(folder, "src")), folder) if Path(path).is_dir()]
-    from metrics.isolated_serving import serve
+    from metrics.isolation.serving import serve
 
     serve(name, place, source, sink)
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.errors import nearest
-from benchmarks.scorefile_expected import BAR, EVERY, Expected
-from benchmarks.scorefile_problems import Problem, shown
-from benchmarks.scorefile_rows import Rows
+from benchmarks.scorefile.expected import BAR, EVERY, Expected
+from benchmarks.scorefile.problems import Problem, shown
+from benchmarks.scorefile.rows import Rows
 
 GUESSED = 20
 """Unknown ids beside which the nearest known one is named: so many are shown."""

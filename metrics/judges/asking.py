@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.judge_answer import Answer, Score, scores
-from metrics.judge_endpoint import Again, Endpoint, Refused
-from metrics.judge_kept import Kept, key
-from metrics.judge_prompt import Question
-from metrics.judge_usage import Usage
+from metrics.judges.answer import Answer, Score, scores
+from metrics.judges.endpoint import Again, Endpoint, Refused
+from metrics.judges.kept import Kept, key
+from metrics.judges.prompt import Question
+from metrics.judges.usage import Usage
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the most before any."""

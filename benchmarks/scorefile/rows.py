@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.scorefile_problems import Kind, Unreadable, shown
+from benchmarks.scorefile.problems import Kind, Unreadable, shown
 
 IDS = ("dialogue_id", "item", "id")
 """What the column of ids is called: the first, or one of the others."""

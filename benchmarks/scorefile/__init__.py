@@ -8,10 +8,10 @@ That is the organisers' form, of their templates for the development and for the
 score for the quality goes before that for all. Columns beside the two are ignored; the columns `annotations.*` of
 the organisers' tables of results hold what people said, and are never read as scores. Higher is better.
 
-    content       a plain file of bounded size              scorefile_content.py
-    rows          ids, numbers, and what is no number       scorefile_rows.py, scorefile_text.py, scorefile_parquet.py
-    Expected      what should be scored                     scorefile_expected.py
-    Joined        rows held against it: the problems        scorefile_findings.py
+    content       a plain file of bounded size              content.py
+    rows          ids, numbers, and what is no number       rows.py, text.py, parquet.py
+    Expected      what should be scored                     expected.py
+    Joined        rows held against it: the problems        findings.py
 
 A file is taken to be hostile. Whatever stands in it, `read` gives its problems and raises nothing.
 """
@@ -26,12 +26,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import scorefile_text
-from benchmarks.scorefile_content import content, form
-from benchmarks.scorefile_expected import BAR, EVERY, Expected, expected
-from benchmarks.scorefile_findings import Joined
-from benchmarks.scorefile_problems import Kind, Problem, Unreadable, counts, shown, told
-from benchmarks.scorefile_rows import Rows
+from benchmarks.scorefile import text
+from benchmarks.scorefile.content import content, form
+from benchmarks.scorefile.expected import BAR, EVERY, Expected, expected
+from benchmarks.scorefile.findings import Joined
+from benchmarks.scorefile.problems import Kind, Problem, Unreadable, counts, shown, told
+from benchmarks.scorefile.rows import Rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Kind", "Problem", "Rows", "ScoreFile", "Unreadable", "counts",
            "expected", "opened", "read", "rows", "shown", "told"]
@@ -92,11 +92,11 @@ def opened(path: Path) -> tuple[str, bytes]:
 def rows(found: bytes, ending: str, limit: int) -> Rows:
     """The rows of a file's content; Unreadable with the line where it stops."""
     if ending == ".parquet":
-        from benchmarks import scorefile_parquet  # which imports pyarrow
+        from benchmarks.scorefile import parquet  # which imports pyarrow
 
-        return scorefile_parquet.table(found, limit)
+        return parquet.table(found, limit)
     if ending == ".json":
-        return scorefile_text.json_whole(found, limit)
+        return text.json_whole(found, limit)
     if ending in {".jsonl", ".ndjson"}:
-        return scorefile_text.json_lines(found, limit)
-    return scorefile_text.table(found, "\t" if ending == ".tsv" else None, limit)
+        return text.json_lines(found, limit)
+    return text.table(found, "\t" if ending == ".tsv" else None, limit)

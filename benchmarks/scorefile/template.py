@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from benchmarks.dataset import Dataset
-from benchmarks.scorefile_expected import EVERY, expected, key
-from benchmarks.scorefile_rows import IDS, SCORE
+from benchmarks.scorefile.expected import EVERY, expected, key
+from benchmarks.scorefile.rows import IDS, SCORE
 
 By = Literal["item", "quality"]
 HEAD = (IDS[0], SCORE)

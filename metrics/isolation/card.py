@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from benchmarks.dataset import Level
+from metrics.isolation.wire import PROTOCOL, Form, WireError
 from metrics.metric import KINDS, NEEDS, File, MetricCard
-from metrics.wire import PROTOCOL, Form, WireError
 
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
 """The types that an option can have; one with `choices` needs none."""

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from benchmarks.scorefile_problems import Unreadable
+from benchmarks.scorefile.problems import Unreadable
 
 LIMIT = 256 << 20
 """Bytes of a file of scores."""

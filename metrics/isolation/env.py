@@ -16,9 +16,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from metrics import isolated_settings
 from metrics.errors import BrokenPlugin
-from metrics.isolated_settings import GROUP, MARK
+from metrics.isolation import settings
+from metrics.isolation.settings import GROUP, MARK
 
 STDERR = 2
 """Where pip tells how it goes: the output of a command is its result alone."""
@@ -77,7 +77,7 @@ def remove(folder: Path) -> Path:
 def requirements(folder: Path) -> Iterator[str]:
     """What pip is to install: [project] dependencies, or requirements.txt, and numpy; not this project itself."""
     yield "numpy"
-    told = isolated_settings.project(folder).get("project", {}).get("dependencies", [])
+    told = settings.project(folder).get("project", {}).get("dependencies", [])
     if own := [word for word in told if not _SELF.match(word)]:
         yield from own
     elif (path := folder / "requirements.txt").is_file():

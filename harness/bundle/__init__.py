@@ -1,4 +1,4 @@
-"""A bundle: what a run found of some metrics, in one zip that anybody can check (harness/bundle_check.py).
+"""A bundle: what a run found of some metrics, in one zip that anybody can check (harness/bundle/check.py).
 
     manifest.json       form, name, and the sha256 and size of every other member
     run.json            version, commit, seed, device, options, python, platform, packages, command

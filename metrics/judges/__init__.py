@@ -1,0 +1,7 @@
+"""Judges: language models behind an endpoint that are asked what a response is worth (metrics/adapters/_judge.py).
+
+    prompt.py, prompt_file.py   what is asked
+    address.py, endpoint.py     who is asked, and what is tried again
+    asking.py, answer.py        what is made of the answers
+    kept.py, usage.py           what is kept of them, and what they cost
+"""
