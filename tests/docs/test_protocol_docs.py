@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import isolation, wire
+from metrics import isolation
+from metrics.isolation import wire
 from metrics.isolation.card import TYPES
 from metrics.isolation.digest import SKIPPED
 from metrics.isolation.settings import KEYS, TIMEOUT
