@@ -4,7 +4,8 @@
     ├── BadConfig      a flag, a config file or a ratings file that cannot be used
     ├── BadReport      a report that is not there, or does not read back
     ├── StoreError     the score store cannot be read or written
-    └── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
+    ├── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
+    └── CellFailed     a metric crashed on a dataset, or cost its workers; the message is the error's own
 """
 
 from __future__ import annotations
@@ -28,3 +29,7 @@ class BadScores(HarnessError):
 
 class StoreError(HarnessError):
     """The score store cannot be read or written."""
+
+
+class CellFailed(HarnessError):
+    """A metric crashed on a dataset, or cost its workers."""
