@@ -25,8 +25,8 @@ class Blobs(Protocol):
     def read(self, name: str) -> bytes:
         """What a file holds."""
 
-    def write(self, name: str, content: bytes) -> None:
-        """Put a file there, in the place of one of its name."""
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a file there, in the place of one of its name; `lasting` waits until a power cut cannot take it."""
 
     def names(self, folder: str, pattern: str) -> list[str]:
         """The names of the files in a folder that match a pattern, in order."""
@@ -58,11 +58,11 @@ class Folder:
         """What a file holds."""
         return (self.path / name).read_bytes()
 
-    def write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         """Put a file there, written beside and renamed."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
+        write_atomically(path, content, lasting=lasting)
 
     def names(self, folder: str, pattern: str) -> list[str]:
         """The names of the files in a folder that match a pattern, in order."""
@@ -106,7 +106,7 @@ class Remote:
         content: bytes = self._files.cat_file(self._at(name))
         return content
 
-    def write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
         """Put a file there; an object store shows it when all of it is there."""
         self._files.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(self._at(name), content)

@@ -55,7 +55,7 @@ class Claims:
     def take(self, cell: str) -> bool:
         """Claim a cell; False where another run that lives has done so."""
         mine = f"claims/{cell}.{self.owner}"
-        self.blobs.write(mine, b"")
+        self.blobs.write(mine, b"", lasting=False)
         others = [name for name in self.blobs.names("claims", f"{cell}.*") if name != mine]
         if any(self._lives(name) for name in others):
             self.blobs.remove(mine)
@@ -82,7 +82,7 @@ class Claims:
             return False
 
     def _beat(self) -> None:
-        self.blobs.write(f"owners/{self.owner}", b"")
+        self.blobs.write(f"owners/{self.owner}", b"", lasting=False)
 
     def _keep_beating(self) -> None:
         while not self._done.wait(BEAT):

@@ -69,17 +69,19 @@ class ScoreStore:
         """Keep the scores of a part of a cell."""
         content = _packed(scores, signature)
         stem = f"{_folder(fingerprint)}/{_stem(signature)}"
-        self.blobs.write(f"{stem}.{span[0]:07d}-{span[1]:07d}-{_digest(content)}.shard", content)
+        self.blobs.write(f"{stem}.{span[0]:07d}-{span[1]:07d}-{_digest(content)}.shard", content,
+                         lasting=False)
 
-    def parts(self, fingerprint: str, signature: str) -> tuple[Span, ...]:
-        """The parts of a cell that are there and do not overlap; looks at the names alone."""
-        found: list[Span] = []
+    def parts(self, fingerprint: str, signature: str) -> dict[Span, str]:
+        """The parts of a cell that are there and do not overlap, with their names; looks at the names alone."""
+        found: dict[Span, str] = {}
+        end = 0
         for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
             if matched := _PART.search(name):
                 start, stop = int(matched[1]), int(matched[2])
-                if start >= (found[-1][1] if found else 0) and start < stop:
-                    found.append((start, stop))
-        return tuple(found)
+                if end <= start < stop:
+                    found[start, stop], end = name, stop
+        return found
 
     def merge(self, fingerprint: str, signature: str, items: Sequence[str], empty: Collection[Span] = ()) -> bool:
         """Make a cell of its parts, with NaN where `empty` says so; False where parts are missing or damaged."""
@@ -88,10 +90,9 @@ class ScoreStore:
         if not spans or [covered[0][0], covered[-1][1]] != [0, len(items)] or any(
                 before[1] != after[0] for before, after in pairwise(covered)):
             return False
-        parts = {span: self._part(fingerprint, signature, span) for span in spans}
-        if any(part is None or part.items != tuple(items[slice(*span)]) for span, part in parts.items()):
+        there = {span: _unpacked(content) for span, name in spans.items() if (content := self._whole(name)) is not None}
+        if any(span not in there or there[span].items != tuple(items[slice(*span)]) for span in spans):
             return False
-        there = {span: part for span, part in parts.items() if part is not None}
         self.put(fingerprint, signature, _joined(items, covered, there))
         self.clear(fingerprint, signature)
         return True
@@ -100,13 +101,6 @@ class ScoreStore:
         """Take the parts of a cell away."""
         for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
             self.blobs.remove(name)
-
-    def _part(self, fingerprint: str, signature: str, span: Span) -> Scores | None:
-        pattern = f"{_stem(signature)}.{span[0]:07d}-{span[1]:07d}-*.shard"
-        for name in self.blobs.names(_folder(fingerprint), pattern):
-            if (content := self._whole(name)) is not None:
-                return _unpacked(content)
-        return None
 
     def _whole(self, name: str) -> bytes | None:
         """The content of a file that is what its name says; one that is not is set aside."""

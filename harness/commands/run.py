@@ -84,7 +84,7 @@ def _configure_crew(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--executor", metavar="WHERE", help="local, local:N for N processes, or ray (default: local)")
     parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster (default: one of this machine)")
     parser.add_argument("--jobs", type=int, metavar="N", help="workers of a Ray cluster (default: one per processor)")
-    parser.add_argument("--store", metavar="URL", help="where scores are kept: a folder, s3://... (default: OUT/scores)")
+    parser.add_argument("--store", metavar="URL", help="keeps the scores: a folder or s3://... (default: OUT/scores)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="what one part of a cell may take")
     parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB")
     parser.add_argument("--log-json", type=Path, metavar="FILE", help="write what happens as JSON lines")

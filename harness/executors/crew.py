@@ -8,6 +8,7 @@ there they become one. Ctrl-C once lets what is being scored come to its end, tw
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import threading
 import time
@@ -20,6 +21,7 @@ from typing import Protocol
 from harness.errors import CellFailed, StoreError
 from harness.executors import cutting
 from harness.executors.cutting import Cell
+from harness.executors.queue import Queue
 from harness.executors.tasks import Began, Crashed, Event, Executor, Finished, Full, Lost, Refused, Scored, Task
 from harness.store import ScoreStore, Span
 from metrics.errors import CannotScore, MissingResource
@@ -72,7 +74,7 @@ class Crew:
     stopping: bool = False
     outcomes: dict[tuple[str, str], Exception] = field(default_factory=dict)
     _cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
-    _queue: list[Task] = field(default_factory=list)
+    _queue: Queue = field(default_factory=Queue)
     _running: dict[int, _Running] = field(default_factory=dict)
     _last: dict[int, Task] = field(default_factory=dict)
     _lost: Counter[tuple[str, str, Span]] = field(default_factory=Counter)
@@ -86,7 +88,6 @@ class Crew:
         for cell in cells:
             self._cells[cell.dataset, cell.asked] = cell
         self._add(list(self._cells.values()))
-        self.watcher.planned(self._queue)
         with _interrupts(self):
             while (self._queue and not self.stopping) or self._running:
                 self._send()
@@ -107,26 +108,21 @@ class Crew:
         for task in made:
             for asked in task.metrics:
                 self._open.setdefault((task.dataset, asked), set()).add(task.span)
-        self._queue += made
+        self._queue.add(made)
+        self.watcher.planned(made)
         for cell in cells:
             if not self._open.get((cell.dataset, cell.asked)):
                 self._complete(cell)  # a run before was killed when all its parts were there
 
     def _send(self) -> None:
         for worker in range(self.executor.workers):
-            if worker not in self._running and self._queue and not self.stopping:
-                task = self._queue.pop(self._next(worker))
+            if worker in self._running or self.stopping:
+                continue
+            task = self._queue.take(self._last.get(worker), functools.partial(self._may, worker))
+            if task is not None:
                 self._running[worker] = _Running(task, list(task.metrics))
                 self._last[worker] = task
                 self.executor.send(worker, task)
-
-    def _next(self, worker: int) -> int:
-        """The place in the queue of what a worker should do: what it has models and data for, else the longest."""
-        free = [place for place, task in enumerate(self._queue) if self._may(worker, task)] or [0]
-        last = self._last.get(worker)
-        if last is None:
-            return free[0]
-        return min(free, key=lambda place: (_apart(last, self._queue[place]), place))
 
     def _may(self, worker: int, task: Task) -> bool:
         return self.executor.workers == 1 or all(
@@ -177,13 +173,13 @@ class Crew:
         self.watcher.done(worker, task, metric, running.since, time.monotonic(), "lost")
         others = tuple(asked for asked in running.left if asked != metric)
         if others:
-            self._queue.insert(0, replace(task, metrics=others))
+            self._queue.add([replace(task, metrics=others)], first=True)
         again = self._lost[part] < self.limits.tries
         log = f"\n{lost.log}" if lost.log.strip() else ""
         self.watcher.say(f"{task.dataset}: a worker was lost at {metric}, items {task.span[0]} to {task.span[1] - 1}: "
                          f"{lost.reason}; {'tried again' if again else 'given up'}{log}")
         if again:
-            self._queue.append(replace(task, metrics=(metric,)))
+            self._queue.add([replace(task, metrics=(metric,))])
         else:
             self._bad.setdefault((task.dataset, metric), {})[task.span] = CellFailed(
                 f"items {task.span[0]} to {task.span[1] - 1} cost a worker {self.limits.tries} times: {lost.reason}")
@@ -221,11 +217,6 @@ class Crew:
             self._add([cell])  # a part was damaged, and set aside
         else:
             raise StoreError(f"{self.store.root}: parts of {cell.label} on {cell.dataset} do not read back")
-
-
-def _apart(last: Task, task: Task) -> int:
-    """How much a worker must load anew: nothing, a dataset, models, both."""
-    return 2 * (last.group != task.group) + (last.dataset != task.dataset)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
@@ -33,14 +33,15 @@ class Worker:
 
     def run(self, task: Task) -> Iterator[Event]:
         """Do a task; what a metric raises costs its part alone."""
-        whole = self._loaded(task.dataset)
-        part = replace(whole, items=whole.items[slice(*task.span)], ratings=())
         for asked in task.metrics:
             yield Began(asked)
-            yield self._scored(asked, whole, part, task)
+            yield self.score(task, asked)
         yield Finished()
 
-    def _scored(self, asked: str, whole: Dataset, part: Dataset, task: Task) -> Event:
+    def score(self, task: Task, asked: str) -> Event:
+        """Score one metric of a task."""
+        whole = self._loaded(task.dataset)
+        part = Dataset(whole.card, whole.items[slice(*task.span)], (), whole.origin, whole.fingerprint)
         try:
             metric = self._metric(asked)
             scores = scoring.scored(metric, part, self.models)
