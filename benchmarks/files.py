@@ -19,14 +19,18 @@ _WRITER = re.compile(rf"\.{_HERE}-(\d+)\.[^.]*\.part")
 """How the name of a half-written file ends that a process of this machine writes: its number."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write `content` beside `path`, then rename: the file is there whole, or as it was before."""
+def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Write `content` beside `path`, then rename: the file is there whole, or as it was before.
+
+    Without `lasting` a power cut may leave it empty, which is for files whose name tells their digest.
+    """
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{_HERE}-{os.getpid()}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fsync(stream.fileno())
+            if lasting:
+                os.fsync(stream.fileno())
         Path(beside).chmod(0o644)
         Path(beside).replace(path)
     except BaseException as error:

@@ -31,7 +31,10 @@ WAYS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 @dataclass(slots=True)
 class Source:
-    """Where the scores of a dataset come from; `fresh` holds the keys of those that were made in this run."""
+    """Where the scores of a dataset come from.
+
+    `fresh` holds the keys of those that were made in this run, `known` why others have none.
+    """
 
     dataset: Dataset
     models: Models
@@ -56,7 +59,8 @@ class Source:
         return found
 
     def _taken(self, name: str) -> Scores | None:
-        return None if self.rescore else self.store.get(self.dataset.fingerprint, name)
+        again = self.rescore and name not in self.fresh
+        return None if again else self.store.get(self.dataset.fingerprint, name)
 
     def _made(self, name: str, metric: Metric) -> Scores:
         if isinstance(metric, Composite):

@@ -5,7 +5,8 @@
     ├── BadReport      a report that is not there, or does not read back
     ├── BadBundle      a bundle of results that is refused, or cannot be made
     ├── StoreError     the score store cannot be read or written
-    └── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
+    ├── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
+    └── CellFailed     a metric crashed on a dataset, or cost its workers; the message is the error's own
 """
 
 from __future__ import annotations
@@ -33,3 +34,7 @@ class BadScores(HarnessError):
 
 class StoreError(HarnessError):
     """The score store cannot be read or written."""
+
+
+class CellFailed(HarnessError):
+    """A metric crashed on a dataset, or cost its workers."""

@@ -22,8 +22,12 @@ class Progress:
         if self.live:
             filled = round(24 * self.done / max(self.total, 1))
             bar = "█" * filled + "·" * (24 - filled)
-            line = f"{bar} {self.done}/{self.total} {time.monotonic() - self.start:.0f}s {dataset} {metric}"
-            self._renew(line)
+            self.show(f"{bar} {self.done}/{self.total} {time.monotonic() - self.start:.0f}s {dataset} {metric}")
+
+    def show(self, text: str) -> None:
+        """Renew the line; on a terminal only."""
+        if self.live:
+            self._renew(text)
 
     def advance(self) -> None:
         """Count one cell as done."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import math
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks import private
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import BadStore
-from harness import comparison, composing, entries, environment, evaluation, examples, plan, points
+from harness import comparison, composing, entries, environment, evaluation, examples, executors, plan, points
 from harness.challenge import Board, standings
+from harness.claims import Claims
 from harness.comparison import Draws
 from harness.composing import Source
-from harness.errors import HarnessError, StoreError
+from harness.errors import CellFailed, HarnessError, StoreError
 from harness.evaluation import Cell, Judged
+from harness.executors import cutting
+from harness.executors.crew import Limits
+from harness.executors.filling import Filling
+from harness.executors.seeing import Seen
+from harness.executors.tasks import Setup
 from harness.memo import Memo
 from harness.plan import Plan
 from harness.progress import Progress
@@ -45,6 +53,18 @@ EVERY = "every metric"
 
 
 @dataclass(frozen=True, slots=True)
+class CrewChoice:
+    """Who scores, where scores are kept, and what a part may take."""
+
+    executor: str = "local"
+    address: str = ""
+    jobs: int = 0
+    store: str = ""
+    limits: Limits = field(default_factory=Limits)
+    log: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What every cell of a run shares."""
 
@@ -55,6 +75,7 @@ class Context:
     progress: Progress
     memo: Memo
     draws: Draws
+    filling: Filling
     rescore: bool = False
     examples: int = 0
 
@@ -79,20 +100,53 @@ class Found:
 
 def prepared(
     planned: Plan, home: Path, out: Path, draws: Draws, *, choice: Choice | None = None, rescore: bool = False,
-    examples: int = 0,
+    examples: int = 0, crew: CrewChoice | None = None,
 ) -> Context:
     """What a plan needs to run: its stores under `out`, its models as chosen; a device that is not here is refused."""
-    models = Models(home, choice or Choice())
-    models.machine  # noqa: B018  (known before anything is scored)
+    chosen, crew = choice or Choice(), crew or CrewChoice()
+    models = Models(home, chosen)
+    devices = models.machine.devices  # known before anything is scored
     progress = Progress(len(planned.cards) * len(planned.chosen))
-    return Context(planned, home, ScoreStore(out / "scores"), models, progress, Memo(out / "statistics"), draws,
-                   rescore, examples)
+    store = ScoreStore(crew.store or (out / "scores").absolute())
+    setup = Setup(planned.selection, home.absolute(), store.root, chosen)
+    executor = executors.opened(crew.executor, setup, models, devices, crew.address, crew.jobs)
+    costs = cutting.costs(_earlier(out), {one.label: cutting.shared(one.metric, models) for one in planned.chosen})
+    filling = Filling(executor, store, models, Claims(store.blobs), Seen(progress, crew.log), crew.limits, costs,
+                      rescore)
+    return Context(planned, home, store, models, progress, Memo(out / "statistics"), draws, filling, rescore, examples)
+
+
+def _earlier(out: Path) -> list[Timing]:
+    """What the last run under `out` has measured."""
+    try:
+        return [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, Found]:
     """Run the plan to its report."""
     extra = _private(context, ratings) if ratings else {}
     found = Found(failures=[Failure("every dataset", name, reason) for name, reason in context.plan.broken])
+    with context.filling:
+        if context.filling.ahead:
+            _fill(context)
+        _datasets(context, extra, found)
+    context.models.close()
+    return _report(context, found, command, ratings), found
+
+
+def _fill(context: Context) -> None:
+    """Score all there is to be scored, before the first dataset is measured."""
+    cells: list[cutting.Cell] = []
+    for card in context.plan.cards:
+        with contextlib.suppress(BadStore):  # told when the run comes to it
+            if dataset := plan.load(card, context.home, context.plan.selection):
+                cells += context.filling.cells(dataset, context.plan.chosen)
+    context.filling.fill(cells)
+
+
+def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: Found) -> None:
     for card in context.plan.cards:
         try:
             dataset = plan.load(card, context.home, context.plan.selection)
@@ -106,8 +160,6 @@ def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, F
             found.skips.append(Skip(card.name, EVERY, reason))
         else:
             _dataset(context, dataset, extra.get(card.name, ()), found)
-    context.models.close()
-    return _report(context, found, command, ratings), found
 
 
 def state(context: Context, dataset: Dataset, chosen: Chosen) -> str:
@@ -134,7 +186,9 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
     dataset, extra = private.join(dataset, extra)
     before, timings = found.scored, len(found.timings)
     scored: dict[tuple[str, str], Scores] = {}
-    source = Source(dataset, context.models, context.store, context.rescore)
+    if not context.filling.ahead:
+        context.filling.fill(context.filling.cells(dataset, context.plan.chosen))
+    source = context.filling.source(dataset)
     for chosen in context.plan.chosen:
         context.progress.at(dataset.card.name, chosen.label)
         scores = _cell(context, source, chosen, found)
@@ -190,9 +244,10 @@ def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Sco
     except (MissingResource, CannotScore) as error:
         found.skips.append(Skip(name, label, str(error)))
         return None
-    except StoreError:
-        raise
-    except KeyboardInterrupt:
+    except CellFailed as error:
+        found.failures.append(Failure(name, label, str(error)))
+        return None
+    except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a metric is foreign code
         told = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()

@@ -49,6 +49,11 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of the dataset; CannotScore where no item has what the metric needs."""
     if lacking := unmet(metric, dataset):
         raise CannotScore(f"no item has {lacking}")
+    return scored(metric, dataset, models)
+
+
+def scored(metric: Metric, dataset: Dataset, models: Models) -> Scores:
+    """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
     by_turn = _by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
     models.asked.clear()

@@ -42,6 +42,13 @@ class Settings:
     vectors: str = ""
     keep_embeddings: bool = False
     offline: bool = False
+    executor: str = "local"
+    address: str = ""
+    jobs: int = 0
+    store: str = ""
+    timeout: float = 0.0
+    memory: str = ""
+    log_json: Path | None = None
     out: Path = Path("results")
     dry_run: bool = False
     json: bool = False

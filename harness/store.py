@@ -1,9 +1,10 @@
 """The score store: what was scored once is not scored again, and a killed run goes on where it stopped.
 
-    scores/FINGERPRINT/METRIC-KEY-DIGEST.parquet
+    scores/FINGERPRINT/METRIC-KEY-DIGEST.parquet             a whole cell
+    scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    a part of one, until all of its parts are there
 
-FINGERPRINT names the content of the items, KEY the metric's whole signature, DIGEST the content of the part itself.
-So a part that was cut short or damaged is known without being read; it is set aside and the cell is scored anew.
+FINGERPRINT names the content of the items, KEY the metric's whole signature, DIGEST the content of the file itself.
+So one that was cut short or damaged is known without being read; it is set aside and scored anew.
 """
 
 from __future__ import annotations
@@ -11,57 +12,132 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.files import write_atomically
+from harness.blobs import Blobs, opened
 from harness.errors import StoreError
 from harness.scoring import Scores
 
+Span = tuple[int, int]
+"""The first item of a part, and the one after its last."""
+
+_PART = re.compile(r"\.(\d+)-(\d+)-[0-9a-f]+\.shard$")
+
 
 class ScoreStore:
-    """Scores by dataset fingerprint and metric signature, in a folder that several runs may share."""
+    """Scores by dataset fingerprint and metric signature, in a place that several runs may share."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.set_aside: list[Path] = []
+    def __init__(self, root: Path | str) -> None:
+        self.blobs: Blobs = opened(root)
+        self.set_aside: list[str] = []
+
+    @property
+    def root(self) -> str:
+        """Where it is."""
+        return self.blobs.root
 
     def get(self, fingerprint: str, signature: str) -> Scores | None:
-        """The scores of a cell, or None; a damaged part is set aside."""
-        try:
-            for path in sorted(self._folder(fingerprint).glob(f"{_stem(signature)}-*.parquet")):
-                try:
-                    content = path.read_bytes()
-                except FileNotFoundError:  # another run has just replaced it
-                    continue
-                if path.stem.rpartition("-")[2] == _digest(content):
+        """The scores of a cell, or None; a damaged file is set aside."""
+        with _told(self.root):
+            for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"):
+                if (content := self._whole(name)) is not None:
                     return _unpacked(content)
-                with contextlib.suppress(FileNotFoundError):  # another run was faster
-                    path.replace(path.with_suffix(".damaged"))
-                self.set_aside.append(path)
-        except OSError as error:
-            raise StoreError(f"{error.filename or self.root}: {error.strerror or error}") from error
         return None
 
     def has(self, fingerprint: str, signature: str) -> bool:
         """Whether a cell was scored; looks at the names alone."""
-        return any(self._folder(fingerprint).glob(f"{_stem(signature)}-*.parquet"))
+        return bool(self.blobs.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"))
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
         """Keep the scores of a cell, in place of older ones."""
-        folder = self._folder(fingerprint)
-        folder.mkdir(parents=True, exist_ok=True)
-        content = _packed(scores, signature)
-        path = folder / f"{_stem(signature)}-{_digest(content)}.parquet"
-        write_atomically(path, content)
-        for old in folder.glob(f"{_stem(signature)}-*.parquet"):
-            if old != path:
-                old.unlink(missing_ok=True)
+        folder, stem, content = _folder(fingerprint), _stem(signature), _packed(scores, signature)
+        name = f"{folder}/{stem}-{_digest(content)}.parquet"
+        self.blobs.write(name, content)
+        for old in self.blobs.names(folder, f"{stem}-*.parquet"):
+            if old != name:
+                self.blobs.remove(old)
 
-    def _folder(self, fingerprint: str) -> Path:
-        return self.root / fingerprint[:20]
+    def put_part(self, fingerprint: str, signature: str, span: Span, scores: Scores) -> None:
+        """Keep the scores of a part of a cell."""
+        content = _packed(scores, signature)
+        stem = f"{_folder(fingerprint)}/{_stem(signature)}"
+        self.blobs.write(f"{stem}.{span[0]:07d}-{span[1]:07d}-{_digest(content)}.shard", content,
+                         lasting=False)
+
+    def parts(self, fingerprint: str, signature: str) -> dict[Span, str]:
+        """The parts of a cell that are there and do not overlap, with their names; looks at the names alone."""
+        found: dict[Span, str] = {}
+        end = 0
+        for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
+            if matched := _PART.search(name):
+                start, stop = int(matched[1]), int(matched[2])
+                if end <= start < stop:
+                    found[start, stop], end = name, stop
+        return found
+
+    def merge(self, fingerprint: str, signature: str, items: Sequence[str], empty: Collection[Span] = ()) -> bool:
+        """Make a cell of its parts, with NaN where `empty` says so; False where parts are missing or damaged."""
+        spans = self.parts(fingerprint, signature)
+        covered = sorted({*spans, *(span for span in empty if span not in spans)})
+        if not spans or [covered[0][0], covered[-1][1]] != [0, len(items)] or any(
+                before[1] != after[0] for before, after in pairwise(covered)):
+            return False
+        there = {span: _unpacked(content) for span, name in spans.items() if (content := self._whole(name)) is not None}
+        if any(span not in there or there[span].items != tuple(items[slice(*span)]) for span in spans):
+            return False
+        self.put(fingerprint, signature, _joined(items, covered, there))
+        self.clear(fingerprint, signature)
+        return True
+
+    def clear(self, fingerprint: str, signature: str) -> None:
+        """Take the parts of a cell away."""
+        for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
+            self.blobs.remove(name)
+
+    def _whole(self, name: str) -> bytes | None:
+        """The content of a file that is what its name says; one that is not is set aside."""
+        try:
+            content = self.blobs.read(name)
+        except FileNotFoundError:  # another run has just replaced it
+            return None
+        if name.rpartition(".")[0].rpartition("-")[2] == _digest(content):
+            return content
+        self.blobs.rename(name, f"{name.rpartition('.')[0]}.damaged")
+        self.set_aside.append(f"{self.root}/{name}")
+        return None
+
+
+@contextlib.contextmanager
+def _told(root: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{error.filename or root}: {error.strerror or error}") from error
+
+
+def _joined(items: Sequence[str], spans: Sequence[Span], parts: Mapping[Span, Scores]) -> Scores:
+    """The parts one behind the other; NaN for the items of a span that has none."""
+    names = next(iter(parts.values())).columns
+    columns = {name: np.concatenate([parts[span].columns[name] if span in parts else np.full(span[1] - span[0], np.nan)
+                                     for span in spans]) for name in names}
+    return Scores(tuple(items), columns, math.fsum(part.seconds for part in parts.values()))
+
+
+def stem(fingerprint: str, signature: str) -> str:
+    """What a cell is called where it is claimed."""
+    return f"{_folder(fingerprint)}-{_stem(signature)}"
+
+
+def _folder(fingerprint: str) -> str:
+    return fingerprint[:20]
 
 
 def _stem(signature: str) -> str:

@@ -39,10 +39,11 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A metric with its options set; `label` names it in a report, `suffix` its columns."""
+    """A metric with its options set; `label` names it in a report, `suffix` its columns, `asked` asks for it again."""
 
     metric: Metric
     suffix: str = ""
+    asked: str = ""
 
     @property
     def label(self) -> str:
@@ -185,7 +186,7 @@ def choose(asked: str, **defaults: Any) -> Chosen:
     set_ = {key: value for key, value in told.items() if value != known[key].default and key not in unsigned(kind)}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
     values = {key: value for key, value in defaults.items() if key in known} | told
-    return Chosen(kind(**values), suffix)
+    return Chosen(kind(**values), suffix, asked)
 
 
 def split(asked: str) -> tuple[str, str]:

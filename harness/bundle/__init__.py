@@ -25,6 +25,7 @@ import re
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
@@ -134,7 +135,7 @@ def _scores(report: Report, store: ScoreStore, wanted: Collection[str]) -> dict[
         columns, rounded = full_scores.scores(report, points, store)
         if lost := [name for name in rounded if name in wanted]:
             raise BadBundle(f"{points.dataset}: the scores of {', '.join(lost)} that the report was made of are not in "
-                            f"{store.root.name}/; run `harness run` again")
+                            f"{Path(store.root).name}/; run `harness run` again")
         own = {name: values for name, values in columns.items() if name[0] in wanted}
         if len({heading(name) for name in own}) < len(own):
             raise BadBundle(f"{points.dataset}: two columns of these metrics have one name; submit them apart")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,12 +19,15 @@ from harness.settings import Settings, home_folder, settings
 if TYPE_CHECKING:
     from harness.plan import Plan, Selection
     from harness.results import Report
-    from harness.running import Context
+    from harness.running import Context, CrewChoice
     from metrics.models import Choice
 
 NAME = "run"
 FILES = {"encoder", "lm", "vectors"}
 """Settings that may name a file or folder."""
+UNTOLD = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "store", "timeout", "memory",
+          "log_json"}
+"""Settings that change no number, and are not told in the report."""
 HELP = "score datasets with metrics, correlate with ratings, and make the leaderboard"
 
 
@@ -32,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     many: dict[str, Any] = {"action": "append", "default": None, "metavar": "NAME"}
     parser.add_argument("--all", action="store_true", default=None, help="every metric on every dataset")
     parser.add_argument("--metric", help="NAME[option=value,...], FILE.py or FOLDER/ of one that is not installed, "
-                                         "evaluate:|st:|ce:NAME; may be repeated", **many)
+                                         "evaluate:|st:|ce:|judge:|scores:NAME; may be repeated", **many)
     parser.add_argument("--dataset", help="may be repeated", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
     parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
@@ -51,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="items of each dataset whose texts are shown, where people and metrics disagree most "
                              "(default: 6; 0 keeps every text out of the report and the pages)")
     configure_models(parser)
+    _configure_crew(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="scores, report and site go here (default: ./results)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
@@ -77,6 +82,16 @@ def configure_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", default=None, help="never ask the hub for a model")
 
 
+def _configure_crew(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--executor", metavar="WHERE", help="local, local:N for N processes, or ray (default: local)")
+    parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster (default: one of this machine)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="workers of a Ray cluster (default: one per processor)")
+    parser.add_argument("--store", metavar="URL", help="keeps the scores: a folder or s3://... (default: OUT/scores)")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="what one part of a cell may take")
+    parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB")
+    parser.add_argument("--log-json", type=Path, metavar="FILE", help="write what happens as JSON lines")
+
+
 def run(args: argparse.Namespace) -> int:
     """Run what was asked for. 0: every cell is complete or skipped for a declared reason; 1: a cell crashed."""
     from harness import plan, running
@@ -87,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
     context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
-                               rescore=chosen.rescore, examples=chosen.examples)
+                               rescore=chosen.rescore, examples=chosen.examples, crew=_crew(chosen))
     if chosen.dry_run:
         return _print_plan(planned, context)
     return _execute(context, chosen)
@@ -158,6 +173,23 @@ def choice(chosen: Settings) -> Choice:
         download=not (chosen.offline or chosen.dry_run))
 
 
+def _crew(chosen: Settings) -> CrewChoice:
+    from harness.executors.crew import Limits
+    from harness.running import CrewChoice
+
+    return CrewChoice(chosen.executor, chosen.address, chosen.jobs, chosen.store,
+                      Limits(chosen.timeout, _size(chosen.memory)), chosen.log_json)
+
+
+def _size(text: str) -> int:
+    """A size as it is written, in bytes; 0 for none."""
+    units = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 1000, "MB": 10**6, "GB": 10**9}
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip()) if text else None
+    if text and (found is None or found[2].upper() not in units):
+        raise BadConfig(f"--memory {text!r:.40}: should be a size such as 4GiB or 800MiB")
+    return int(float(found[1]) * units[found[2].upper()]) if found else 0
+
+
 def command(chosen: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
     from metrics import registry
@@ -165,7 +197,7 @@ def command(chosen: Settings) -> str:
     words = ["harness", "run"]
     for field in dataclasses.fields(chosen):
         value = getattr(chosen, field.name)
-        if field.name in {"home", "out", "dry_run", "json", "rescore"} or value == field.default:
+        if field.name in UNTOLD or value == field.default:
             continue
         if isinstance(value, Path) or (field.name in FILES and Path(value).is_absolute()):
             value = Path(value).name

@@ -64,14 +64,18 @@ def rank_intervals(cells: Sequence[Cell], rule: Rule, rng: np.random.Generator, 
     whole = [np.vstack([correlate(np.ones((1, len(group[0].human)))) for correlate in some])
              for some, group in zip(made, datasets, strict=True)]
     number = len(datasets)
-    ranks = np.empty((draws, whole[0].shape[1]))
+    values = np.empty((draws, whole[0].shape[1]))
     for draw in range(draws):
         drawn = rng.integers(number, size=number) if over_datasets else np.arange(number)
-        ranks[draw] = _ranks(rule([found[dataset][(draw + place) % draws] for place, dataset in enumerate(drawn)]))
-    values = np.asarray(rule(whole))
-    rank = _ranks(values)
+        values[draw] = rule([found[dataset][(draw + place) % draws] for place, dataset in enumerate(drawn)])
+    return summarised(np.asarray(rule(whole)), values, level)
+
+
+def summarised(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
+    """Ranks with their intervals and letters, from the metrics' values and those of every draw (draws, metrics)."""
+    rank, ranks = _ranks(values), np.array([_ranks(row) for row in drawn]).reshape(drawn.shape)
     low, high = (np.where(np.isnan(rank), np.nan, _reached(ranks, end)) for end in ((1 - level) / 2, (1 + level) / 2))
-    return Ranks(rank, low, high, draws, significance.letters(values, ahead(ranks, (1 + level) / 2)))
+    return Ranks(rank, low, high, len(drawn), significance.letters(values, ahead(ranks, (1 + level) / 2)))
 
 
 def _by_dataset(cells: Sequence[Cell]) -> list[list[Cell]]:

@@ -50,7 +50,7 @@ def test_any_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place
         content[place] ^= 1 << bit
     part.write_bytes(content)
     assert store.get(PRINT, SIGNATURE) is None
-    assert store.set_aside == [part]
+    assert store.set_aside == [str(part)]
     assert part.with_suffix(".damaged").exists()
     store.put(PRINT, SIGNATURE, SCORES)
     assert store.get(PRINT, SIGNATURE) is not None

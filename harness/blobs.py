@@ -1,0 +1,142 @@
+"""Files by name in one place, which is a folder or any URL that fsspec knows (s3://, gs://, memory://).
+
+A name has slashes and no more; a file is there whole or not at all: in a folder it is written beside and renamed, and
+object stores show nothing before all of it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.files import write_atomically
+from harness.errors import BadConfig
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://")
+
+
+class Blobs(Protocol):
+    """Files by name; FileNotFoundError for one that is not there, OSError for a place that does not answer."""
+
+    root: str
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a file there, in the place of one of its name; `lasting` waits until a power cut cannot take it."""
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine."""
+
+
+def opened(place: str | Path) -> Blobs:
+    """The files of a folder, or of a URL."""
+    if isinstance(place, str) and _URL.match(place) and not place.startswith("file://"):
+        return Remote(place.rstrip("/"))
+    return Folder(Path(str(place).removeprefix("file://")))
+
+
+class Folder:
+    """Files below a folder of this machine, or of a disk that machines share."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.root = path, str(path)
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+        return (self.path / name).read_bytes()
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a file there, written beside and renamed."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content, lasting=lasting)
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+        return sorted(f"{folder}/{path.name}" for path in (self.path / folder).glob(pattern))
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        (self.path / name).unlink(missing_ok=True)
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.path / name).replace(self.path / other)
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine."""
+        import time
+
+        return time.time() - (self.path / name).stat().st_mtime
+
+
+class Remote:
+    """Files below a URL, through fsspec."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise BadConfig(f"{url}: a store behind a URL needs the package fsspec") from error
+        try:
+            self._files, self._path = fsspec.core.url_to_fs(url)
+        except (ValueError, ImportError) as error:  # no such protocol, or its package is not here
+            raise BadConfig(f"{url}: {error}") from error
+        self.root = url
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}/{name}"
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+        content: bytes = self._files.cat_file(self._at(name))
+        return content
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
+        """Put a file there; an object store shows it when all of it is there."""
+        self._files.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
+        self._files.pipe_file(self._at(name), content)
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+        import fnmatch
+
+        self._files.invalidate_cache(self._at(folder))
+        try:
+            listed: list[Any] = self._files.ls(self._at(folder), detail=False)
+        except FileNotFoundError:
+            return []
+        names = (str(path).rpartition("/")[2] for path in listed)
+        return sorted(f"{folder}/{name}" for name in names if fnmatch.fnmatchcase(name, pattern))
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self._files.rm_file(self._at(name))
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self._files.mv(self._at(name), self._at(other))
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine; 0 where the place does not tell."""
+        import time
+
+        with contextlib.suppress(NotImplementedError, OSError):
+            return time.time() - float(self._files.modified(self._at(name)).timestamp())
+        return 0.0

@@ -1,0 +1,35 @@
+"""Executors: where the parts of a run are scored. All of them end in the same scores, and so in the same report.
+
+    local        in this process
+    local:N      N processes of this machine, one per device where several are named
+    ray          workers of a Ray cluster
+
+`cutting.py` turns a plan into tasks, `crew.py` hands them out and takes care of what is lost, `work.py` does one;
+an executor only starts workers, sends them tasks and says what came back. `filling.py` is what a run calls.
+"""
+
+from __future__ import annotations
+
+from harness.errors import BadConfig
+from harness.executors.tasks import Executor, Setup
+from metrics.models import Models
+
+
+def opened(
+    name: str, setup: Setup, models: Models, devices: tuple[str, ...] = (), address: str = "", jobs: int = 0,
+) -> Executor:
+    """The executor of a name, with its workers not yet started."""
+    kind, _, number = name.partition(":")
+    if kind == "local" and not number:
+        from harness.executors.local import Local
+
+        return Local(setup, models)
+    if kind == "local" and number.isdecimal() and 1 <= int(number) <= 1024:
+        from harness.executors.processes import Processes
+
+        return Processes(setup, int(number), devices)
+    if name == "ray":
+        from harness.executors.ray import Cluster
+
+        return Cluster(setup, address, jobs)
+    raise BadConfig(f"--executor {name!r:.40}: should be local, local:N for N processes, or ray")

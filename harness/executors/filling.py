@@ -1,0 +1,108 @@
+"""Filling the store: what a run does before it measures anything.
+
+An executor of one worker in this process is given each dataset when the run comes to it, so that one is in memory at a
+time; one of many workers is given all that is to be scored at once. What another run has claimed is left to it, and
+waited for at the end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from benchmarks.dataset import Dataset
+from harness.claims import Claims
+from harness.composing import Source
+from harness.executors import cutting
+from harness.executors.crew import Crew, Limits, Outcomes, Watcher
+from harness.executors.cutting import Cell
+from harness.executors.local import Local
+from harness.executors.tasks import Executor
+from harness.store import ScoreStore, stem
+from metrics.models import Models
+from metrics.registry import Chosen
+
+WAIT = 1.0
+"""Seconds between two looks at what another run works on."""
+
+
+@dataclass(slots=True)
+class Filling:
+    """What fills the store of a run; `scored` holds what it has done, by fingerprint and signature."""
+
+    executor: Executor
+    store: ScoreStore
+    models: Models
+    claims: Claims
+    watcher: Watcher
+    limits: Limits
+    costs: Mapping[str, float]
+    rescore: bool = False
+    outcomes: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    scored: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def ahead(self) -> bool:
+        """Whether all datasets are to be filled before the first is measured."""
+        return not isinstance(self.executor, Local)
+
+    def __enter__(self) -> Self:
+        self.claims.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.executor.close()
+        self.claims.__exit__(*raised)
+
+    def source(self, dataset: Dataset) -> Source:
+        """Where the scores of a dataset come from, now that the store is filled."""
+        here = dataset.fingerprint
+        return Source(dataset, self.models, self.store, self.rescore,
+                      {key for fingerprint, key in self.scored if fingerprint == here},
+                      {key: error for (fingerprint, key), error in self.outcomes.items() if fingerprint == here})
+
+    def cells(self, dataset: Dataset, chosen: Sequence[Chosen]) -> list[Cell]:
+        """What is to be scored on a dataset."""
+        if isinstance(self.executor, Local):
+            self.executor.hold(dataset)
+        known = self.outcomes.keys() | self.scored
+        return [cell for cell in cutting.cells(dataset, chosen, self.models, self.store, self.costs,
+                                               rescore=self.rescore)
+                if (cell.fingerprint, cell.signature) not in known]
+
+    def fill(self, cells: Iterable[Cell]) -> Outcomes:
+        """Score cells, each by this run or by another that has claimed it."""
+        waiting, told = list(cells), False
+        while waiting:
+            mine, others = self._claimed(waiting)
+            if mine:
+                self._score(mine)
+            elif not told:
+                told = True
+                self.watcher.say(f"{self.store.root}: another run works on {len(others)} pairs of metric and dataset; "
+                                 "waiting for its scores")
+            waiting = [cell for cell in others if not self.store.has(cell.fingerprint, cell.signature)]
+            if waiting and not mine:
+                time.sleep(WAIT)
+        return self.outcomes
+
+    def _claimed(self, cells: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+        mine: list[Cell] = []
+        others: list[Cell] = []
+        for cell in cells:
+            (mine if self.claims.take(stem(cell.fingerprint, cell.signature)) else others).append(cell)
+        return mine, others
+
+    def _score(self, cells: Sequence[Cell]) -> None:
+        if self.rescore:
+            for cell in cells:
+                self.store.clear(cell.fingerprint, cell.signature)
+        crew = Crew(self.executor, self.store, self.limits, self.watcher)
+        try:
+            self.outcomes |= crew.run(cells)
+        finally:
+            for cell in cells:
+                self.claims.release(stem(cell.fingerprint, cell.signature))
+        self.scored |= {(cell.fingerprint, cell.signature) for cell in cells} - self.outcomes.keys()

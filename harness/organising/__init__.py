@@ -1,0 +1,12 @@
+"""A challenge: a folder with rules and submissions, from its files to the official table and its pages.
+
+    rulebook.read(folder)               -> Rulebook      what challenge.toml says
+    ground.prepared(rulebook, home)     -> Ground        items, ratings and cells that submissions are held against
+    submissions.found(rulebook)         -> Found         which folders are submissions, and why the others are refused
+    entries.taken(found, ground)        -> Entries       their scores, and who is refused for what is in a file
+    cells.measured(ground, entries)     -> values        Spearman of every submission in every cell, and all pairs
+    ranking.ranked(...)                 -> Ranking       who counts, ranks, intervals, letters, clusters
+    outcome.outcome(...)                -> Outcome       all of it, from which tables, audit log and report are made
+
+A refused submission is left out before the first number is computed, so it cannot move another's place.
+"""

@@ -1,0 +1,109 @@
+"""A challenge as a report: submissions in place of metrics, so that every board and page can be drawn of it.
+
+It holds the submissions that count. Ratings, scores of single items and texts stay out of it. Contests are listed for
+submissions that stand at most NEAR places apart; their p is adjusted over all pairs of those that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from harness import comparison, entries, environment, evaluation
+from harness.challenge import Board, standings
+from harness.comparison import RELIABILITY, Draws
+from harness.memo import Memo
+from harness.organising.outcome import Outcome
+from harness.organising.tables import RULES
+from harness.results import Agreement, Ceiling, Contest, MetricEntry, Report, Standing
+from harness.statistics import ceiling
+from harness.statistics.panel import codes
+from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+
+NEAR = 10
+"""Places between two submissions whose contest is listed; pairs.parquet has the others."""
+
+
+def report(found: Outcome, kept: Path) -> Report:
+    """Everything that may be published of a challenge; ceilings are kept in a folder for the next time."""
+    cells = list(_cells(found))
+    ceilings = [one for cell in cells for one in _ceilings(cell, found, kept)]
+    agreements = tuple(row for cell in cells for row in _agreements(cell, ceilings))
+    rules = found.rules
+    options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
+               "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
+    return Report(
+        run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
+        datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), notes=_notes(one.joined))
+                       for one in found.ground.fields),
+        metrics=tuple(_metrics(found)), agreements=agreements, standings=tuple(_standings(found, agreements)),
+        contests=tuple(_contests(found)), ceilings=tuple(ceilings))
+
+
+def _notes(joined: int) -> str:
+    return f"Private ratings joined: {joined} votes." if joined else ""
+
+
+def _cells(found: Outcome) -> Iterator[evaluation.Cell]:
+    names = tuple((entry.submission.team, entry.submission.team) for entry in found.ranking.counting.entries)
+    for one in found.ground.fields:
+        system = codes(item.system for item in one.dataset.items)
+        context = codes(item.context for item in one.dataset.items)
+        for judged in one.judged:
+            yield evaluation.Cell(one.name, judged, names, found.ranking.counting.scores[one.name, judged.quality.name],
+                                  system, context)
+
+
+def _ceilings(cell: evaluation.Cell, found: Outcome, kept: Path) -> tuple[Ceiling, ...]:
+    """How far people agree, which needs no submission."""
+    alone = replace(cell, names=(), scores=np.empty((0, len(cell.judged.means))))
+    return comparison.measured(alone, Draws(found.rules.seed), Memo(kept)).ceilings
+
+
+def _agreements(cell: evaluation.Cell, ceilings: list[Ceiling]) -> Iterator[Agreement]:
+    (known,) = [one for one in ceilings
+                if (one.dataset, one.quality, one.method) == (cell.dataset, cell.quality, RELIABILITY)]
+    reliability = ceiling.Ceiling(known.value, known.items, known.note)
+    for row in evaluation.agreements(cell):
+        yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
+
+
+def _metrics(found: Outcome) -> Iterator[MetricEntry]:
+    levels = tuple(dict.fromkeys(one.dataset.card.level for one in found.ground.fields))
+    for entry in found.ranking.counting.entries:
+        about, team = entry.submission.about, entry.submission.team
+        yield MetricEntry(
+            name=team, title=about.name or f"{team}, submission {entry.submission.number}", family="submission",
+            columns=(team,), needs=(), levels=levels,
+            paper="", scope="item", trained_on="", signature=f"scores|{entry.name}|sha256={entry.sha256}")
+
+
+def _standings(found: Outcome, agreements: tuple[Agreement, ...]) -> Iterator[Standing]:
+    """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
+    card, origin = found.ground.fields[0].dataset.card, entries.kind(found.ground.fields[0].dataset)
+    teams = [entry.submission.team for entry in found.ranking.counting.entries]
+    for row in standings(Board(card.split, origin, frozenset(found.ground.cells)), agreements):
+        if row.statistic != "spearman":
+            yield row
+        else:
+            place = found.ranking.places[row.rule][teams.index(row.column)]
+            yield replace(row, value=place.value, rank=place.rank, low=place.low, high=place.high,
+                          letters=place.letters)
+
+
+def _contests(found: Outcome) -> Iterator[Contest]:
+    chosen = np.array(found.ranking.chosen)
+    teams = [entry.submission.team for entry in found.ranking.counting.entries]
+    for (dataset, quality), every in found.pairs.items():
+        delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.t, every.p, every.n))
+        by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
+        for i in range(len(teams)):
+            for j in range(i + 1, min(len(teams), i + NEAR + 1)):
+                if np.isfinite(p[i, j]):
+                    first, second = (i, j) if delta[i, j] >= 0 else (j, i)
+                    yield Contest(dataset, quality, "spearman", "williams", teams[first], teams[second],
+                                  int(n[i, j]), float(delta[first, second]), float(t[first, second]), float(p[i, j]),
+                                  float(by_holm[i, j]), float(by_bh[i, j]))

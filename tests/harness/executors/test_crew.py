@@ -1,0 +1,252 @@
+"""The crew: every part is scored once, what is lost with a worker is tried again, and limits hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.errors import CellFailed, StoreError
+from harness.executors.crew import Crew, Limits
+from harness.executors.cutting import Cell
+from harness.executors.tasks import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Task
+from harness.scoring import Scores
+from harness.store import ScoreStore, Span
+from metrics.errors import CannotScore, MissingResource
+
+ITEMS = tuple(f"item-{number}" for number in range(300))
+PRINT = "f" * 64
+
+
+def cell(asked: str, *, group: str = "", whole: bool = False, cost: float = 1.0) -> Cell:
+    """With a cost of a second an item, a part has 64 items."""
+    return Cell("toy", PRINT, ITEMS, asked, asked, f"{asked}|r1", group, whole, cost)
+
+
+@dataclass
+class Watch:
+    """Remembers what it was told."""
+
+    said: list[str] = field(default_factory=list)
+    ended: list[tuple[int, str, Span, str]] = field(default_factory=list)
+
+    def planned(self, tasks: Sequence[Task]) -> None:
+        """Nothing to remember."""
+
+    def done(self, worker: int, task: Task, metric: str, start: float, end: float, told: str) -> None:
+        """A part has come to its end."""
+        assert start <= end
+        self.ended.append((worker, metric, task.span, told))
+
+    def say(self, text: str) -> None:
+        """Something that a reader should know."""
+        self.said.append(text)
+
+
+Answer = Callable[[int, Task, str], Event | None]
+
+
+@dataclass
+class Fake:
+    """Workers that answer as they are told; None stands for one that hangs."""
+
+    store: ScoreStore
+    workers: int = 1
+    answer: Answer = lambda worker, task, asked: Scored(asked, 0.5)
+    held: int = 0
+    tasks: dict[int, list[str]] = field(default_factory=dict)
+    given: dict[int, Task] = field(default_factory=dict)
+    log: list[tuple[int, Task]] = field(default_factory=list)
+    killed: list[int] = field(default_factory=list)
+    begun: dict[int, tuple[Task, str]] = field(default_factory=dict)
+
+    def send(self, worker: int, task: Task) -> None:
+        """A worker gets one task at a time."""
+        assert worker not in self.given
+        self.given[worker], self.tasks[worker] = task, list(task.metrics)
+        self.log.append((worker, task))
+
+    def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
+        """Each worker does one metric."""
+        for worker, task in list(self.given.items()):
+            if not self.tasks[worker]:
+                del self.given[worker]
+                yield worker, Finished()
+                continue
+            asked = self.tasks[worker][0]
+            if self.begun.get(worker) != (task, asked):
+                self.begun[worker] = task, asked
+                yield worker, Began(asked)
+            event = self.answer(worker, task, asked)
+            if event is None:
+                time.sleep(min(seconds, 0.01))
+                continue
+            self.tasks[worker].pop(0)
+            if isinstance(event, Scored):
+                part = ITEMS[slice(*task.span)]
+                column = np.array([float(name[5:]) for name in part])
+                self.store.put_part(PRINT, f"{asked}|r1", task.span, Scores(part, {"x": column}, event.seconds))
+            if isinstance(event, Lost):
+                del self.given[worker], self.begun[worker]
+            yield worker, event
+
+    def kill(self, worker: int) -> str:
+        """The worker's task is gone."""
+        self.killed.append(worker)
+        self.begun.pop(worker, None)
+        self.given.pop(worker, None)
+        return "its last words"
+
+    def memory(self, worker: int) -> int:
+        """What every worker holds."""
+        return self.held
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def run(tmp_path: Path, *cells: Cell, limits: Limits | None = None, workers: int = 1,
+        answer: Answer | None = None, held: int = 0) -> tuple[Crew, Fake, Watch]:
+    store, watch = ScoreStore(tmp_path), Watch()
+    fake = Fake(store, workers, held=held, **({"answer": answer} if answer else {}))
+    crew = Crew(fake, store, limits or Limits(), watch)
+    crew.run(cells)
+    return crew, fake, watch
+
+
+def column(crew: Crew, asked: str) -> list[float]:
+    found = crew.store.get(PRINT, f"{asked}|r1")
+    assert found is not None
+    assert found.items == ITEMS
+    return found.columns["x"].tolist()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_parts_become_cells_whoever_scored_them(tmp_path: Path, workers: int) -> None:
+    crew, fake, _ = run(tmp_path, cell("a"), cell("b", group="m"), cell("c", group="m"), cell("d", whole=True),
+                        workers=workers)
+    for asked in "abcd":
+        assert column(crew, asked) == [float(number) for number in range(300)]
+    assert crew.outcomes == {}
+    assert list(tmp_path.rglob("*.shard")) == []
+    assert {task.span for _, task in fake.log if "a" in task.metrics} == {(0, 64), (64, 128), (128, 192), (192, 256),
+                                                                          (256, 300)}
+    assert {task.metrics for _, task in fake.log if task.group == "m"} == {("b", "c")}, "they share a model"
+    assert [task.span for _, task in fake.log if "d" in task.metrics] == [(0, 300)], "it looks at all items"
+
+
+def test_a_lost_part_is_tried_again_elsewhere(tmp_path: Path) -> None:
+    lost: list[int] = []
+
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        if asked == "b" and task.span[0] == 64 and len(lost) < 2:
+            lost.append(worker)
+            return Lost("killed by SIGKILL", "the end of its log")
+        return Scored(asked, 0.5)
+
+    crew, fake, watch = run(tmp_path, cell("b", group="m"), cell("c", group="m"), workers=2, answer=answer)
+    assert column(crew, "b") == column(crew, "c") == [float(number) for number in range(300)]
+    assert crew.outcomes == {}
+    assert len(lost) == 2
+    again = [worker for worker, task in fake.log if task.metrics == ("b",) and task.span[0] == 64]
+    assert again[0] != lost[0], "elsewhere"
+    assert any("killed by SIGKILL; tried again" in text and "the end of its log" in text for text in watch.said)
+    scored = [(metric, span) for _, metric, span, told in watch.ended if told == "scored"]
+    assert len(scored) == len(set(scored)) == 10, "nothing is scored twice"
+
+
+def test_what_costs_three_workers_is_given_up_and_costs_itself_alone(tmp_path: Path) -> None:
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        return Lost("killed by SIGSEGV") if asked == "b" and task.span[0] == 64 else Scored(asked, 0.5)
+
+    crew, _, watch = run(tmp_path, cell("b", group="m"), cell("c", group="m"), answer=answer)
+    error = crew.outcomes[PRINT, "b|r1"]
+    assert isinstance(error, CellFailed)
+    assert str(error) == "items 64 to 127 cost a worker 3 times: killed by SIGSEGV"
+    assert [told for *_, told in watch.ended].count("lost") == 3
+    assert column(crew, "c") == [float(number) for number in range(300)]
+    assert len(crew.store.parts(PRINT, "b|r1")) == 4, "what it did well is kept"
+
+
+@pytest.mark.parametrize(("limits", "held", "reason"), [
+    (Limits(seconds=0.05), 0, "took longer than 0.05 s"),
+    (Limits(memory=1 << 30), 2 << 30, "held more than 1 GiB"),
+])
+def test_limits_end_a_part(tmp_path: Path, limits: Limits, held: int, reason: str) -> None:
+    crew, fake, _ = run(tmp_path, cell("a", whole=True), limits=limits, held=held, answer=lambda *_: None)
+    assert str(crew.outcomes[PRINT, "a|r1"]) == f"items 0 to 299 cost a worker 3 times: {reason}"
+    assert fake.killed == [0, 0, 0]
+
+
+def test_a_crash_is_told_once_and_by_its_first_part(tmp_path: Path) -> None:
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        return Crashed(asked, f"ValueError: at {task.span[0]}", "Traceback ...")
+
+    crew, _, watch = run(tmp_path, cell("a"), workers=3, answer=answer)
+    assert str(crew.outcomes[PRINT, "a|r1"]) == "ValueError: at 0"
+    assert sum("Traceback" in text for text in watch.said) == 5
+
+
+@pytest.mark.parametrize(("missing", "kind"), [(True, MissingResource), (False, CannotScore)])
+def test_a_cell_that_cannot_be_scored_has_its_reason(tmp_path: Path, missing: bool, kind: type[Exception]) -> None:
+    crew, *_ = run(tmp_path, cell("a"), answer=lambda worker, task, asked: Refused(asked, "no tea", missing))
+    assert isinstance(crew.outcomes[PRINT, "a|r1"], kind)
+
+
+def test_items_that_a_part_cannot_score_are_missing_where_others_can(tmp_path: Path) -> None:
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        return Refused(asked, "no references", False) if task.span[0] == 64 else Scored(asked, 0.5)
+
+    crew, *_ = run(tmp_path, cell("a"), answer=answer)
+    assert crew.outcomes == {}
+    assert np.isnan(column(crew, "a")[64:128]).all()
+    assert np.isfinite(column(crew, "a")[:64]).all()
+
+
+def test_a_second_run_goes_on_with_the_parts_of_the_first(tmp_path: Path) -> None:
+    store = ScoreStore(tmp_path)
+    part = ITEMS[10:200]
+    store.put_part(PRINT, "a|r1", (10, 200), Scores(part, {"x": np.array([float(name[5:]) for name in part])}, 1.0))
+    crew, fake, _ = run(tmp_path, cell("a"))
+    assert [task.span for _, task in fake.log] == [(0, 10), (200, 256), (256, 300)] or \
+        {task.span for _, task in fake.log} == {(0, 10), (200, 256), (256, 300)}
+    assert column(crew, "a") == [float(number) for number in range(300)]
+
+
+def test_a_damaged_part_is_scored_anew(tmp_path: Path) -> None:
+    store = ScoreStore(tmp_path)
+    for start in (0, 64, 128, 192, 256):
+        part = ITEMS[start:start + 64]
+        store.put_part(PRINT, "a|r1", (start, start + len(part)),
+                       Scores(part, {"x": np.array([float(name[5:]) for name in part])}, 1.0))
+    damaged = sorted(tmp_path.rglob("*.shard"))[2]
+    damaged.write_bytes(damaged.read_bytes()[:-7])
+    crew, fake, _ = run(tmp_path, cell("a"))
+    assert column(crew, "a") == [float(number) for number in range(300)]
+    assert [task.span for _, task in fake.log] == [(128, 192)]
+    assert len(crew.store.set_aside) == 1
+
+
+def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No space left"):
+        run(tmp_path, cell("a"), answer=lambda *_: Full("No space left on device"))
+
+
+def test_a_stopped_crew_begins_nothing_more(tmp_path: Path) -> None:
+    store, watch = ScoreStore(tmp_path), Watch()
+    fake = Fake(store)
+    crew = Crew(fake, store, Limits(), watch)
+
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        crew.stop()
+        return Scored(asked, 0.5)
+
+    fake.answer = answer
+    with pytest.raises(KeyboardInterrupt):
+        crew.run([cell("a"), cell("b")])
+    assert len(fake.log) == 1
+    assert len(list(tmp_path.rglob("*.shard"))) == 1, "what was being scored is kept"

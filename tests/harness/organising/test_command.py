@@ -1,0 +1,86 @@
+"""The commands, as a new organiser types them: from nothing to pages; and the challenge that is shipped."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from harness import cli, reports
+from harness.organising.folder import csv_of, markdown
+from harness.results import Exhibit, Grid
+from tests.conftest import ROOT
+from tests.harness.organising.folders import challenge, submit, three_teams
+
+
+def walk() -> list[str]:
+    """The commands of the walk-through."""
+    page = (ROOT / "docs/organising.md").read_text()
+    (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", page, re.DOTALL)
+    return [line for line in block.splitlines() if line]
+
+
+def test_the_walk_through_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(walk()) <= 5
+    status = [cli.main(shlex.split(line)[1:]) for line in walk()]
+    assert status[1] == 1, "one submission is refused"
+    assert [one for place, one in enumerate(status) if place != 1] == [0] * (len(status) - 1)
+    told = capsys.readouterr().out
+    assert "5 taken, 1 refused" in told
+    page = (tmp_path / "my-challenge" / "site" / "challenge.html").read_text()
+    for words in ("Official table", "under every rule", "historic treatment", "team-e/1", "Spearman between"):
+        assert words in page
+    assert "<svg" in page
+    board = (tmp_path / "my-challenge" / "site" / "index.html").read_text()
+    assert "team-a" in board
+    assert "team-e" not in board
+    first = (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes()
+    assert cli.main(["challenge", "rank", "my-challenge"]) == 0
+    assert (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes() == first
+
+
+def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
+    root = challenge(tmp_path / "own")
+    three_teams(root)
+    submit(root, "markup", 1, {}, 'name = "A"\ndescription = "<script>alert(1)</script>"\n')
+    assert cli.main(["challenge", "publish", str(root)]) == 0
+    everything = "".join(path.read_text(errors="replace") for path in (root / "site").rglob("*") if path.is_file())
+    assert "the secret of" not in everything
+    assert "<script>alert" not in everything
+    assert "private" not in {path.name for path in (root / "site").rglob("*")}
+
+
+def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["challenge", "publish", "dstc10-track5"]) == 0
+    report = reports.read(tmp_path / "dstc10-track5" / "ranking" / "report")
+    first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.standings if row.rank == 1}
+    assert first["test", "test"] == ("Team 5", 0.2964)
+    assert first["test", "dev"][0] == "Team 1"
+    assert first["dev", "dev"][0] == "Team 7"
+    page = (tmp_path / "dstc10-track5" / "site" / "challenge.html").read_text()
+    assert "Who wins under which rule" in page
+    assert cli.main(["challenge", "validate", "dstc10-track5"]) == 0
+
+
+def test_an_unknown_challenge_is_answered_with_those_that_are_shipped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["challenge", "rank", "dstc10-track6"]) == 2
+    assert "did you mean 'dstc10-track5'" in capsys.readouterr().err
+
+
+def test_a_folder_that_holds_a_challenge_is_not_written_over(tmp_path: Path) -> None:
+    assert cli.main(["challenge", "init", str(tmp_path / "one")]) == 0
+    before = (tmp_path / "one" / "challenge.toml").read_bytes()
+    assert cli.main(["challenge", "init", str(tmp_path / "one"), "--example"]) == 2
+    assert (tmp_path / "one" / "challenge.toml").read_bytes() == before
+
+
+def test_tables_mark_nothing_up_and_calculate_nothing() -> None:
+    assert csv_of([("=1+1", "@x", -1.5, "−0.5")]) == "'=1+1,'@x,-1.5,−0.5\n".encode()
+    grid = Grid("refused", "Refused", ("who",), (("[a](b) <i> | *c*\nd",),), "x")
+    lines = list(markdown(Exhibit("challenge", "challenge", "T", "L", "", (grid,))))
+    assert r"| \[a\]\(b\) \<i\> \| \*c\* d |" in lines

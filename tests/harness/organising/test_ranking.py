@@ -1,0 +1,251 @@
+"""Values, ranks and what moves them: by hand, by the harness's own evaluation, and with and without broken files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import registry
+from harness import evaluation
+from harness.comparison import VECTORISED
+from harness.errors import BadConfig
+from harness.organising import cells, draws, folder, outcome, ranking, tables
+from harness.scoring import Scores
+from harness.statistics import correlations, williams
+from harness.statistics import ranking as exact
+from tests.harness.organising.folders import SIZE, challenge, items, scores, submit, three_teams
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = challenge(tmp_path / "challenge")
+    three_teams(made)
+    return made
+
+
+def edit(root: Path, *lines: str) -> None:
+    """Put lines at the head of the rules."""
+    path = root / "challenge.toml"
+    path.write_text("\n".join(lines) + "\n" + path.read_text())
+
+
+def places(found: outcome.Outcome) -> dict[str, int]:
+    return {entry.name: place.rank for entry, place in zip(
+        found.ranking.counting.entries, found.ranking.places[found.rules.rule], strict=True)}
+
+
+def test_the_best_or_the_last_submission_counts(root: Path, home: Path) -> None:
+    submit(root, "alpha", 3, scores(9, 15))
+    assert places(outcome.outcome(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
+    edit(root, 'counts = "last"')
+    assert "alpha/3" in places(outcome.outcome(root, home))
+
+
+def test_surplus_submissions_are_refused_and_the_lowest_numbers_taken(root: Path, home: Path) -> None:
+    submit(root, "alpha", 10, scores(0.1, 16))
+    edit(root, "submissions = 2")
+    found = outcome.outcome(root, home)
+    assert [one.name for one in found.refused] == ["alpha/10"]
+    assert "a team may hand in 2" in found.refused[0].reasons[0]
+    assert "alpha/2" in places(found)
+
+
+def test_late_early_and_undated_submissions_are_refused(root: Path, home: Path) -> None:
+    edit(root, "opens = 2026-01-01", "closes = 2026-03-31")
+    for number, date in enumerate(("2026-01-01", "2026-03-31", "2026-04-01", "2025-12-31"), start=1):
+        submit(root, "delta", number, scores(3, number), f"date = {date}\n")
+    found = outcome.outcome(root, home)
+    assert [one.name for one in found.entries.entries] == ["delta/1", "delta/2"]
+    why = {one.name: one.reasons[0] for one in found.refused}
+    assert "after the challenge closed" in why["delta/3"]
+    assert "before the challenge opened" in why["delta/4"]
+    assert "on which date" in why["beta/1"]
+
+
+def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
+    submit(root, "delta", 1, scores(1, 12))
+    found = outcome.outcome(root, home)
+    assert places(found) == {"alpha/2": 1, "delta/1": 1, "beta/1": 3, "gamma/1": 4}
+    first, second, *_ = found.ranking.places["test"]
+    assert first.letters == second.letters
+    assert found.pairs["first", "overall"].p[1, 3] == 1
+
+
+def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) -> None:
+    found = outcome.outcome(root, home)
+    for one in found.ground.fields:
+        own = dict(scores(1, 12))
+        ids = tuple(item.id for item in one.dataset.items)
+        given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
+        for cell in evaluation.cells(one.dataset, one.judged, given):
+            expected = correlations.estimate(cell.panel(0), "spearman").value
+            assert found.ranking.rows[0][one.name, cell.quality] == expected
+
+
+def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "challenge"
+    (root / "submissions" / "team" / "1").mkdir(parents=True)
+    (root / "challenge.toml").write_text('datasets = ["jsalt", "esl"]\ndraws = 0\n')
+    loaded = [registry.load(name, home) for name in ("jsalt", "esl")]
+    given = {item.id: len(item.response.text) % 17 for one in loaded for item in one.items if item.response}
+    (root / "submissions" / "team" / "1" / "s.csv").write_text(
+        "dialogue_id,score\n" + "".join(f"{name},{value}\n" for name, value in given.items()))
+    found = outcome.outcome(root, home)
+    for one in loaded:
+        ids = tuple(item.id for item in one.items)
+        made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
+        (cell,) = evaluation.cells(one, evaluation.judged(one, one.card.qualities), made)
+        value = correlations.estimate(cell.panel(0), "spearman").value
+        assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
+
+
+def test_pairs_are_those_of_williams_with_scores_missing_too(rng: np.random.Generator) -> None:
+    human = rng.integers(1, 6, size=30).astype(float)
+    table = human + rng.normal(size=(5, 30))
+    human[2], table[1, 4], table[3, 4], table[3, 5] = np.nan, np.nan, np.nan, np.nan
+    expected = williams.all_pairs_williams(human, table, "spearman")
+    groups = tuple(cells._groups(human, table, {}))
+    found = cells._pairwise(groups, table)
+    off = ~np.eye(5, dtype=bool)
+    for name in ("delta", "t", "p"):
+        np.testing.assert_allclose(getattr(found, name)[off], getattr(expected, name)[off], atol=1e-10)
+    assert (found.n[off] == expected.n[off]).all()
+
+
+def test_draws_with_ranks_kept_are_near_those_ranked_anew(root: Path, home: Path) -> None:
+    found = outcome.outcome(root, home)
+    people, entries = cells.humans(found.ground), found.entries
+    given = [exact.Cell(cell[0], people[cell], entries.scores[cell]) for cell in found.ground.cells]
+    anew = exact.rank_intervals(given, VECTORISED["test"], np.random.default_rng(0), draws=1000)
+    groups = cells.grouped(found.ground, entries.scores)
+    seen = draws.drawn(groups, len(entries.entries), 1000, np.random.default_rng(0))
+    values = np.array([VECTORISED["test"](one) for one in seen])
+    kept = exact.summarised(np.array(found.ranking.totals), values)
+    assert np.abs(kept.low - anew.low).max() <= 1
+    assert np.abs(kept.high - anew.high).max() <= 1
+    assert kept.letters == anew.letters
+
+
+def test_a_draw_of_everything_once_has_the_values_themselves(root: Path, home: Path) -> None:
+    found = outcome.outcome(root, home)
+    groups = cells.grouped(found.ground, found.entries.scores)
+    for place, own in enumerate(groups.values()):
+        for group in own:
+            squares = {id(group.ranks): draws._small(group.ranks) ** 2}
+            (row,) = draws._values(group, np.ones((1, SIZE)), squares, {})
+            np.testing.assert_allclose(row, found.values[group.members, place], atol=1e-12)
+
+
+def published(root: Path) -> dict[str, bytes]:
+    """What says where the others stand."""
+    left = ("official.csv", "rules.csv", "cells.csv", "pairs.parquet", "correlation.csv", "submissions.csv")
+    files = [*(root / "ranking" / name for name in left), *sorted((root / "ranking" / "report").iterdir())]
+    return {path.name: path.read_bytes() for path in files}
+
+
+def test_a_broken_submission_changes_no_byte_of_the_others(root: Path, home: Path) -> None:
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    before = published(root)
+    submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
+    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
+    submit(root, "flat", 1, dict.fromkeys(items(), 1.0))
+    found = outcome.outcome(root, home)
+    folder.write(found, root / "ranking")
+    assert {one.name for one in found.refused} == {"broken/1", "gaps/1", "flat/1"}
+    assert published(root) == before
+
+
+def test_the_audit_log_is_added_to_and_says_nothing_twice(root: Path, home: Path) -> None:
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    log = root / "ranking" / "audit.jsonl"
+    before = log.read_bytes()
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    assert log.read_bytes() == before
+    submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    assert log.read_bytes().startswith(before)
+    assert b'"broken/1"' in log.read_bytes()[len(before):]
+
+
+def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) -> None:
+    submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
+    submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
+    found = outcome.outcome(root, home)
+    assert places(found)["delta/1"] == 4
+    effects = {one.name: one for one in found.effects}
+    delta = [entry.name for entry in found.ranking.counting.entries].index("delta/1")
+    assert effects["absolute"].ranks[delta] == 1
+    ((name, value, rank),) = effects["zero"].would_be
+    assert (name, rank) == ("gaps/1", 1)
+    assert value > 0
+    assert effects["drop"].values != effects["absolute"].values
+    grid = tables.treatments(found)
+    assert grid.rows[-1][0] == "gaps/1 (refused)"
+
+
+def test_a_treatment_that_is_on_makes_the_official_table(root: Path, home: Path) -> None:
+    submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
+    submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
+    edit(root, 'sign = "absolute"', 'missing = "zero"', 'empty = "drop"')
+    found = outcome.outcome(root, home)
+    assert set(places(found)) == {"alpha/2", "beta/1", "gamma/1", "delta/1", "gaps/1"}
+    assert places(found)["delta/1"] <= 2
+    assert all(one.official for one in found.effects)
+    for one in found.effects:
+        assert one.ranks == tuple(place.rank for place in found.ranking.places["test"])
+
+
+def test_a_missing_score_may_be_left_out(root: Path, home: Path) -> None:
+    edit(root, 'missing = "leave-out"')
+    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[:-4]))
+    found = outcome.outcome(root, home)
+    (entry,) = [one for one in found.entries.entries if one.name == "gaps/1"]
+    assert entry.missing == {"second": 4}
+    assert found.pairs["second", "wit"].n[0, -1] == SIZE - 4
+
+
+def test_a_metric_is_a_baseline_without_a_rank(root: Path, home: Path) -> None:
+    edit(root, 'baselines = ["length", "bleu"]')
+    grid = tables.official(outcome.outcome(root, home))
+    rows = {row[0]: row for row in grid.rows}
+    assert rows["length (baseline)"][1] == "–"
+    assert any("reference" in row[2] for row in grid.rows if row[0].startswith("bleu"))
+    assert [row[1] for row in grid.rows if row[1] != "–"] == ["1", "2", "3"]
+
+
+def test_nothing_private_is_written(root: Path, home: Path) -> None:
+    made, shown = folder.write(outcome.outcome(root, home), root / "ranking")
+    assert not made.points
+    assert not made.examples
+    everything = b"".join(path.read_bytes() for path in (root / "ranking").rglob("*") if path.is_file())
+    assert b"the secret of" not in everything
+    assert shown.kind == "challenge"
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ('rule = "best"', "no ranking rule"),
+    ("rules = 1", "no setting"),
+    ("submissions = -1", "whole number, 0 or more"),
+    ('datasets = ["jsalt"]', "one kind of data"),
+    ('qualities = ["wot"]', "did you mean 'wit'"),
+    ('closes = "later"', "should be a date"),
+    ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
+])
+def test_rules_that_cannot_be_are_told(root: Path, home: Path, line: str, told: str) -> None:
+    edit(root, line)
+    with pytest.raises(BadConfig, match=told):
+        outcome.validated(root, home)
+
+
+def test_a_quality_without_ratings_is_told(root: Path, home: Path) -> None:
+    path = root / "private" / "ratings.csv"
+    path.write_text("\n".join(line for line in path.read_text().splitlines() if ",wit," not in line))
+    with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
+        outcome.validated(root, home)
+
+
+def test_clusters_part_where_no_letter_is_shared() -> None:
+    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
+    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)
