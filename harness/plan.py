@@ -19,9 +19,10 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; an empty choice means all."""
+    """What was asked for; an empty choice means all. `beside` are metrics that come on top of the chosen ones."""
 
     metrics: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     split: Split | None = None
     qualities: tuple[str, ...] = ()
@@ -34,7 +35,7 @@ class Selection:
         """What was asked for, as the report keeps it; the seed stands beside it, folders of this machine nowhere."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
-        values["metrics"] = [metrics.shown(asked) for asked in self.metrics]
+        values |= {name: [metrics.shown(asked) for asked in getattr(self, name)] for name in ("metrics", "beside")}
         return {name: value for name, value in values.items() if value not in ([], None) and name != "seed"}
 
 
@@ -70,11 +71,11 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
     chosen: dict[str, Chosen] = {}
     places: dict[str, str] = {}
     broken = []
-    for name in selection.metrics or metrics.names():
+    for name in (*(selection.metrics or metrics.names()), *selection.beside):
         try:
             pick = metrics.choose(name, seed=selection.seed)
         except BrokenPlugin as error:
-            if selection.metrics:
+            if name in (*selection.metrics, *selection.beside):
                 raise
             broken.append((name, str(error)))
         else:

@@ -18,10 +18,11 @@ from harness.errors import BadConfig
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything `harness run` can be told; the names are those of its flags."""
+    """Everything `harness run` can be told; the names are those of its flags, with_ being --with."""
 
     all: bool = False
     metric: tuple[str, ...] = ()
+    with_: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
     quality: tuple[str, ...] = ()
     split: Literal["dev", "test"] | None = None
@@ -97,7 +98,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     if not isinstance(run, dict) or table.keys() - {"run"}:
         raise BadConfig(f"{path}: settings stand in the table [run]")
     hints = typing.get_type_hints(Settings)
-    named = {name.replace("-", "_"): value for name, value in run.items()}
+    named = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
     return {name: _value(path, name, value, hints) for name, value in named.items()}
 
 

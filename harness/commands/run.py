@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", default=None, help="every metric on every dataset")
     parser.add_argument("--metric", help="NAME[option=value,...], FILE.py or FOLDER/ of one that is not installed, "
                                          "evaluate:|st:|ce:|judge:|scores:NAME; may be repeated", **many)
+    parser.add_argument("--with", dest="with_", help="a metric beside those, as for --metric; may be repeated", **many)
     parser.add_argument("--dataset", help="may be repeated", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
     parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
@@ -145,7 +146,7 @@ def _beside(report: Report) -> str:
 
 
 def _check(chosen: Settings) -> None:
-    if not (chosen.all or chosen.metric or chosen.dataset or chosen.quality or chosen.split):
+    if not (chosen.all or chosen.metric or chosen.with_ or chosen.dataset or chosen.quality or chosen.split):
         raise BadConfig("say what to run: --all, or a selection by --metric, --dataset, --split or --quality")
     if chosen.limit is not None and chosen.limit < 1:
         raise BadConfig(f"--limit should be 1 or more, not {chosen.limit}")
@@ -159,8 +160,9 @@ def _selection(chosen: Settings) -> Selection:
     from harness.plan import Selection
 
     return Selection(
-        metrics=chosen.metric, datasets=chosen.dataset, split=chosen.split, qualities=chosen.quality,
-        limit=chosen.limit, seed=chosen.seed, aggregations=chosen.aggregate or ("mean",), data=chosen.data)
+        metrics=chosen.metric, beside=chosen.with_, datasets=chosen.dataset, split=chosen.split,
+        qualities=chosen.quality, limit=chosen.limit, seed=chosen.seed,
+        aggregations=chosen.aggregate or ("mean",), data=chosen.data)
 
 
 def choice(chosen: Settings) -> Choice:
@@ -201,9 +203,9 @@ def command(chosen: Settings) -> str:
             continue
         if isinstance(value, Path) or (field.name in FILES and Path(value).is_absolute()):
             value = Path(value).name
-        flag = f"--{field.name.replace('_', '-')}"
+        flag = f"--{field.name.rstrip('_').replace('_', '-')}"
         for one in value if isinstance(value, tuple) else (value,):
-            told = registry.shown(one) if field.name == "metric" else str(one)
+            told = registry.shown(one) if field.name in {"metric", "with_"} else str(one)
             words += [flag] if one is True else [flag, told]
     return shlex.join(words)
 

@@ -296,3 +296,22 @@ def test_the_command_in_the_report_repeats_the_run(tmp_path: Path) -> None:
     command = reports.read(tmp_path / "a" / "report").run.command
     assert main([*shlex.split(command)[1:], "--out", str(tmp_path / "b")]) == 0
     assert tree(tmp_path / "a" / "report", "timings.json") == tree(tmp_path / "b" / "report", "timings.json")
+
+
+def test_with_adds_to_what_was_chosen(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text(
+        "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom metrics.metric import MetricCard\n\n\n"
+        "@dataclass(frozen=True, slots=True)\nclass Words:\n"
+        "    card: ClassVar[MetricCard] = MetricCard(name='words', title='W', columns=('words',), family='control')\n\n"
+        "    def score(self, items, models):\n"
+        "        return {'words': [float(len(item.response.text.split())) for item in items]}\n")
+    (tmp_path / "run.toml").write_text('[run]\nmetric = ["bleu"]\nwith = ["length"]\ndataset = ["dailydialog-gupta"]\n'
+                                       'limit = 5\ndraws = 0\n')
+    asked = ["run", "--config", str(tmp_path / "run.toml"), "--out", str(tmp_path / "out")]
+    assert main(asked) == 0
+    assert {entry.name for entry in reports.read(tmp_path / "out" / "report").metrics} == {"bleu", "length"}
+    assert main([*asked, "--with", str(tmp_path / "words.py")]) == 0
+    report = reports.read(tmp_path / "out" / "report")
+    assert {entry.name for entry in report.metrics} == {"bleu", "words"}
+    assert "--with words.py" in report.run.command
+    assert str(tmp_path) not in repr(report.run)
