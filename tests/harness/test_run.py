@@ -313,5 +313,5 @@ def test_with_adds_to_what_was_chosen(tmp_path: Path) -> None:
     assert main([*asked, "--with", str(tmp_path / "words.py")]) == 0
     report = reports.read(tmp_path / "out" / "report")
     assert {entry.name for entry in report.metrics} == {"bleu", "words"}
-    assert "--with words.py" in report.run.command
+    assert "--with ./words.py" in report.run.command
     assert str(tmp_path) not in repr(report.run)
