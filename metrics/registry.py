@@ -86,7 +86,7 @@ def metric_class(name: str) -> type[Metric]:
         return _class_in(importlib.import_module(_built_in()[name]), name)
     if name in _plugged_in():
         return _load(_plugged_in()[name])
-    raise UnknownMetric(f"no metric {name!r}; {_column_of(name) or nearest(name, names())}")
+    raise UnknownMetric(f"no metric {name!r}; {_path_of(name) or _column_of(name) or nearest(name, names())}")
 
 
 def card(name: str) -> MetricCard:
@@ -167,6 +167,12 @@ def _package(point: EntryPoint) -> str:
     return f", {point.dist.name} {point.dist.version}" if point.dist else ""
 
 
+def _path_of(name: str) -> str:
+    """Say so where a folder or file of that name lies here."""
+    here = next((path for path in (f"./{name}", f"./{name}.py") if Path(path).exists()), "")
+    return f"a path is asked for with its folder: {here}" if here else ""
+
+
 def _column_of(name: str) -> str:
     """Say so where the name is that of a built-in metric's column."""
     for metric in _built_in():
@@ -214,7 +220,7 @@ def as_metric(kind: Any) -> type[Metric]:
     own = getattr(kind, "card", None)
     scores = callable(getattr(kind, "score", None))
     if not (dataclasses.is_dataclass(kind) and scores and isinstance(own, MetricCard)):
-        raise MetricError(f"{kind.__module__}.{kind.__qualname__} is no dataclass with a card and a method score")
+        raise MetricError(f"{kind.__qualname__} is no dataclass with a card and a method score")
     if not is_name(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
         raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
                           f"and needs among {', '.join(NEEDS)}")
@@ -222,6 +228,9 @@ def as_metric(kind: Any) -> type[Metric]:
     if named != set(own.models):
         raise MetricError(f"{own.name!r}: its card has models={own.models!r} and its options for models are "
                           f"{', '.join(sorted(named)) or 'none'}; each of {', '.join(KINDS)} stands in both or neither")
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise MetricError(f"{own.name!r}: the option {field.name!r} has no default, and every option has one")
     return cast("type[Metric]", kind)
 
 

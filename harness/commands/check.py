@@ -30,8 +30,12 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
+    told: set[str] = set()
     for found in process.findings(args.name, args.home, args.timeout):
         states.append(found.state)
+        if found.state == "BROKEN" and not args.json:
+            found = dataclasses.replace(found, text="for the same reason" if found.text in told else found.text)
+            told.add(found.text)
         line = json.dumps(dataclasses.asdict(found)) if args.json else (
             f"{found.state:<6}  {found.check:<{width}}  {found.text}")
         print(line, flush=True)

@@ -59,8 +59,10 @@ def run(args: argparse.Namespace) -> int:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
         print(folder / path)
-    print(f"\nnext: pip install -e {folder}; {'harness train ' + name + '; ' if args.kind == 'trained' else ''}"
-          f"harness check {name}")
+    here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
+    first = f"harness train {here}; " if args.kind == "trained" else ""
+    print(f"\nnext: edit {folder / 'src' / name.replace('-', '_')}.py; {first}harness check {here}; "
+          f"harness run --all --with {here}")
     return 0
 
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from harness.contract import hard
 from harness.contract.trial import Broken, Finding, Scored, Trial
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
-from metrics.metric import signature
+from metrics.metric import Column, signature
 
 Check = Callable[[Trial], Finding]
 SEED = 7
@@ -64,7 +64,15 @@ def sample(trial: Trial) -> Finding:
     if not there:
         told = reasons[0] if reasons else f"every value is NaN on {', '.join(found)}"
         raise Broken(f"scores no item at all: {told}")
+    if same := [name for name in trial.metric.card.columns if _constant(scores[name] for scores in found.values())]:
+        return Finding("", "note", f"{', '.join(same)}: the same for every item, which agrees with nobody")
     return Finding("", "ok", f"{there} of {every} values are numbers, on {', '.join(found)}")
+
+
+def _constant(columns: Iterable[Column]) -> bool:
+    """Whether all numbers of some columns are one."""
+    values = np.concatenate(list(columns))
+    return np.unique(values[np.isfinite(values)]).size == 1
 
 
 def case(what: str, trial: Trial) -> Finding:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -134,7 +137,13 @@ class Trial:
         return ""
 
     def _told(self, error: BaseException) -> str:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{self._line(error)}"
+
+    def _line(self, error: BaseException) -> str:
+        """The last line of the metric's own file that it came through."""
+        own = inspect.getfile(type(self.metric))
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
+        return f" in line {lines[-1]} of {Path(own).name}" if lines else ""
 
 
 def compared(ids: Sequence[str], before: Scored, after: Scored, how: str, tolerance: float = TOLERANCE) -> str:

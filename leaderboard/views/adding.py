@@ -8,7 +8,7 @@ from leaderboard.tables import Page, Prose, Section
 PATH = "adding.html"
 SHORT = "A metric is a class with a card and a method that gives each item a number. One file, and it is on the boards:"
 TYPED = """\
-# metrics/control/exclaims.py, with a card that names it
+# exclaims.py, with a card that names it
 def score(self, items, models):
     return {"exclaims": np.array([float("!" in item.response.text) for item in items])}"""
 WHOLE = """\
@@ -37,11 +37,13 @@ class Exclaims:
         \"\"\"1 for an exclamation, else 0.\"\"\"
         return {"exclaims": np.array([float("!" in item.response.text) for item in items])}"""
 RUN = """\
-harness run --metric exclaims --metric length
-harness report --compare"""
+harness new metric exclaims
+harness check ./exclaims
+harness run --all --with ./exclaims
+harness leaderboard --with ./exclaims"""
 ASKED = ("Asked of it: the columns that the card promises, one number per item, higher being better; NaN where there "
          "is none. An item's score depends on nothing but the item (or the card says otherwise), and an empty response "
-         "is survived. The contract tests try all of that on every metric they find.")
+         "is survived. harness check tries all of that, line by line.")
 NEEDS = ("A metric that takes references, context or facts names them in its card, needs=('references',), and is "
          "skipped with that reason where no item has them. One that takes an encoder or a language model names it "
          "there as well, and gets it from models.")
@@ -62,8 +64,11 @@ def build(report: Report) -> tuple[Page, ...]:  # noqa: ARG001 - every view take
         lead="What to write, and what to type, until your metric stands on these boards.",
         sections=(
             Section("file", "One file", (
-                Prose("metrics/control/exclaims.py, found by itself:"), Prose(WHOLE, code=True),
-                Prose(RUN, code=True), Prose(ASKED), Prose(NEEDS))),
+                Prose("The first command writes a package to start from, with a test; the second tries what is asked "
+                      "of every metric; the others put it on these boards, and say where it stands."),
+                Prose(RUN, code=True),
+                Prose("What it comes down to is one file. It works by itself as well, as ./exclaims.py:"),
+                Prose(WHOLE, code=True), Prose(ASKED), Prose(NEEDS))),
             Section("package", "Or a package of your own", (
                 Prose("The same file, and in the package's pyproject.toml:"), Prose(PLUGIN, code=True))),
             Section("libraries", "Or a metric of another library", (

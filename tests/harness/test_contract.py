@@ -121,6 +121,13 @@ BROKEN: list[tuple[str, Metric, str]] = [
 ]
 
 
+def test_a_constant_is_a_note(home: Path) -> None:
+    found = check("sample", of_each(lambda item: 1.0), home)
+    assert found.state == "note"
+    assert "agrees with nobody" in found.text
+    assert check("sample", of_each(lambda item: len(item.context)), home).state == "ok"
+
+
 @pytest.mark.parametrize(("name", "metric", "part"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
 def test_what_breaks_a_promise_is_found(name: str, metric: Metric, part: str, home: Path) -> None:
     found = check(name, metric, home)
