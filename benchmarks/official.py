@@ -109,7 +109,7 @@ def _encodes(value: Any) -> bool:
 
 
 def _turn_item(record: Record) -> Item:
-    marked = (record.values.get("response") or "").startswith("System: ")
+    marked = str(record.values.get("response") or "").startswith("System: ")
     response = record.text("response")
     lines = [line.strip() for line in record.text("context").split("\n") if line.strip()]
     if marked:

@@ -6,6 +6,7 @@ Nothing heavy is imported until a command runs. Whatever the user can mend ends 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -21,6 +22,9 @@ from harness import commands
 from harness.errors import HarnessError
 from harness.settings import home_folder
 from metrics.errors import MetricError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+GOES_ON = "what was done is kept, the same command goes on"
 
 
 class Command(Protocol):
@@ -75,7 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell counts a process that SIGPIPE ended
     except OSError as error:
-        return _refuse(": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error)))))
+        told = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
+        return _refuse(f"{told}; make room: {GOES_ON}" if error.errno in FULL else told)
+    except MemoryError:
+        return _refuse(f"out of memory; {GOES_ON}")
     except KeyboardInterrupt:
         print("harness: stopped; what was scored is kept, the same command goes on", file=sys.stderr)
         return 130

@@ -24,7 +24,7 @@ from harness.evaluation import Cell, Judged
 from harness.executors import cutting
 from harness.executors.crew import Limits
 from harness.executors.filling import Filling
-from harness.executors.seeing import Seen
+from harness.executors.seeing import SCORING, Seen
 from harness.executors.tasks import Setup
 from harness.memo import Memo
 from harness.plan import Plan
@@ -59,9 +59,11 @@ class CrewChoice:
     executor: str = "local"
     address: str = ""
     jobs: int = 0
+    gpus: float = 0.0
     store: str = ""
     limits: Limits = field(default_factory=Limits)
-    log: Path | None = None
+    logs: tuple[Path, ...] = ()
+    """Files to which everything that happens is written as it happens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Context:
     memo: Memo
     draws: Draws
     filling: Filling
+    seen: Seen
     rescore: bool = False
     examples: int = 0
 
@@ -107,13 +110,14 @@ def prepared(
     models = Models(home, chosen)
     devices = models.machine.devices  # known before anything is scored
     progress = Progress(len(planned.cards) * len(planned.chosen))
-    store = ScoreStore(crew.store or (out / "scores").absolute())
-    setup = Setup(planned.selection, home.absolute(), store.root, chosen)
-    executor = executors.opened(crew.executor, setup, models, devices, crew.address, crew.jobs)
+    store = ScoreStore(crew.store or out / "scores")
+    setup = Setup(planned.selection, home.absolute(), store.blobs.place, chosen)
+    executor = executors.opened(crew.executor, setup, models, devices, crew.address, crew.jobs, crew.gpus)
     costs = cutting.costs(_earlier(out), {one.label: cutting.shared(one.metric, models) for one in planned.chosen})
-    filling = Filling(executor, store, models, Claims(store.blobs), Seen(progress, crew.log), crew.limits, costs,
-                      rescore)
-    return Context(planned, home, store, models, progress, Memo(out / "statistics"), draws, filling, rescore, examples)
+    seen = Seen(progress, crew.logs)
+    filling = Filling(executor, store, models, Claims(store.blobs), seen, crew.limits, costs, rescore)
+    return Context(planned, home, store, models, progress, Memo(out / "statistics"), draws, filling, seen, rescore,
+                   examples)
 
 
 def _earlier(out: Path) -> list[Timing]:
@@ -128,28 +132,34 @@ def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, F
     """Run the plan to its report."""
     extra = _private(context, ratings) if ratings else {}
     found = Found(failures=[Failure("every dataset", name, reason) for name, reason in context.plan.broken])
-    with context.filling:
-        if context.filling.ahead:
-            _fill(context)
-        _datasets(context, extra, found)
-    context.models.close()
-    return _report(context, found, command, ratings), found
+    context.seen.began(command)
+    with context.seen:
+        with context.filling:
+            if context.filling.ahead:
+                _fill(context)
+            _datasets(context, extra, found)
+        context.models.close()
+        with context.seen.stage("ranking"):
+            return _report(context, found, command, ratings), found
 
 
 def _fill(context: Context) -> None:
     """Score all there is to be scored, before the first dataset is measured."""
     cells: list[cutting.Cell] = []
-    for card in context.plan.cards:
-        with contextlib.suppress(BadStore):  # told when the run comes to it
-            if dataset := plan.load(card, context.home, context.plan.selection):
-                cells += context.filling.cells(dataset, context.plan.chosen)
-    context.filling.fill(cells)
+    with context.seen.stage("planning"):
+        for card in context.plan.cards:
+            with contextlib.suppress(BadStore):  # told when the run comes to it
+                if dataset := plan.load(card, context.home, context.plan.selection):
+                    cells += context.filling.cells(dataset, context.plan.chosen)
+    with context.seen.stage(SCORING):
+        context.filling.fill(cells)
 
 
 def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: Found) -> None:
     for card in context.plan.cards:
         try:
-            dataset = plan.load(card, context.home, context.plan.selection)
+            with context.seen.stage("loading", card.name):
+                dataset = plan.load(card, context.home, context.plan.selection)
         except BadStore as error:  # the other datasets are none the worse for it
             found.failures.append(Failure(card.name, EVERY, str(error)))
             lost = {(card.name, quality.name) for quality in context.plan.qualities(card)}
@@ -187,21 +197,24 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
     before, timings = found.scored, len(found.timings)
     scored: dict[tuple[str, str], Scores] = {}
     if not context.filling.ahead:
-        context.filling.fill(context.filling.cells(dataset, context.plan.chosen))
+        with context.seen.stage(SCORING, dataset.card.name):
+            context.filling.fill(context.filling.cells(dataset, context.plan.chosen))
     source = context.filling.source(dataset)
-    for chosen in context.plan.chosen:
-        context.progress.at(dataset.card.name, chosen.label)
-        scores = _cell(context, source, chosen, found)
-        if scores is not None:
-            scored[chosen.label, chosen.suffix] = scores
-            seconds = round(scores.seconds, 6)
-            found.timings.append(Timing(dataset.card.name, chosen.label, len(dataset.items), seconds))
-        context.progress.advance()
+    with context.seen.stage("composing", dataset.card.name):
+        for chosen in context.plan.chosen:
+            context.progress.at(dataset.card.name, chosen.label)
+            scores = _cell(context, source, chosen, found)
+            if scores is not None:
+                scored[chosen.label, chosen.suffix] = scores
+                seconds = round(scores.seconds, 6)
+                found.timings.append(Timing(dataset.card.name, chosen.label, len(dataset.items), seconds))
+            context.progress.advance()
     qualities = evaluation.judged(dataset, context.plan.qualities(dataset.card))
-    _measure(context, evaluation.cells(dataset, qualities, scored, context.plan.selection.aggregations), found)
-    columns = evaluation.columns(dataset, scored, context.plan.selection.aggregations)
-    found.points.append(points.of(dataset, qualities, columns))
-    found.examples += _examples(context, dataset, qualities, found)
+    with context.seen.stage("measuring", dataset.card.name):
+        _measure(context, evaluation.cells(dataset, qualities, scored, context.plan.selection.aggregations), found)
+        columns = evaluation.columns(dataset, scored, context.plan.selection.aggregations)
+        found.points.append(points.of(dataset, qualities, columns))
+        found.examples += _examples(context, dataset, qualities, found)
     found.datasets.append(entries.dataset_entry(dataset, qualities, extra))
     usable = {(dataset.card.name, quality.quality.name) for quality in qualities if quality.usable}
     found.cells.setdefault((dataset.card.split, entries.kind(dataset)), set()).update(usable)

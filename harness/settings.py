@@ -46,6 +46,7 @@ class Settings:
     executor: str = "local"
     address: str = ""
     jobs: int = 0
+    gpus: float = 0.0
     store: str = ""
     timeout: float = 0.0
     memory: str = ""
@@ -116,6 +117,8 @@ def _value(path: Path, name: str, value: Any, hints: dict[str, Any]) -> Any:
                 return value
         elif hint is Path and isinstance(value, str):
             return path.parent / expanded(Path(value))
+        elif hint is float and type(value) is int:
+            return float(value)
         elif hint is not Path and type(value) is hint:
             return value
     raise BadConfig(f"{path}: run.{name} should be {_spelled(hints[name])}, not {value!r:.60}")
@@ -128,7 +131,7 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _spelled(hint: Any) -> str:
-    names = {bool: "true or false", int: "a whole number", str: "text", Path: "a path"}
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
     one = _alternatives(hint)[0]
     if typing.get_origin(one) is Literal:
         return "one of " + ", ".join(map(str, typing.get_args(one)))

@@ -63,7 +63,7 @@ def causes(before: Report, report: Report) -> Causes:
         metrics={entry.name: found for entry in report.metrics if entry.name in old_metrics
                  and (found := of_metric(old_metrics[entry.name], entry, before.trainings, report.trainings))},
         every=tuple(_options(before.run, report.run, touching=True)),
-        run=(*_surroundings(before.run, report.run), *_options(before.run, report.run, touching=False)),
+        run=(*surroundings(before.run, report.run), *_options(before.run, report.run, touching=False)),
         unsure=_unsure(before.run, report.run))
 
 
@@ -128,8 +128,8 @@ def _ceilings(rows: Iterable[Ceiling]) -> dict[tuple[str, str, str], float]:
             if math.isfinite(row.value) and row.method not in DRAWN}
 
 
-def _surroundings(old: Run, new: Run) -> Iterable[Cause]:
-    """What the runs differ in: the harness itself, the packages, the machine."""
+def surroundings(old: Run, new: Run) -> Iterable[Cause]:
+    """Tell what the runs differ in: the harness itself, the packages, the machine."""
     if old.version != new.version:
         yield Cause("code", "version of the harness", old.version, new.version)
     if old.commit != new.commit:

@@ -28,7 +28,7 @@ def earlier(folder: Path | None) -> Report | None:
     for place in (folder, folder / "report"):
         if (place / "report.json").is_file():
             return reports.read(place)
-    raise BadConfig(f"--against {folder}: no report there, neither {folder / 'report.json'} nor "
+    raise BadConfig(f"{folder}: no report there, neither {folder / 'report.json'} nor "
                     f"{folder / 'report' / 'report.json'}; name the folder of an earlier run's results")
 
 

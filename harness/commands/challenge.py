@@ -1,8 +1,10 @@
-"""`harness challenge init|validate|rank|publish DIR`: run a challenge, from its rules to its pages."""
+"""`harness challenge init|template|validate|rank|publish DIR`: run a challenge, from its rules to its pages."""
 
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +22,15 @@ MOST = 40
 """As many lines of a table are printed."""
 
 WIDTH = 100
+HEAD, WRAP, REASON = 16, 32, 64
+"""Characters at which a heading, a text beside others and a reason to refuse go on in the next line."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which challenge."""
-    parser.add_argument("action", choices=("init", "validate", "rank", "publish"),
-                        help="init: write a new one; validate: look at every submission; rank: make the official "
+    parser.add_argument("action", choices=("init", "template", "validate", "rank", "publish"),
+                        help="init: write a new one; template: write template.csv and README.md for participants "
+                             "anew from the rules; validate: look at every submission; rank: make the official "
                              "table; publish: rank, and draw the pages")
     parser.add_argument("folder", type=Path, metavar="DIR",
                         help="the folder of the challenge, or the name of one that is shipped: dstc10-track5")
@@ -40,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     folder = args.folder if args.action == "init" else _folder(args.folder)
     if args.action == "init":
         return _init(folder, args)
+    if args.action == "template":
+        return _template(folder, args)
     if args.action == "validate":
         return _validate(folder, args)
     report, shown, out = _ranked(folder, args)
@@ -67,6 +74,14 @@ def _init(folder: Path, args: argparse.Namespace) -> int:
     written = setup.init(folder, args.home, args.example)
     print(f"{folder}: {len(written)} files; the rules are in {folder / 'challenge.toml'}")
     print("submissions lie in submissions/TEAM/N/, each with one score file")
+    print(f"once the rules are yours: harness challenge template {shlex.quote(str(folder))}")
+    return 0
+
+
+def _template(folder: Path, args: argparse.Namespace) -> int:
+    from harness.organising import setup
+
+    print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(setup.template(folder, args.home))}")
     return 0
 
 
@@ -78,6 +93,9 @@ def _validate(folder: Path, args: argparse.Namespace) -> int:
         return 0
     rules, ground, taken = outcome.validated(folder, args.home)
     print(f"{rules.title}: {', '.join(f'{one.name} ({len(one.dataset.items)} items)' for one in ground.fields)}")
+    if rules.counts == "last" and rules.submissions:
+        print(f"note: the last valid one of a team's first {rules.submissions} counts; what it hands in after these "
+              "is refused and replaces nothing")
     for entry in taken.whole.entries:
         missing = "".join(f"; {count} of {name} without a score" for name, count in entry.missing.items())
         print(f"taken    {entry.name}{missing}{''.join(f'; {line}' for line in entry.told)}")
@@ -124,11 +142,39 @@ def _print(rules: Rulebook, shown: Exhibit) -> None:
 
 
 def _text(grid: Grid) -> str:
-    from leaderboard.render import text
-    from leaderboard.tables import Cell, Group, Heading, Table
+    """A table for the terminal: nothing is cut. Long words wrap; columns for which there is no room are named below."""
+    from leaderboard.render import plain
 
-    rows = tuple(tuple(map(Cell, row[:7])) for row in grid.rows[:MOST])
-    first, *others = grid.head[:7]
-    headings = (Heading(first, "stub"), *(Heading(name, "number" if len(grid.head) > 2 else "text") for name in others))
-    more = f"... and {len(grid.rows) - MOST} more\n" if len(grid.rows) > MOST else ""
-    return text(Table(grid.name, grid.caption, headings, (Group(rows),), grid.data)) + more
+    rows = [tuple(map(plain, row)) for row in grid.rows[:MOST]]
+    columns = [_column(plain(name), [row[place] for row in rows], WRAP if len(grid.head) > 2 else REASON)
+               for place, name in enumerate(grid.head)]
+    sizes = [max(len(line) for lines in column for line in lines) for column in columns]
+    fitting = max(1, sum(sum(sizes[:count]) + 2 * (count - 1) <= WIDTH for count in range(1, len(sizes) + 1)))
+    right = [place > 0 and not any(re.search(r"[^\W\d]{3}", row[place]) for row in rows) for place in range(fitting)]
+    head, *lines = [_row([column[number] for column in columns[:fitting]], sizes, right)
+                    for number in range(len(rows) + 1)]
+    found = [textwrap.fill(plain(f"{grid.caption}. Data: {grid.data}."), WIDTH), "", *head,
+             "-" * max(len(line) for row in (head, *lines) for line in row), *(line for row in lines for line in row)]
+    if fitting < len(columns):
+        left = "; ".join(map(plain, grid.head[fitting:]))
+        found.append(textwrap.fill(f"no room here for: {left}; {grid.name}.csv has them", WIDTH))
+    if len(grid.rows) > MOST:
+        found.append(f"... and {len(grid.rows) - MOST} more")
+    return "\n".join([*found, ""])
+
+
+def _column(head: str, cells: list[str], most: int) -> list[list[str]]:
+    """The lines of every cell of a column, the heading first, which is no wider than it must be."""
+    found = [textwrap.wrap(cell, most) or [""] for cell in cells]
+    widest = max((len(line) for lines in found for line in lines), default=0)
+    return [textwrap.wrap(head, max(widest, HEAD)) or [""], *found]
+
+
+def _row(cells: list[list[str]], sizes: list[int], right: list[bool]) -> list[str]:
+    """A row of the table as lines."""
+    found = []
+    for number in range(max(map(len, cells))):
+        given = [lines[number] if number < len(lines) else "" for lines in cells]
+        found.append("  ".join(value.rjust(size) if numbers else value.ljust(size)
+                               for value, size, numbers in zip(given, sizes, right, strict=False)).rstrip())
+    return found

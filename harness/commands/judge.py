@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="a dataset")
     one.add_argument("--item", metavar="ID", help="an item of it (default: the first)")
     one.add_argument("--dry", action="store_true", help="show what would be sent, and send nothing")
-    what.add_parser("usage", help="requests, tokens and cost so far, by judge and model")
+    what.add_parser("usage", help="requests, tokens and cost so far, also of killed runs, by judge and model")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import gc
+import math
 import re
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.errors import BadStore
 from benchmarks.files import sweep
 from harness.errors import BadConfig
 from harness.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
-    from harness.plan import Plan, Selection
+    from harness.plan import Selection
     from harness.results import Report
-    from harness.running import Context, CrewChoice
+    from harness.running import Context, CrewChoice, Found
     from metrics.models import Choice
 
 NAME = "run"
 FILES = {"encoder", "lm", "vectors"}
 """Settings that may name a file or folder."""
-UNTOLD = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "store", "timeout", "memory",
-          "log_json"}
+UNTOLD = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
+          "memory", "log_json"}
 """Settings that change no number, and are not told in the report."""
 HELP = "score datasets with metrics, correlate with ratings, and make the leaderboard"
 
@@ -56,7 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="items of each dataset whose texts are shown, where people and metrics disagree most "
                              "(default: 6; 0 keeps every text out of the report and the pages)")
     configure_models(parser)
-    _configure_crew(parser)
+    configure_workers(parser)
+    parser.add_argument("--store", metavar="URL",
+                        help="keeps the scores: a folder or s3://... (default: OUT/scores)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="scores, report and site go here (default: ./results)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
@@ -83,46 +86,77 @@ def configure_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", default=None, help="never ask the hub for a model")
 
 
-def _configure_crew(parser: argparse.ArgumentParser) -> None:
+def configure_workers(parser: argparse.ArgumentParser) -> None:
+    """Who scores, what a worker may take, and where what happens is written."""
     parser.add_argument("--executor", metavar="WHERE", help="local, local:N for N processes, or ray (default: local)")
     parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster (default: one of this machine)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="workers of a Ray cluster (default: one per processor)")
-    parser.add_argument("--store", metavar="URL", help="keeps the scores: a folder or s3://... (default: OUT/scores)")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="what one part of a cell may take")
-    parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB")
+    parser.add_argument("--jobs", type=int, metavar="N",
+                        help="so many workers: --jobs 4 is --executor local:4; on a Ray cluster by default one per "
+                             "processor")
+    parser.add_argument("--gpus", type=float, metavar="SHARE",
+                        help="of a GPU that each worker of a Ray cluster has: 1, 0.25 (default: none)")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS",
+                        help="what one part of a cell may take; scored in a process of its own then")
+    parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB; likewise")
     parser.add_argument("--log-json", type=Path, metavar="FILE", help="write what happens as JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run what was asked for. 0: every cell is complete or skipped for a declared reason; 1: a cell crashed."""
+    chosen = settings(args)
+    context = prepared(chosen)
+    if chosen.dry_run:
+        from harness.commands import _planned
+
+        with contextlib.closing(context.filling.executor):
+            print("\n".join(_planned.lines(context)))
+        return 0
+    report, found = carried_out(context, chosen)
+    _print(report, found, chosen)
+    context.progress.line(context.seen.summary())
+    if not report.timings and not report.failures:
+        print("nothing was scored: every pair was skipped, for the reasons above", file=sys.stderr)
+    return 1 if report.failures else 0
+
+
+def prepared(chosen: Settings) -> Context:
+    """Everything that settings ask for, ready to run; nothing is scored or written yet."""
     from harness import plan, running
     from harness.comparison import Draws
 
-    chosen = settings(args)
     _check(chosen)
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
-    context = running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
-                               rescore=chosen.rescore, examples=chosen.examples, crew=_crew(chosen))
-    if chosen.dry_run:
-        return _print_plan(planned, context)
-    return _execute(context, chosen)
+    return running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
+                            rescore=chosen.rescore, examples=chosen.examples, crew=crew(chosen))
 
 
-def _execute(context: Context, chosen: Settings) -> int:
+def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
+    """Run, and write the report and the pages."""
     from harness import reports, running
-    from harness.commands._output import print_agreements, with_exhibits, write_site
+    from harness.commands._output import with_exhibits, write_site
+    from harness.executors import tracing
     from leaderboard import page
 
     gc.set_threshold(100_000, 50, 50)  # a report is made of very many small rows, none of them in a cycle
     for name in ("scores", "report", "site"):
         (chosen.out / name).mkdir(parents=True, exist_ok=True)
     sweep(chosen.out)
+    (chosen.out / tracing.NAME).unlink(missing_ok=True)
     report, found = running.run(context, chosen.ratings, command(chosen))
-    reports.write(report, chosen.out / "report")
-    write_site(page.site(with_exhibits(report, chosen.out)), chosen.out / "site")
+    with context.seen.stage("report"):
+        reports.write(report, chosen.out / "report")
+    with context.seen.stage("pages"):
+        write_site(page.site(with_exhibits(report, chosen.out)), chosen.out / "site")
     for path in context.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
+    return report, found
+
+
+def _print(report: Report, found: Found, chosen: Settings) -> None:
+    from harness.commands._output import print_agreements
+    from leaderboard import page
+
     if chosen.json:
         print_agreements(report)
     else:
@@ -132,9 +166,6 @@ def _execute(context: Context, chosen: Settings) -> int:
         print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "
               f"before, {len(report.skips)} skipped, {len(report.failures)} crashed")
         print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
-    if not report.timings and not report.failures:
-        print("nothing was scored: every pair was skipped, for the reasons above", file=sys.stderr)
-    return 1 if report.failures else 0
 
 
 def _beside(report: Report) -> str:
@@ -154,6 +185,20 @@ def _check(chosen: Settings) -> None:
         raise BadConfig("--draws and --permutations should be 0 or more")
     if chosen.examples < 0:
         raise BadConfig(f"--examples should be 0 or more, not {chosen.examples}")
+    _check_limits(chosen)
+
+
+def _check_limits(chosen: Settings) -> None:
+    """Refuse what would be no limit."""
+    if chosen.jobs < 0 or not 0 <= chosen.timeout < math.inf:
+        raise BadConfig("--jobs and --timeout should be 0 or more; 0 is for no limit")
+    if chosen.jobs and chosen.executor.startswith("local:") and chosen.executor != f"local:{chosen.jobs}":
+        raise BadConfig(f"--jobs {chosen.jobs} and --executor {chosen.executor}: they differ; say one of them")
+    if not 0 <= chosen.gpus < math.inf or (chosen.gpus and chosen.executor != "ray"):
+        raise BadConfig(f"--gpus {chosen.gpus:g}: should be 0 or more, and is for --executor ray; "
+                        "local:N takes --device cuda:0,cuda:1")
+    if chosen.memory and chosen.executor == "ray":
+        raise BadConfig("--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")
 
 
 def _selection(chosen: Settings) -> Selection:
@@ -175,12 +220,22 @@ def choice(chosen: Settings) -> Choice:
         download=not (chosen.offline or chosen.dry_run))
 
 
-def _crew(chosen: Settings) -> CrewChoice:
+def crew(chosen: Settings) -> CrewChoice:
+    """Who scores, by the settings, and what a part may take."""
+    from harness.executors import tracing
     from harness.executors.crew import Limits
     from harness.running import CrewChoice
 
-    return CrewChoice(chosen.executor, chosen.address, chosen.jobs, chosen.store,
-                      Limits(chosen.timeout, _size(chosen.memory)), chosen.log_json)
+    logs = (chosen.out / tracing.NAME, *([chosen.log_json] if chosen.log_json else []))
+    return CrewChoice(_executor(chosen), chosen.address, chosen.jobs, chosen.gpus, chosen.store,
+                      Limits(chosen.timeout, _size(chosen.memory)), logs)
+
+
+def _executor(chosen: Settings) -> str:
+    """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself."""
+    if chosen.executor == "local" and (chosen.jobs or chosen.timeout or chosen.memory):
+        return f"local:{chosen.jobs or 1}"
+    return chosen.executor
 
 
 def _size(text: str) -> int:
@@ -208,22 +263,3 @@ def command(chosen: Settings) -> str:
             told = registry.shown(one) if field.name in {"metric", "with_"} else str(one)
             words += [flag] if one is True else [flag, told]
     return shlex.join(words)
-
-
-def _print_plan(planned: Plan, context: Context) -> int:
-    from harness import plan
-    from harness.running import state
-
-    for card in planned.cards:
-        try:
-            dataset = plan.load(card, context.home, planned.selection)
-        except BadStore as error:
-            print(error)
-            continue
-        if dataset is None:
-            continue
-        print(f"{card.name}: {len(dataset.items)} items, {dataset.origin}, "
-              f"{len(planned.qualities(card))} qualities, {card.level} level")
-        for chosen in planned.chosen:
-            print(f"  {chosen.label:<24} {state(context, dataset, chosen)}")
-    return 0

@@ -10,6 +10,8 @@ an executor only starts workers, sends them tasks and says what came back. `fill
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.errors import BadConfig
 from harness.executors.tasks import Executor, Setup
 from metrics.models import Models
@@ -17,9 +19,12 @@ from metrics.models import Models
 
 def opened(
     name: str, setup: Setup, models: Models, devices: tuple[str, ...] = (), address: str = "", jobs: int = 0,
+    gpus: float = 0.0,
 ) -> Executor:
     """The executor of a name, with its workers not yet started."""
     kind, _, number = name.partition(":")
+    if name != "local" and setup.store.startswith("memory://"):
+        raise BadConfig(f"--store {setup.store}: no other process sees it; it is for --executor local")
     if kind == "local" and not number:
         from harness.executors.local import Local
 
@@ -31,5 +36,8 @@ def opened(
     if name == "ray":
         from harness.executors.ray import Cluster
 
-        return Cluster(setup, address, jobs)
+        if models.machine.kind != "cpu" and not gpus:
+            raise BadConfig("--executor ray: say what a worker has, --gpus 1 or a share such as 0.25, or --device cpu")
+        alike = replace(setup.choice, precision=models.machine.precision)  # on every node, whatever its device
+        return Cluster(replace(setup, choice=alike), address, jobs, gpus)
     raise BadConfig(f"--executor {name!r:.40}: should be local, local:N for N processes, or ray")

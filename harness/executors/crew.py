@@ -2,7 +2,7 @@
 
 A worker that dies, hangs or grows too large costs the part that it was at: that part is tried again, elsewhere if there
 is an elsewhere, at most so many times; what the task held besides goes to whoever is free. When all parts of a cell are
-there they become one. Ctrl-C once lets what is being scored come to its end, twice does not.
+there they become one. Ctrl-C once lets what is being scored come to its end; a second one kills the workers.
 """
 
 from __future__ import annotations
@@ -88,20 +88,30 @@ class Crew:
         for cell in cells:
             self._cells[cell.dataset, cell.asked] = cell
         self._add(list(self._cells.values()))
-        with _interrupts(self):
-            while (self._queue and not self.stopping) or self._running:
-                self._send()
-                for worker, event in self.executor.events(TICK):
-                    self._heard(worker, event)
-                self._enforce()
+        try:
+            with _interrupts(self):
+                self._work()
+        except KeyboardInterrupt:
+            for worker in self._running:
+                self.executor.kill(worker)
+            raise
         if self.stopping:
             raise KeyboardInterrupt
         return self.outcomes
 
+    def _work(self) -> None:
+        while (self._queue and not self.stopping) or self._running:
+            self._send()
+            for worker, event in self.executor.events(TICK):
+                self._heard(worker, event)
+            self._enforce()
+
     def stop(self) -> None:
         """Begin nothing more."""
         self.stopping = True
-        self.watcher.say(f"stopping: {len(self._running)} parts are let come to their end; Ctrl-C again does not wait")
+        count = len(self._running)
+        self.watcher.say(f"stopping: waiting for {count} part{'s' * (count != 1)} to end; what is scored is kept, and "
+                         "the same command goes on; Ctrl-C again does not wait")
 
     def _add(self, cells: Sequence[Cell]) -> None:
         made = cutting.tasks(cells, self.store)
@@ -151,10 +161,10 @@ class Crew:
             self._bad.setdefault(key, {})[task.span] = kind(event.reason)
         elif isinstance(event, Crashed):
             self._bad.setdefault(key, {})[task.span] = CellFailed(event.error)
-            self.watcher.say(f"{task.dataset}: {event.metric} crashed: {event.error}"
+            self.watcher.say(f"{task.dataset}: {self._cells[key].label} crashed: {event.error}"
                              + (f"\n{event.log}" if event.log else ""))
         told = {Scored: "scored", Refused: "refused", Crashed: "crashed"}[type(event)]
-        self.watcher.done(worker, task, event.metric, running.since, time.monotonic(), told)
+        self.watcher.done(worker, task, self._cells[key].label, running.since, time.monotonic(), told)
         running.metric, running.since = "", time.monotonic()
         self._close(key, task.span)
         if self.stopping and running.left:
@@ -167,16 +177,16 @@ class Crew:
         if not running.left:  # it had done all of it
             return
         task, metric = running.task, running.metric or running.left[0]
-        part = (task.dataset, metric, task.span)
+        part, label = (task.dataset, metric, task.span), self._cells[task.dataset, metric].label
         self._lost[part] += 1
         self._avoid[part] = worker
-        self.watcher.done(worker, task, metric, running.since, time.monotonic(), "lost")
+        self.watcher.done(worker, task, label, running.since, time.monotonic(), "lost")
         others = tuple(asked for asked in running.left if asked != metric)
         if others:
             self._queue.add([replace(task, metrics=others)], first=True)
         again = self._lost[part] < self.limits.tries
         log = f"\n{lost.log}" if lost.log.strip() else ""
-        self.watcher.say(f"{task.dataset}: a worker was lost at {metric}, items {task.span[0]} to {task.span[1] - 1}: "
+        self.watcher.say(f"{task.dataset}: a worker was lost at {label}, items {task.span[0]} to {task.span[1] - 1}: "
                          f"{lost.reason}; {'tried again' if again else 'given up'}{log}")
         if again:
             self._queue.add([replace(task, metrics=(metric,))])

@@ -28,14 +28,18 @@ class Local:
         self._task = task
 
     def events(self, seconds: float) -> Iterator[tuple[int, Event]]:  # noqa: ARG002  (it never waits)
-        """Do the task."""
-        task, self._task = self._task, None
+        """Do the task, until it is taken away."""
+        task = self._task
         if task is not None:
             for event in self._worker.run(task):
                 yield 0, event
+                if self._task is not task:
+                    return
+            self._task = None
 
     def kill(self, worker: int) -> str:  # noqa: ARG002
-        """Nothing can be stopped here but the process itself."""
+        """Take the task away: what is being scored comes to its end, since nothing can stop it here."""
+        self._task = None
         return ""
 
     def memory(self, worker: int) -> int:  # noqa: ARG002

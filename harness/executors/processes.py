@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -77,8 +77,10 @@ class Processes:
         child.process.kill()
         child.process.join()
         child.pipe.close()
+        if not child.log.exists():  # it had not even begun
+            return ""
         log = child.log.read_bytes()[-TAIL:].decode(errors="replace")
-        child.log.unlink(missing_ok=True)
+        child.log.unlink()
         return log
 
     def memory(self, worker: int) -> int:
@@ -109,7 +111,7 @@ class Processes:
         device = self._devices[worker % len(self._devices)] if self._devices else self._setup.choice.device
         setup = replace(self._setup, choice=replace(self._setup.choice, device=device))
         process = self._context.Process(target=serve, args=(theirs, setup, str(log)), daemon=True)
-        with _threads(max(1, (os.cpu_count() or 1) // self.workers)):
+        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _deaf():
             process.start()
         theirs.close()
         return _Child(process, ours, log)
@@ -161,6 +163,17 @@ def _threads(count: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Let a process that is started now not hear Ctrl-C, even before it has come so far as to ignore it."""
+    resource_tracker.ensure_running()  # which is started with the first one, and would end the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ending(code: int | None) -> str:

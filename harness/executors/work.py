@@ -56,7 +56,8 @@ class Worker:
         try:
             self.store.put_part(whole.fingerprint, key, task.span, scores)
         except OSError as error:  # a full disk is no fault of the metric
-            raise StoreError(f"{self.store.root}: scores cannot be kept ({error.strerror})") from error
+            raise StoreError(f"{self.store.root}: scores cannot be kept ({error.strerror}); "
+                             "mend that: what was scored is kept, the same command goes on") from error
         return Scored(asked, scores.seconds)
 
     def _metric(self, asked: str) -> Metric:

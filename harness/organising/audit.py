@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.files import write_atomically
 from benchmarks.store import ratings_fingerprint
 from harness import environment
 from harness.organising.outcome import Outcome
@@ -19,13 +18,12 @@ from harness.organising.rulebook import FILE
 NAME = "audit.jsonl"
 
 
-def append(found: Outcome, folder: Path) -> None:
-    """Add what a ranking decided to the log in a folder, unless the last one there decided just the same."""
+def lengthened(found: Outcome, folder: Path) -> bytes:
+    """The log in a folder with what a ranking decided added, unless the last one there decided just the same."""
     path = folder / NAME
     before = path.read_bytes() if path.is_file() else b""
     block = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in _entries(found)).encode()
-    if not before.endswith(block):
-        write_atomically(path, before + block)
+    return before if before.endswith(block) else before + block
 
 
 def _entries(found: Outcome) -> Iterator[dict[str, object]]:

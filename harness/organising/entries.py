@@ -103,11 +103,19 @@ def taken(found: Found, ground: Ground, rules: Rulebook) -> Taken:
 def read(paths: Sequence[Path], wanted: Expected) -> Iterator[Read]:
     """Read score files in their order, several at once where they are large."""
     processes = min(os.cpu_count() or 1, 8)
-    if processes == 1 or sum(path.stat().st_size for path in paths) < SIDE_BY_SIDE:
+    if processes == 1 or sum(map(_size, paths)) < SIDE_BY_SIDE:
         yield from map(_read, paths, repeat(wanted))
         return
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _remember, (wanted,)) as pool:
         yield from pool.map(_read, paths, chunksize=4)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 of one that is gone by now, which reading it will tell."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 _REMEMBERED: list[Expected] = []
@@ -119,7 +127,10 @@ def _remember(wanted: Expected) -> None:
 
 
 def _read(path: Path, wanted: Expected | None = None) -> Read:
-    found = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
+    try:
+        found = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
+    except Exception as error:  # whatever a stranger's file brings about costs that file alone
+        return Read({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal = [one for one in found.problems if one.fatal and one.kind not in COUNTED_HERE]
     others = [one for one in found.problems if not one.fatal and one.kind not in COUNTED_HERE]
     return Read(found.scores if not fatal else {}, _listed(fatal), _listed(others), found.digest)

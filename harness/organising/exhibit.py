@@ -55,5 +55,8 @@ def _remarks(found: Outcome) -> Iterator[str]:
                "apart from every one below.")
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
            "submission is left out before anything is computed, so it moves nobody.")
+    if (split := found.ground.fields[0].dataset.card.split) != found.rules.rule:
+        yield (f"The datasets are {split} sets, and the challenge ranks by the {found.rules.rule} rule: their board is "
+               f"the one that the pages rank by that rule, under the heading of {found.rules.rule} sets.")
     if found.ground.ratings:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")

@@ -1,7 +1,7 @@
 """What `harness challenge rank` leaves in DIR/ranking: tables, pairs, audit log, exhibit and report.
 
-    official.csv, rules.csv, treatments.csv, submissions.csv, refused.csv   the tables, as they are shown
-    ranking.md, ranking.json                          the same in one file
+    official.csv, rules.csv, treatments.csv, submissions.csv, refused.csv   the tables, for machines
+    ranking.md, ranking.json                          the same in one file, as they are shown
     cells.csv             the value of every submission in every cell, with all digits
     correlation.csv       Spearman between every two submissions
     pairs.parquet         Williams' test of every two submissions in every cell
@@ -15,14 +15,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.files import sweep, write_atomically
 from harness import exhibits, reports
-from harness.organising import audit
+from harness.organising import audit, plain
 from harness.organising.exhibit import exhibit
 from harness.organising.outcome import Outcome
 from harness.organising.report import report
@@ -33,33 +34,40 @@ MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
 def write(found: Outcome, out: Path) -> tuple[Report, Exhibit]:
-    """Write everything; the same challenge gives the same bytes."""
+    """Write everything once all of it is made; the same challenge gives the same bytes."""
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
     shown, made = exhibit(found), report(found, out / "statistics")
-    for grid in shown.grids:
-        if grid.name != "correlation":
-            write_atomically(out / f"{grid.name}.csv", csv_of([grid.head, *grid.rows]))
-    write_atomically(out / "ranking.md", "\n".join(markdown(shown)).encode())
-    write_atomically(out / "ranking.json", _json(shown))
-    write_atomically(out / "cells.csv", csv_of(_cells(found)))
-    write_atomically(out / "correlation.csv", csv_of(_correlation(found)))
-    write_atomically(out / "pairs.parquet", _pairs(found))
-    audit.append(found, out)
-    reports.write(made, out / "report")
-    write_atomically(out / exhibits.FILE, exhibits.encoded(shown))
+    tables = {f"{name}.csv": csv_of(rows) for name, rows in plain.tables(found).items()}
+    _put(out, tables | _shown(shown) | {
+        "cells.csv": csv_of(_cells(found)), "correlation.csv": csv_of(_correlation(found)),
+        "pairs.parquet": _pairs(found), audit.NAME: audit.lengthened(found, out)} | _encoded(made))
     return made, shown
 
 
 def write_published(made: Report, shown: Exhibit, out: Path) -> None:
     """Write the tables of a challenge of which only the results are known."""
     out.mkdir(parents=True, exist_ok=True)
-    for grid in shown.grids:
-        write_atomically(out / f"{grid.name.replace(' ', '-').casefold()}.csv", csv_of([grid.head, *grid.rows]))
-    write_atomically(out / "ranking.md", "\n".join(markdown(shown)).encode())
-    write_atomically(out / "ranking.json", _json(shown))
-    reports.write(made, out / "report")
-    write_atomically(out / exhibits.FILE, exhibits.encoded(shown))
+    tables = {f"{grid.name.replace(' ', '-').casefold()}.csv": csv_of([grid.head, *grid.rows]) for grid in shown.grids}
+    _put(out, tables | _shown(shown) | _encoded(made))
+
+
+def _put(out: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        write_atomically(out / name, content)
+
+
+def _shown(shown: Exhibit) -> dict[str, bytes]:
+    return {"ranking.md": "\n".join(markdown(shown)).encode(), "ranking.json": _json(shown),
+            exhibits.FILE: exhibits.encoded(shown)}
+
+
+def _encoded(made: Report) -> dict[str, bytes]:
+    """The files of the report, written elsewhere first."""
+    with tempfile.TemporaryDirectory() as name:
+        reports.write(made, Path(name))
+        return {f"report/{path.name}": path.read_bytes() for path in sorted(Path(name).iterdir()) if path.is_file()}
 
 
 def csv_of(rows: Iterable[Sequence[object]]) -> bytes:

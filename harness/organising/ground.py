@@ -71,17 +71,15 @@ class Ground:
 
 def prepared(rules: Rulebook, home: Path) -> Ground:
     """Load the datasets, join the private ratings, choose the qualities."""
-    datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
-    _one_kind(datasets)
-    _known(rules, datasets)
+    datasets = loaded(rules, home)
     extra, digest = _private(rules, datasets)
     fields = []
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
-        wanted = _wanted(dataset, rules.qualities)
-        if wanted:
+        qualities = _wanted(dataset, rules.qualities)
+        if qualities:
             votes = sum(len(rating.votes) for rating in new)
-            fields.append(Field(joined, evaluation.judged(joined, wanted), tuple(_empty(dataset)), votes))
+            fields.append(Field(joined, evaluation.judged(joined, qualities), tuple(_empty(dataset)), votes))
     found = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
     for name, one in ((each.name, one) for each in found for one in each.judged):
         if not one.usable:
@@ -89,6 +87,19 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
                             "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
                             f"{FILE}) or leave it out by qualities")
     return Ground(tuple(found), digest)
+
+
+def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
+    """The datasets of a challenge, without its private ratings."""
+    found = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
+    _one_kind(found)
+    _known(rules, found)
+    return found
+
+
+def wanted(rules: Rulebook, dataset: Dataset) -> bool:
+    """Whether a challenge ranks on any quality of a dataset."""
+    return bool(_wanted(dataset, rules.qualities))
 
 
 def _own(one: OwnDataset) -> Dataset:

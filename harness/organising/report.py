@@ -1,7 +1,8 @@
 """A challenge as a report: submissions in place of metrics, so that every board and page can be drawn of it.
 
 It holds the submissions that count. Ratings, scores of single items and texts stay out of it. Contests are listed for
-submissions that stand at most NEAR places apart; their p is adjusted over all pairs of those that count.
+submissions that stand at most NEAR places apart; their p is adjusted over all pairs of those that count. What depends
+on ratings and scores has DECIMALS decimals, or FIGURES figures: all digits would help to work out ratings.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from harness import comparison, entries, environment, evaluation
 from harness.challenge import Board, standings
 from harness.comparison import RELIABILITY, Draws
 from harness.memo import Memo
+from harness.organising.ground import Field
 from harness.organising.outcome import Outcome
+from harness.organising.plain import DECIMALS
 from harness.organising.tables import RULES
 from harness.results import Agreement, Ceiling, Contest, MetricEntry, Report, Standing
 from harness.statistics import ceiling
 from harness.statistics.panel import codes
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+
+FIGURES = 4
+"""Significant figures of a p."""
 
 NEAR = 10
 """Places between two submissions whose contest is listed; pairs.parquet has the others."""
@@ -37,14 +43,30 @@ def report(found: Outcome, kept: Path) -> Report:
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
     return Report(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
-        datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), notes=_notes(one.joined))
-                       for one in found.ground.fields),
-        metrics=tuple(_metrics(found)), agreements=agreements, standings=tuple(_standings(found, agreements)),
-        contests=tuple(_contests(found)), ceilings=tuple(ceilings))
+        datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), split=rules.rule,
+                               notes=_notes(one, rules.rule)) for one in found.ground.fields),
+        metrics=tuple(_metrics(found)), agreements=tuple(map(_rounded, agreements)),
+        standings=tuple(_standings(found, agreements)),
+        contests=tuple(_contests(found)),
+        ceilings=tuple(replace(one, value=round(one.value, DECIMALS)) for one in ceilings))
 
 
-def _notes(joined: int) -> str:
-    return f"Private ratings joined: {joined} votes." if joined else ""
+def _notes(one: Field, rule: str) -> str:
+    """What is to be known of a dataset; the pages rank the datasets of a split by the rule of that name."""
+    split = one.dataset.card.split
+    found = [f"Private ratings joined: {one.joined} votes."] if one.joined else []
+    if split != rule:
+        found.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
+    return " ".join(found)
+
+
+def _rounded(row: Agreement) -> Agreement:
+    return replace(row, p=_figures(row.p), **{
+        name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
+
+
+def _figures(p: float) -> float:
+    return float(f"{p:.{FIGURES}g}")
 
 
 def _cells(found: Outcome) -> Iterator[evaluation.Cell]:
@@ -83,14 +105,14 @@ def _metrics(found: Outcome) -> Iterator[MetricEntry]:
 
 def _standings(found: Outcome, agreements: tuple[Agreement, ...]) -> Iterator[Standing]:
     """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
-    card, origin = found.ground.fields[0].dataset.card, entries.kind(found.ground.fields[0].dataset)
+    origin = entries.kind(found.ground.fields[0].dataset)
     teams = [entry.submission.team for entry in found.ranking.counting.entries]
-    for row in standings(Board(card.split, origin, frozenset(found.ground.cells)), agreements):
+    for row in standings(Board(found.rules.rule, origin, frozenset(found.ground.cells)), agreements):
         if row.statistic != "spearman":
-            yield row
+            yield replace(row, value=round(row.value, DECIMALS))
         else:
             place = found.ranking.places[row.rule][teams.index(row.column)]
-            yield replace(row, value=place.value, rank=place.rank, low=place.low, high=place.high,
+            yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
                           letters=place.letters)
 
 
@@ -105,5 +127,5 @@ def _contests(found: Outcome) -> Iterator[Contest]:
                 if np.isfinite(p[i, j]):
                     first, second = (i, j) if delta[i, j] >= 0 else (j, i)
                     yield Contest(dataset, quality, "spearman", "williams", teams[first], teams[second],
-                                  int(n[i, j]), float(delta[first, second]), float(t[first, second]), float(p[i, j]),
-                                  float(by_holm[i, j]), float(by_bh[i, j]))
+                                  int(n[i, j]), round(float(delta[first, second]), DECIMALS),
+                                  _figures(t[first, second]), *(_figures(one[i, j]) for one in (p, by_holm, by_bh)))

@@ -111,7 +111,7 @@ def _rule(table: dict[str, Any], shown: str) -> str:
 
 def _dated(table: dict[str, Any], name: str, shown: str) -> bool:
     if name in table and terms.day(table[name]) is None:
-        raise BadConfig(f"{shown}: {name} should be a date such as 2026-03-31, not {table[name]!r:.60}")
+        raise BadConfig(f"{shown}: {name} should be a date such as 2026-03-31, not {terms.said(table[name])}")
     return name in table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,8 @@ from benchmarks.dataset import Dataset
 from benchmarks.files import write_atomically
 from harness.composing import Source
 from harness.errors import BadConfig
-from harness.organising import baselines, submissions
-from harness.organising.rulebook import FILE
+from harness.organising import baselines, ground, rulebook, submissions
+from harness.organising.rulebook import FILE, Rulebook
 from harness.scoring import Scores
 from harness.store import ScoreStore
 from metrics import registry as metrics
@@ -62,8 +62,9 @@ seed = 0
 
 GUIDE = '''# {title}
 
-Give every item a score: the higher, the better the response. `{template}` has a line for each; fill in the column
-`score` and hand in the file. CSV, TSV, JSON Lines and Parquet are taken; columns that are not asked for are ignored.
+Give every item a score: the higher, the better the response. `{template}` has a line for each of the {items} items of
+{datasets}; fill in the column `score` and hand in the file. CSV, TSV, JSON Lines, JSON and Parquet are taken; columns
+that are not asked for are ignored.
 
 Your submission is a folder named by a number, with the score file and, if you like, `submission.toml`:
 
@@ -73,9 +74,17 @@ description = "what is behind it, in a few lines"
 date = 2026-03-31
 ```
 
-Every item needs a score that is a number. A file that is no plain table, an archive or a link is refused, with its
-reasons; nobody else's place depends on it. Ranked by Spearman's correlation with people's ratings.
+{terms}
+
+A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
+Ranked by Spearman's correlation with people's ratings.
+
+<!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
 '''
+
+MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
+           "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
+           "zero": "A missing score counts 0."}
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
@@ -93,17 +102,57 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     datasets = [registry.load(name, home) for name in DATASETS]
     if any(one.origin == "sample" for one in datasets):
         datasets = [registry.sample(one.card) for one in datasets]
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = RULES.format(title=title, datasets=", ".join(f'"{name}"' for name in DATASETS))
     for name in (submissions.FOLDER, baselines.FOLDER, "private"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    files = {FILE: RULES.format(title=title, datasets=", ".join(f'"{name}"' for name in DATASETS)),
-             PARTICIPANTS: GUIDE.format(title=title, template=TEMPLATE),
-             TEMPLATE: _table((item.id, "") for one in datasets for item in one.items)}
+    write_atomically(folder / FILE, rules.encode())
+    files = _handed_out(rulebook.read(folder), datasets)
     if example:
         files |= dict(_example(datasets, home, folder))
+    _put(folder, files)
+    return (FILE, *files)
+
+
+def template(folder: Path, home: Path) -> tuple[str, ...]:
+    """Write what participants get, the empty score file and their page, anew from the rules; the files' names."""
+    rules = rulebook.read(folder)
+    if rules.published:
+        raise BadConfig(f"{folder}: published results, for which nothing is handed in")
+    files = _handed_out(rules, [one for one in ground.loaded(rules, home) if ground.wanted(rules, one)])
+    _put(folder, files)
+    return tuple(files)
+
+
+def _handed_out(rules: Rulebook, datasets: list[Dataset]) -> dict[str, str]:
+    names = ", ".join(one.card.name for one in datasets)
+    return {PARTICIPANTS: GUIDE.format(title=rules.title, template=TEMPLATE, datasets=names, terms=_terms(rules),
+                                       items=sum(len(one.items) for one in datasets)),
+            TEMPLATE: _table((item.id, "") for one in datasets for item in one.items)}
+
+
+def _terms(rules: Rulebook) -> str:
+    """What the rules say to a participant."""
+    found = [MISSING[rules.missing]]
+    if rules.submissions:
+        found.append(f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers "
+                     "are taken.")
+    else:
+        found.append("A team may hand in any number.")
+    found.append("Of those that are taken, the one with the best value is ranked." if rules.counts == "best" else
+                 "Of those that are taken, the one with the highest number is ranked.")
+    if rules.dated:
+        since = f" from {rules.opens}" if rules.opens else ""
+        until = f" up to {rules.closes}" if rules.closes else ""
+        found.append(f"`date` must be there, of a day{since}{until}, both included and in UTC." if since and until else
+                     f"`date` must be there, of a day{since}{until}, that day included and in UTC.")
+    return "\n".join(f"- {line}" for line in found)
+
+
+def _put(folder: Path, files: Mapping[str, str]) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / name, content.encode())
-    return tuple(files)
 
 
 def _table(rows: Iterator[tuple[str, str]]) -> str:

@@ -2,7 +2,7 @@
 
 Whatever lies there is taken to be hostile. Nothing is followed (links), unpacked (archives), run or loaded (pickles);
 names are plain or the folder is refused; sizes and numbers of files are looked at before anything is opened. What is
-refused is listed with its reasons, and costs nobody else anything.
+refused is listed with its reasons, and costs nobody else anything; so does whatever error reading it ends in.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from harness.errors import BadConfig
 from harness.organising import terms
 from harness.organising.rulebook import Rulebook
+from metrics import registry
 
 FOLDER = "submissions"
 ABOUT = "submission.toml"
@@ -99,10 +100,13 @@ def found(rules: Rulebook) -> Found:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
     for entry in teams:
-        if reason := _wrong_team(entry, alike):
-            sorter.refuse(entry.name, reason)
-        else:
-            _team(Path(entry.path), sorter)
+        try:
+            if reason := _wrong_team(entry, alike):
+                sorter.refuse(entry.name, reason)
+            else:
+                _team(Path(entry.path), sorter)
+        except OSError as error:
+            sorter.refuse(entry.name, _unreadable(error))
     return Found(tuple(sorter.taken), tuple(sorter.refused))
 
 
@@ -110,6 +114,11 @@ def shown(name: str) -> str:
     """A name from outside as it may be printed: cut, and what is no plain character spelled out."""
     plain = "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in name[:80])
     return plain + ("…" if len(name) > 80 else "")
+
+
+def _unreadable(error: Exception) -> str:
+    """Why something cannot be read, without the folders of this machine."""
+    return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
 
 
 def _listed(folder: Path, most: int) -> list[os.DirEntry[str]]:
@@ -140,6 +149,8 @@ def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
                 "or digit and ending with neither space nor point")
     if unicodedata.normalize("NFC", name) != name:
         return "its name is not in Unicode's composed form (NFC)"
+    if registry.is_built_in(name.casefold()):
+        return "is the name of a metric, for which the boards would take the team; choose another"
     return ""
 
 
@@ -171,22 +182,26 @@ def _team(folder: Path, sorter: _Sorter) -> None:
 
 
 def _submission(team: str, number: int, folder: Path, sorter: _Sorter) -> None:
-    name = f"{team}/{number}"
-    entries = _listed(folder, FILES)
-    reasons = list(_wrong_files(entries))
-    about = About()
-    if not reasons and any(entry.name == ABOUT for entry in entries):
-        try:
-            about = _about(folder / ABOUT)
-        except BadConfig as error:
-            reasons.append(str(error))
-    if not reasons:
-        reasons += _wrong_date(about, sorter.rules)
+    try:
+        path, about, reasons = _looked_at(folder, sorter.rules)
+    except BadConfig as error:
+        reasons = [str(error)]
+    except Exception as error:  # whatever a stranger's files bring about costs this submission alone
+        reasons = [_unreadable(error)]
     if reasons:
-        sorter.refuse(name, *reasons)
+        sorter.refuse(f"{team}/{number}", *reasons)
     else:
-        (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
         sorter.taken.append(Submission(team, number, path, about))
+
+
+def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
+    """The score file, what the team says of it, and the reasons to refuse it."""
+    entries = _listed(folder, FILES)
+    if reasons := list(_wrong_files(entries)):
+        return folder, About(), reasons
+    about = _about(folder / ABOUT) if any(entry.name == ABOUT for entry in entries) else About()
+    (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
+    return path, about, list(_wrong_date(about, rules))
 
 
 def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
@@ -200,6 +215,10 @@ def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
             yield f"{shown(entry.name)} is a link, which is not followed"
         elif not stat.S_ISREG(status.st_mode):
             yield f"{shown(entry.name)} is no plain file"
+        elif status.st_nlink > 1:
+            yield f"{shown(entry.name)} is a hard link: another name of a file that lies elsewhere"
+        elif not entry.name.isprintable():
+            yield f"{shown(entry.name)} has a name with signs that are no text (in UTF-8) or steer a terminal"
         elif entry.name != ABOUT and Path(entry.name).suffix.casefold() not in FORMS:
             yield f"{shown(entry.name)} is no score file ({', '.join(sorted(FORMS))})"
         elif status.st_size > LARGEST:
@@ -215,7 +234,7 @@ def _about(path: Path) -> About:
     terms.known(table, ("name", "description", "date"), ABOUT)
     date = table.get("date")
     if date is not None and terms.day(date) is None:
-        raise BadConfig(f"{ABOUT}: date should be a date such as 2026-03-31, not {date!r:.60}")
+        raise BadConfig(f"{ABOUT}: date should be a date such as 2026-03-31, not {terms.said(date)}")
     return About(terms.take(table, "name", _title, "", ABOUT),
                  terms.take(table, "description", terms.paragraphs, "", ABOUT), terms.day(date))
 

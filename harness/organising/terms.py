@@ -42,8 +42,16 @@ def take(table: Mapping[str, Any], name: str, kind: Callable[[Any], Value | None
         return default
     value = kind(table[name])
     if value is None:
-        raise BadConfig(f"{shown}: {name} should be {(kind.__doc__ or '').rstrip('.')}, not {table[name]!r:.60}")
+        raise BadConfig(f"{shown}: {name} should be {(kind.__doc__ or '').rstrip('.')}, not {said(table[name])}")
     return value
+
+
+def said(value: Any) -> str:
+    """A value as a message shows it: cut, and in words where Python cannot write it down."""
+    try:
+        return f"{value!r:.60}"
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return "what is too large to be shown"
 
 
 def text(value: Any) -> str | None:
@@ -77,13 +85,13 @@ def number(value: Any) -> float | None:
 
 def day(value: Any) -> datetime.date | None:
     """A date such as 2026-03-31."""
-    if isinstance(value, datetime.datetime):
-        return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
-    if isinstance(value, datetime.date):
-        return value
     try:
+        if isinstance(value, datetime.datetime):
+            return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
+        if isinstance(value, datetime.date):
+            return value
         return datetime.date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one that leaves the calendar in UTC
         return None
 
 

@@ -86,7 +86,7 @@ class Judge:
     def read(self, questions: Sequence[Question], models: Models) -> list[list[dict[str, Score]]]:
         """The scores of every sample of every question; what that took is told and kept."""
         self.depends(models)
-        usage = Usage(self.card.name, self.model, self.price_in, self.price_out)
+        usage = Usage(self.card.name, self.model, models.home, self.price_in, self.price_out)
         kept = Kept(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
         way = Way(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
         try:
@@ -95,7 +95,7 @@ class Judge:
         finally:
             if usage.sent or usage.kept:
                 sys.stderr.write(usage.line() + "\n")
-            usage.keep(models.home)
+            usage.keep()
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """The prompt as it reads."""

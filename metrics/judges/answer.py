@@ -21,6 +21,8 @@ Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
 
 LONGEST = 65_536
 """Characters of an answer that are read."""
+MOST_TOKENS = 10**9
+"""A count of tokens that a server may tell; more is no count."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
@@ -54,15 +56,24 @@ def received(envelope: Any) -> Answer:
         choice = envelope["choices"][0]
         text = choice["message"].get("content")
         finish, served = choice.get("finish_reason"), envelope.get("model")
-        usage = envelope.get("usage") or {}
-        asked, said = (max(0, int(usage.get(key) or 0)) for key in ("prompt_tokens", "completion_tokens"))
-    except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        usage = envelope.get("usage")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("no chat completion") from error
     if not isinstance(text, str | None) or len(text or "") > LONGEST:
         raise ValueError("an answer that is no text of a decent length")
     known = text or ""
-    return Answer(known, str(finish or "")[:40], str(served or "")[:120], asked, said,
-                  tuple(_tokens(known, choice.get("logprobs"))))
+    return Answer(known, _short(finish, 40), _short(served, 120), _count(usage, "prompt_tokens"),
+                  _count(usage, "completion_tokens"), tuple(_tokens(known, choice.get("logprobs"))))
+
+
+def _short(told: Any, longest: int) -> str:
+    return told[:longest] if isinstance(told, str) else ""
+
+
+def _count(usage: Any, name: str) -> int:
+    """A count of tokens; 0, not known, where it is no whole number from 0 to MOST_TOKENS."""
+    told = usage.get(name) if isinstance(usage, dict) else None
+    return told if type(told) is int and 0 <= told <= MOST_TOKENS else 0
 
 
 def _tokens(text: str, logprobs: Any) -> Iterator[Token]:

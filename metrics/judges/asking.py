@@ -165,8 +165,8 @@ class Asking:
             self.usage.count("kept")
             return found
         answer = self._asked(body)
+        self.usage.answered(answer)  # first: it is paid for, whatever becomes of it
         self.kept.put(name, answer)
-        self.usage.answered(answer)
         return answer
 
     def _asked(self, body: Mapping[str, Any]) -> Answer:

@@ -5,7 +5,7 @@
     MissingResource   nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
 
 A connection is kept open per thread. The key stands in one header of requests to the one host that was named, and in
-nothing that is returned, raised or shown: where a server's words repeat it, it is struck out.
+nothing that is returned, raised or shown: where a server's words repeat it, it is struck out (secret.py).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from metrics.errors import MissingResource
 from metrics.judges.address import Address, address
 from metrics.judges.answer import Answer, received
+from metrics.judges.secret import Secret
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """The environment variables that stand for what is not told."""
@@ -38,8 +39,6 @@ IDLE = 4.0
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 REFUSALS = {400, 413, 422}
 LOCAL = {"localhost", "127.0.0.1", "::1"}
-HIDDEN = 8
-"""Signs from which on a key is struck out of what a server says; a shorter one is no secret but a word."""
 
 
 class Again(Exception):
@@ -78,12 +77,20 @@ class Endpoint:
     def __init__(self, where: Address, key: str, timeout: float, variable: str = KEY_FROM) -> None:
         self.where, self.timeout, self.variable = where, timeout, variable
         self._key = key
+        self._secret = Secret(key)
         self._own = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
         self._tls = ssl.create_default_context() if where.secure else None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
         """The answer to one request; Again, Refused or MissingResource where there is none."""
+        try:
+            return self._asked(body)
+        except (Again, Refused, MissingResource) as error:  # the one place where a server's words leave as an error
+            error.args = tuple(self._secret.struck(str(told)) for told in error.args)
+            raise
+
+    def _asked(self, body: Mapping[str, Any]) -> Answer:
         status, headers, content = self._exchange(json.dumps(body).encode())
         if status == http.HTTPStatus.OK:
             with self._dropping():
@@ -158,21 +165,21 @@ class Endpoint:
 
     def _answer(self, content: bytes) -> Answer:
         try:
-            return received(json.loads(self._struck_out(content.decode())))
+            return received(self._secret.struck_json(json.loads(content.decode())))
         except (ValueError, RecursionError):
             raise Again(f"{self.where.shown}: the answer is no chat completion") from None
 
     def _words(self, content: bytes) -> str:
         """What the server says of its error, in one short line."""
-        text = self._struck_out(content.decode(errors="replace"))
-        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
-            found = json.loads(text)["error"]
-            text = found["message"] if isinstance(found, dict) else found
-        plain = "".join(sign for sign in " ".join(self._struck_out(str(text)).split()) if sign.isprintable())
+        text = content.decode(errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            found = self._secret.struck_json(json.loads(text))
+            for name in ("error", "message"):
+                found = found.get(name, found) if isinstance(found, dict) else found
+            text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        plain = "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
+        plain = self._secret.struck(plain)  # last, since what was dropped may have parted it, and before it is cut
         return f": {plain:.160}" if plain else ""
-
-    def _struck_out(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if len(self._key) >= HIDDEN else text
 
     def _connection(self) -> http.client.HTTPConnection:
         """The connection of this thread, made anew where the last one is gone or has been idle."""

@@ -1,18 +1,25 @@
 """What a judge was asked, what came of it and what it cost: told when it is done, and kept.
 
-    HOME/judge/usage.jsonl     one line for each time that a judge judged the items of a dataset
+    HOME/judge/usage.jsonl          one line for each time that a judge judged the items of a dataset
+    HOME/judge/running/RUN.json     the same of a run that has not come to its end, as of its last answer
+
+The second is written anew with every answer and goes when the line is there; what a killed run leaves behind stays, so
+that what it paid for is counted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from metrics.errors import MissingResource
 from metrics.judges.answer import Answer
 from metrics.judges.kept import append, folder
 
@@ -27,6 +34,7 @@ class Usage:
 
     judge: str
     model: str
+    home: Path
     price_in: float = 0.0
     price_out: float = 0.0
     sent: int = 0
@@ -47,6 +55,7 @@ class Usage:
     served: set[str] = field(default_factory=set)
     last_refusal: str = ""
     start: float = field(default_factory=time.monotonic)
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def count(self, what: str, *, weighted: bool = False, last_refusal: str = "") -> None:
@@ -57,11 +66,12 @@ class Usage:
             self.last_refusal = last_refusal or self.last_refusal
 
     def answered(self, answer: Answer) -> None:
-        """Count what an answer took."""
+        """Count what an answer took, and keep the counts so far."""
         with self._lock:
             self.prompt_tokens += answer.prompt
             self.completion_tokens += answer.completion
             self.served.add(answer.served or self.model)
+            self._keep_so_far()
 
     @property
     def cost(self) -> float | None:
@@ -73,7 +83,8 @@ class Usage:
     def record(self) -> dict[str, Any]:
         """The line that is kept."""
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return {"at": at, "judge": self.judge, "model": self.model, **{name: getattr(self, name) for name in COUNTED},
+        return {"at": at, "run": self.run, "judge": self.judge, "model": self.model,
+                **{name: getattr(self, name) for name in COUNTED},
                 "served": sorted(self.served), "seconds": round(time.monotonic() - self.start, 3)}
 
     def line(self) -> str:
@@ -87,22 +98,45 @@ class Usage:
         told = ", ".join([*parts, *cost, f"{time.monotonic() - self.start:.1f} s"])
         return f"{self.judge} ({self.model}): {told}"
 
-    def keep(self, home: Path) -> None:
+    def keep(self) -> None:
         """Add it to what is kept, if anything was asked."""
         if self.sent:
-            append(_path(home), json.dumps(self.record()).encode())
+            append(_path(self.home), json.dumps(self.record()).encode())
+            with contextlib.suppress(OSError):  # what stays is known by its run, and not counted twice
+                (_running(self.home) / f"{self.run}.json").unlink(missing_ok=True)
+
+    def _keep_so_far(self) -> None:
+        path = _running(self.home) / f"{self.run}.json"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".new").write_text(json.dumps(self.record()))
+            path.with_suffix(".new").replace(path)
+        except OSError as error:
+            raise MissingResource(f"{path}: usage cannot be kept: {error.strerror}") from error
 
 
 def records(home: Path) -> Iterator[dict[str, Any]]:
-    """What was kept of every run so far; a line that was cut short is passed over."""
-    lines = _path(home).read_bytes().splitlines() if _path(home).is_file() else ()
-    for line in lines:
+    """What was kept of every run so far, killed ones among them; a line that was cut short is passed over."""
+    so_far = []  # read first: a run that ends meanwhile is then in both, and not in neither
+    for path in sorted(_running(home).glob("*.json")):
+        with contextlib.suppress(FileNotFoundError):
+            so_far.append(path.read_bytes())
+    ended = _path(home).read_bytes().splitlines() if _path(home).is_file() else []
+    seen: set[str] = set()
+    for line in [*ended, *so_far]:
         try:
             found = json.loads(line)
         except ValueError:
             continue
         if isinstance(found, dict) and {"judge", "model", *COUNTED} <= found.keys():
-            yield found
+            run = str(found.get("run", ""))  # lines of before runs had names have none
+            if not run or run not in seen:
+                seen.add(run)
+                yield found
+
+
+def _running(home: Path) -> Path:
+    return folder(home) / "running"
 
 
 def _path(home: Path) -> Path:

@@ -81,11 +81,26 @@ def test_half_of_a_number_is_not_weighted() -> None:
 @pytest.mark.parametrize("envelope", [
     None, [], {}, {"choices": []}, {"choices": [None]}, {"choices": [{"message": None}]},
     {"choices": [{"message": {"content": 4}}]}, {"choices": [{"message": {"content": "4" * 100_000}}]},
-    {"choices": [{"message": {"content": "4"}}], "usage": {"prompt_tokens": "many"}},
 ])
 def test_what_is_no_chat_completion_is_refused(envelope: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         received(envelope)
+
+
+@pytest.mark.parametrize(("told", "taken"), [
+    (0, 0), (7, 7), (10**9, 10**9), (10**9 + 1, 0), (int("9" * 300), 0), (int("9" * 400), 0), (-1, 0), (1.5, 0),
+    (float("inf"), 0), (float("nan"), 0), (True, 0), ("7", 0), ("many", 0), (None, 0), ([7], 0), ({}, 0),
+])
+def test_a_count_of_tokens_is_a_whole_number_or_not_known(told: Any, taken: int) -> None:
+    usage = {"prompt_tokens": told, "completion_tokens": 3}
+    answer = received({"choices": [{"message": {"content": "4"}}], "usage": usage})
+    assert (answer.prompt, answer.completion) == (taken, 3)
+
+
+@pytest.mark.parametrize("usage", [7, [7], "7", None, {}])
+def test_usage_that_is_none_costs_no_answer(usage: Any) -> None:
+    answer = received({"model": ["m"], "choices": [{"message": {"content": "4"}, "finish_reason": {}}], "usage": usage})
+    assert answer == Answer("4")
 
 
 @pytest.mark.parametrize("logprobs", [

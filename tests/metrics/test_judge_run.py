@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import pytest
 
 from harness.cli import main
 from metrics.judges import asking
+from metrics.judges.answer import Answer
+from metrics.judges.secret import Secret
+from metrics.judges.usage import Usage, records
 from tests.conftest import ROOT
 from tests.judge_server import Server, mischief, serving
 
@@ -90,6 +94,83 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
         assert KEY.encode() not in text
 
 
+SLASHED = "sk-PLANTED/4711/abc-do+not=write"
+
+
+def without_key(*texts: bytes, key: str = SLASHED) -> bool:
+    """Whether the key is in none of them, nor when all that cannot be seen is taken out, or escapes are read."""
+    shown = [text.decode(errors="ignore") for text in texts]
+    read = [re.sub(r"\\\\*u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text) for text in shown]
+    seen = [re.sub(r"[^!-~]|\\\\", "", text) for text in [*shown, *read]]
+    return all(key not in text for text in [*shown, *read, *seen])
+
+
+@pytest.mark.parametrize("form", ["object", "list", "name", "plain", "broken"])
+@pytest.mark.parametrize("between", ["0", "200b", "ad", "20", "a", "7", "2029", "feff", "e0001", "fffd"])
+def test_a_key_that_an_error_repeats_is_struck_out(
+    form: str, between: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SLASHED)
+    with serving(lambda times: f"hidden 404 {between} {form}") as server:
+        assert main(["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]) == 2
+    told = "".join(capfd.readouterr())
+    assert "HTTP 404" in told
+    if (form, between) == ("object", "200b"):
+        with serving(lambda times: f"hidden 404 {between} {form}") as server:
+            assert main(command(server, tmp_path)) == 0
+        assert "no [key]!" in told
+        assert b"no [key]!" in everything(tmp_path)
+    assert without_key(told.encode(), everything(tmp_path), everything(home), "".join(capfd.readouterr()).encode())
+
+
+@pytest.mark.parametrize("how", ["whole", "first", "php"])
+def test_a_key_that_a_good_answer_repeats_in_escapes_is_struck_out(
+    how: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SLASHED)
+    with serving(lambda times: f"escaped {how}") as server:
+        assert main(command(server, tmp_path, "--json")) == 0
+    assert len(scores(tmp_path)) == 20 * 5
+    kept = everything(home / "judge")
+    assert b'"served":["m [key]"]' in kept.replace(b" [\"", b'["')
+    assert b'"finish":"f [key]"' in kept
+    assert without_key(kept, everything(home), everything(tmp_path), "".join(capfd.readouterr()).encode())
+
+
+@pytest.mark.parametrize("text", [
+    "{key}", "\\\\{key}", '{{"a": "{slashed}"}}', "\\u0073{rest}", "\\\\u0073{rest}", "s\\u006B{end}",
+    "s\\\\u006b{end}", "s \u200b k\n{end}", "s\ud800k{end}",
+])
+def test_what_is_struck_out(text: str) -> None:
+    written = text.format(key=SLASHED, slashed=SLASHED.replace("/", "\\/"), rest=SLASHED[1:], end=SLASHED[2:])
+    found = Secret(SLASHED).struck_json({"a": ["x" + written + "y", 7, None, {written: written}]})
+    assert found["a"][0].startswith("x")
+    assert found["a"][0].endswith(("[key]y", '[key]"}y'))
+    assert without_key(json.dumps(found).encode(), repr(found).encode())
+
+
+def test_a_word_is_no_key_and_a_long_text_is_soon_read() -> None:
+    assert Secret("secret").struck("a secret") == "a secret"
+    assert Secret("").struck("a secret") == "a secret"
+    before = time.monotonic()
+    for text in ("a" * (1 << 16), "a\\" * (1 << 16), "a" + "\\" * (1 << 16), "a " * (1 << 16), "\\" * (1 << 16)):
+        assert Secret("a" * 30 + "b").struck(text) == text
+        assert Secret("\\" * 8 + "b").struck(text) == text
+    assert time.monotonic() - before < 30
+
+
+@pytest.mark.parametrize("told", ["9" * 300, "9" * 400, "-4", "1e999", '"many"', "NaN", "1e400"])
+def test_counts_of_tokens_that_are_none_are_0(told: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda times: f"tokens {told}") as server:
+        asked = f"judge:llm-eval[model=toy,url={server.url},price_in=1]"
+        assert main(["judge", "try", asked, "--dataset", "topical-usr"]) == 0
+        assert len(server.bodies) == 1
+    capsys.readouterr()
+    assert main(["judge", "usage"]) == 0
+    assert capsys.readouterr().out == "judge:llm-eval (toy): 1 requests, 0 + 0 tokens\n"
+
+
 def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from metrics.judges import endpoint
 
@@ -141,10 +222,31 @@ def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
         time.sleep(0.2)
         before = len(server.bodies)
         assert 8 <= before < 20
+        (killed,) = records(home)
+        kept = len([line for path in (home / "judge" / "answers").iterdir() for line in path.read_text().split("\n")
+                    if line.endswith("}")])
+        assert kept <= killed["prompt_tokens"] // 100 <= before, "what it paid for and kept is counted"
+        assert killed["prompt_tokens"] >= 600, "all but two that were under way"
         assert main(asked) == 0
+        assert sum(one["prompt_tokens"] for one in records(home)) == 2000 + killed["prompt_tokens"] - 100 * kept
+        assert len(list((home / "judge" / "running").glob("*.json"))) == 1, "that of the run that was killed"
         assert len(server.times) == 20
         assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
         assert all(map(math.isfinite, scores(tmp_path)))
+
+
+def test_a_run_that_was_killed_as_it_ended_is_counted_once(home: Path) -> None:
+    usage = Usage("judge:x", "toy", home)
+    usage.count("sent")
+    usage.answered(Answer("4", prompt=7))
+    (left,) = (home / "judge" / "running").iterdir()
+    content = left.read_bytes()
+    assert [one["prompt_tokens"] for one in records(home)] == [7]
+    usage.keep()
+    assert not left.exists()
+    left.write_bytes(content)
+    (left.parent / "half.json").write_bytes(content[:40])
+    assert [one["prompt_tokens"] for one in records(home)] == [7]
 
 
 def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import official
+from benchmarks.dataset import DatasetCard, Quality
+from benchmarks.errors import BadRecord
 from harness import cli, reports
+from harness.commands.challenge import _text
 from harness.organising.folder import csv_of, markdown
 from harness.results import Exhibit, Grid
 from tests.conftest import ROOT
-from tests.harness.organising.folders import challenge, submit, three_teams
+from tests.harness.organising.folders import challenge, items, submit, three_teams
 
 
 def walk() -> list[str]:
@@ -77,6 +81,58 @@ def test_a_folder_that_holds_a_challenge_is_not_written_over(tmp_path: Path) -> 
     before = (tmp_path / "one" / "challenge.toml").read_bytes()
     assert cli.main(["challenge", "init", str(tmp_path / "one"), "--example"]) == 2
     assert (tmp_path / "one" / "challenge.toml").read_bytes() == before
+
+
+def test_the_template_is_written_anew_from_the_rules(tmp_path: Path) -> None:
+    root = challenge(tmp_path / "own")
+    edited = "\n".join(('submissions = 3', 'counts = "last"', 'missing = "leave-out"', "closes = 2026-03-31"))
+    (root / "challenge.toml").write_text(edited + "\n" + (root / "challenge.toml").read_text())
+    (root / "private" / "ratings.csv").unlink()
+    assert cli.main(["challenge", "template", str(root)]) == 0
+    assert (root / "template.csv").read_text() == "".join(f"{one}\n" for one in (
+        "dialogue_id,score", *(f"{name}," for name in items())))
+    page = (root / "README.md").read_text()
+    for words in ("first, second", "may hand in 3", "highest number", "is left out", "up to 2026-03-31"):
+        assert words in page
+    assert cli.main(["challenge", "template", "dstc10-track5"]) == 2
+
+
+def test_the_last_of_a_few_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = challenge(tmp_path / "own")
+    three_teams(root)
+    (root / "challenge.toml").write_text('submissions = 1\ncounts = "last"\n' + (root / "challenge.toml").read_text())
+    assert cli.main(["challenge", "validate", str(root)]) == 1
+    assert "note: the last valid one of a team's first 1 counts" in capsys.readouterr().out
+
+
+def test_the_example_of_a_dataset_of_ones_own_is_read(tmp_path: Path) -> None:
+    page = (ROOT / "docs/organising.md").read_text()
+    (block,) = re.findall(r"<!-- own-dataset -->\n```json\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "new.json").write_text(block)
+    card = DatasetCard(name="new-set", title="New", split="test", level="turn", size=1, sources=(), licence="",
+                       citation="", qualities=(Quality("overall", 1, 5), Quality("wit", 1, 5)))
+    read = official.parse(tmp_path / "new.json", card)
+    (item,) = read.items
+    assert len(item.context) == 3
+    assert (item.system, item.facts) == ("system-a", ("I like silent films.",))
+    assert [one.votes for one in read.ratings] == [(4, 5, 4), (2, 3, 3)]
+    (tmp_path / "new.json").write_text('[{"dialogue_id": "a", "context": "b", "response": 5}]')
+    with pytest.raises(BadRecord, match=r"response.*should be text, is a number"):
+        official.parse(tmp_path / "new.json", card)
+
+
+def test_the_terminal_cuts_neither_numbers_nor_names() -> None:
+    name = "a team with a name of forty characters !"
+    rows = tuple((name, str(place), "1: " + "word " * 20, "−0.1234", "x", "y", *("0.123",) * 8)
+                 for place in (1, 38, 4000))
+    head = ("team", "rank", "submission", "value", "letters", "cluster", *(f"dataset-{n}, overall" for n in range(8)))
+    shown = _text(Grid("official", "Official", head, rows, "made up"))
+    assert max(map(len, shown.splitlines())) <= 100
+    assert [re.findall(rf"\b{number}\b", shown) for number in ("38", "4000")] == [["38"], ["4000"]]
+    assert shown.count("-0.1234") == 3
+    assert shown.count("word") == 60
+    assert "forty characters" in " ".join(line[:32].strip() for line in shown.splitlines())
+    assert "dataset-7, overall; official.csv has them" in " ".join(shown.split())
 
 
 def test_tables_mark_nothing_up_and_calculate_nothing() -> None:

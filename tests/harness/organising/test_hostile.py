@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import scorefile
 from harness.errors import BadConfig
-from harness.organising import outcome, submissions
+from harness.organising import outcome, submissions, terms
 from tests.harness.organising.folders import challenge, scores, submit, three_teams
 
 
@@ -131,6 +132,17 @@ def _constant(root: Path) -> None:
     submit(root, "evil", 1, dict.fromkeys(scores(1, 1), 0.5))
 
 
+def _no_text_as_file(root: Path) -> None:
+    folder = submit(root, "evil", 1, scores(1, 1))
+    (folder / "scores.csv").rename(os.fsdecode(os.fsencode(folder) + b"/\xff.csv"))
+
+
+def _hard_link(root: Path) -> None:
+    folder = submit(root, "evil", 1, scores(1, 1))
+    (folder / "scores.csv").unlink()
+    os.link(root / "private" / "ratings.csv", folder / "scores.csv")
+
+
 def _incomplete(root: Path) -> None:
     submit(root, "evil", 1, dict(list(scores(1, 1).items())[:-3]))
 
@@ -156,6 +168,14 @@ BROKEN = {
     "about with direction signs": (_about('name = "a\\u202eb"'), "name should be"),
     "about with an unknown word": (_about("rank = 1"), "no setting"),
     "about with a date that is none": (_about('date = "soon"'), "date should be"),
+    "about with a date before time": (_about("date = 0001-01-01T00:00:00+23:00"), "date should be"),
+    "about with a date of endless digits": (_about("date = 0x" + "F" * 60_000), "date should be"),
+    "about with a name of endless digits": (_about("name = 0x" + "F" * 60_000), "name should be"),
+    "about with endless digits in a list": (_about("name = [0x" + "F" * 60_000 + "]"), "name should be"),
+    "a file name that is no text": (_no_text_as_file, "\\udcff.csv has a name"),
+    "a hard link to the ratings": (_hard_link, "is a hard link"),
+    "the name of a metric": (_named("length"), "name of a metric"),
+    "nearly the name of a metric": (_named("Cosine"), "name of a metric"),
     "markup as a name": (_named("<b>evil"), "no name of a team"),
     "a formula as a name": (_named("=evil"), "no name of a team"),
     "a line as a name": (_named("e\nvil"), "no name of a team"),
@@ -195,6 +215,46 @@ def test_is_refused_with_its_reason_and_moves_nobody(name: str, tmp_path: Path) 
     if before is not None:
         assert found.ranking.places == before.ranking.places
         assert [one.name for one in found.entries.entries] == [one.name for one in before.entries.entries]
+
+
+@pytest.mark.parametrize("locked", ["evil", "evil/1", "evil/1/submission.toml"])
+def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = challenge(tmp_path / "challenge", draws=0)
+    three_teams(root)
+    submit(root, "evil", 1, scores(1, 1), 'name = "E"\n')
+    closed = root / "submissions" / locked
+
+    def unless_locked(real: Callable[..., object]) -> Callable[..., object]:
+        def opened(path: Path, *args: object) -> object:
+            if Path(path) == closed:
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *args)
+
+        return opened
+
+    monkeypatch.setattr(submissions, "_listed", unless_locked(submissions._listed))
+    monkeypatch.setattr(terms, "read", unless_locked(terms.read))
+    found = outcome.outcome(root, tmp_path / "home")
+    ((name, why),) = [(one.name, one.reasons) for one in found.refused]
+    assert name == ("evil" if locked == "evil" else "evil/1")
+    assert why == ("cannot be read: Permission denied",)
+    assert len(found.entries.entries) == 4
+
+
+def test_an_error_in_reading_a_score_file_costs_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = challenge(tmp_path / "challenge", draws=0)
+    three_teams(root)
+    submit(root, "evil", 1, scores(1, 1))
+    real = scorefile.read
+
+    def read(path: Path, wanted: scorefile.Expected) -> object:
+        if "evil" in path.parts:
+            raise MemoryError
+        return real(path, wanted)
+
+    monkeypatch.setattr(scorefile, "read", read)
+    found = outcome.outcome(root, tmp_path / "home")
+    assert [(one.name, one.reasons) for one in found.refused] == [("evil/1", ("cannot be read: MemoryError",))]
 
 
 def test_the_folder_of_submissions_is_no_link(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,11 @@ from benchmarks import registry
 from harness import evaluation
 from harness.comparison import VECTORISED
 from harness.errors import BadConfig
-from harness.organising import cells, draws, folder, outcome, ranking, tables
+from harness.organising import audit, cells, draws, folder, outcome, ranking, tables
 from harness.scoring import Scores
 from harness.statistics import correlations, williams
 from harness.statistics import ranking as exact
+from leaderboard import standings
 from tests.harness.organising.folders import SIZE, challenge, items, scores, submit, three_teams
 
 
@@ -167,6 +170,68 @@ def test_the_audit_log_is_added_to_and_says_nothing_twice(root: Path, home: Path
     folder.write(outcome.outcome(root, home), root / "ranking")
     assert log.read_bytes().startswith(before)
     assert b'"broken/1"' in log.read_bytes()[len(before):]
+
+
+def test_nothing_is_written_until_all_is_made(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    before = published(root)
+    submit(root, "delta", 1, scores(0.1, 17))
+
+    def fails(found: object, out: object) -> bytes:
+        raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
+
+    monkeypatch.setattr(audit, "lengthened", fails)
+    with pytest.raises(UnicodeEncodeError):
+        folder.write(outcome.outcome(root, home), root / "ranking")
+    assert published(root) == before
+
+
+def test_who_is_refused_no_more_is_in_no_table(root: Path, home: Path) -> None:
+    broken = submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    assert b"broken/1" in (root / "ranking" / "refused.csv").read_bytes()
+    shutil.rmtree(broken)
+    folder.write(outcome.outcome(root, home), root / "ranking")
+    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
+
+
+def test_tables_are_for_machines(root: Path, home: Path) -> None:
+    edit(root, 'baselines = ["length", "bleu"]')
+    submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
+    submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
+    found = outcome.outcome(root, home)
+    folder.write(found, root / "ranking")
+    for name in ("official", "rules", "treatments", "submissions", "refused"):
+        text = (root / "ranking" / f"{name}.csv").read_text()
+        head, *rows = csv.reader(text.splitlines())
+        assert len(set(head)) == len(head)
+        assert not set("−–") & set(text)
+        for row in rows:
+            for column, value in zip(head, row, strict=True):
+                if column.startswith(("value", "rank", "points", "first|", "second|")) and value:
+                    float(value)
+    head, *rows = csv.reader((root / "ranking" / "rules.csv").read_text().splitlines())
+    assert head == ["team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda"]
+    (delta,) = [row for row in rows if row[0] == "delta"]
+    assert float(delta[3]) == round(found.ranking.totals[[one.name for one in found.entries.entries].index("delta/1")],
+                                    4) < 0
+
+
+def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> None:
+    edit(root, 'rule = "dev"')
+    found = outcome.outcome(root, home)
+    made, shown = folder.write(found, root / "ranking")
+    assert {one.split for one in made.datasets} == {row.board for row in made.standings} == {"dev"}
+    (board,) = [one for one in standings.boards(made, "dev", "real") if one.statistic == "spearman"]
+    assert [team for team, _ in board.keys] == [entry.submission.team for entry in found.ranking.counting.entries]
+    assert any("are test sets, and the challenge ranks by the dev rule" in line for line in shown.remarks)
+
+
+def test_what_is_published_is_rounded(root: Path, home: Path) -> None:
+    made, _ = folder.write(outcome.outcome(root, home), root / "ranking")
+    values = [*(row.value for row in made.agreements), *(row.value for row in made.standings),
+              *(row.delta for row in made.contests), *(row.value for row in made.ceilings)]
+    assert all(value == round(value, 4) for value in values if np.isfinite(value))
 
 
 def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) -> None:

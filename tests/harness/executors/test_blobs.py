@@ -1,0 +1,121 @@
+"""Files by name: the same in a folder and behind a URL, and a place that does not answer says so in one line."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from harness import blobs
+from harness.blobs import Blobs
+from harness.claims import Claims
+from harness.cli import main
+from harness.errors import BadConfig
+
+
+@pytest.fixture(params=["folder", "file://", "memory://"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Blobs]:
+    """An empty place of each kind."""
+    MemoryFileSystem.store.clear()
+    yield blobs.opened({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
+        request.param])
+    MemoryFileSystem.store.clear()
+
+
+def test_a_file_is_what_was_written_last(place: Blobs) -> None:
+    place.write("x/one", b"1")
+    place.write("x/one", b"2", lasting=False)
+    assert place.read("x/one") == b"2"
+    assert blobs.opened(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
+    assert 0 <= place.age("x/one") < 60
+
+
+def test_names_are_those_of_a_folder_that_match(place: Blobs) -> None:
+    assert place.names("x", "*") == []
+    for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "y/a.shard"):
+        place.write(name, b"")
+    assert place.names("x", "*.shard") == ["x/a.shard", "x/b.shard"]
+
+
+def test_what_is_renamed_or_removed_is_gone(place: Blobs) -> None:
+    place.write("x/one", b"1")
+    place.rename("x/one", "x/two")
+    assert place.names("x", "*") == ["x/two"]
+    place.remove("x/two")
+    assert place.names("x", "*") == []
+    place.remove("x/two")
+    place.rename("x/two", "x/three")
+    for look in (place.read, place.age):
+        with pytest.raises(FileNotFoundError):
+            look("x/two")
+
+
+def test_a_claim_whose_owner_left_nothing_is_no_claim(place: Blobs) -> None:
+    place.write("claims/cell.elsewhere-1-dead", b"")
+    with Claims(place) as claims:
+        assert claims.take("cell")
+    assert place.names("claims", "*") == place.names("owners", "*") == []
+
+
+def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert blobs.opened("scores").place == str(tmp_path / "scores")
+
+
+class Refusing(MemoryFileSystem):
+    """A place that raises what fsspec does not know, as the packages behind it do."""
+
+    protocol = "az"
+
+    def cat_file(self, path: str, *args: Any, **kwargs: Any) -> bytes:
+        """It does not answer."""
+        raise RuntimeError("no answer from https://me:secret@host/\nand more of it")
+
+    def ls(self, path: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """It does not let us in."""
+        raise PermissionError(errno.EACCES, "not yours")
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """It would make a bucket."""
+        raise AssertionError("a bucket is for its owner to make")
+
+
+def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
+    fsspec.register_implementation("az", Refusing, clobber=True)
+    place = blobs.opened("az://me:secret@bucket/scores/")
+    place.write("x/one", b"1")
+    with pytest.raises(OSError, match="does not answer as a store should: RuntimeError") as told:
+        place.read("x/one")
+    assert told.value.filename == "az://bucket/scores"
+    assert "secret" not in str(told.value)
+    assert "\n" not in str(told.value)
+    with pytest.raises(PermissionError, match="not yours"):
+        place.names("x", "*")
+
+
+@pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket"])
+def test_an_unknown_kind_of_place_is_refused(url: str) -> None:
+    with pytest.raises(BadConfig, match=f"--store {url.replace('+', '.')}: .*rotocol"):
+        blobs.opened(url)
+
+
+def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    MemoryFileSystem.store.clear()
+    argv = ["run", "--metric", "length", "--dataset", "convai2-grade", "--draws", "0"]
+    assert main([*argv, "--out", str(tmp_path / "a")]) == 0
+    assert main([*argv, "--out", str(tmp_path / "b"), "--store", "memory://scores"]) == 0
+    assert list((tmp_path / "b" / "scores").iterdir()) == []
+    reports = [{path.name: path.read_bytes() for path in (tmp_path / out / "report").rglob("*.parquet")}
+               for out in ("a", "b")]
+    assert reports[0] == reports[1]
+    capsys.readouterr()
+    assert main([*argv, "--out", str(tmp_path / "c"), "--store", "memory://scores"]) == 0
+    assert "1 kept from before" in capsys.readouterr().out
+    assert main([*argv, "--out", str(tmp_path / "d"), "--store", "memory://scores", "--executor", "local:2"]) == 2
+    assert capsys.readouterr().err == ("harness: --store memory://scores: no other process sees it; it is for "
+                                       "--executor local\n")

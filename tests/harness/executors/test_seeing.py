@@ -1,0 +1,169 @@
+"""Seeing a run: what a line says, where time went, what is logged, and the trace that is made of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import main
+from harness.errors import BadReport
+from harness.executors import tracing
+from harness.executors.seeing import Seen, span
+from harness.executors.tasks import Task
+from harness.progress import Progress
+
+TASK = Task("toy", (0, 64), ("a", "b"), "", 4.0)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def logged(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("seconds", "told"), [
+    (0.034, "0.03 s"), (1.26, "1.3 s"), (65.4, "1:05"), (7200, "2:00:00"), (-1, "0.00 s"),
+])
+def test_a_time_as_one_reads_it(seconds: float, told: str) -> None:
+    assert span(seconds) == told
+
+
+def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    seen = Seen(Progress(1, io.StringIO()), started=100)
+    seen.planned([TASK, Task("toy", (64, 128), ("a", "b"), "", 4.0)])
+    with seen.stage("scoring", "toy"):
+        assert seen.line() == "0/4 parts  0 items/s  toy"
+        clock[0] += 4
+        seen.done(0, TASK, "a", 100, 104, "scored")
+        assert seen.line() == "1/4 parts  16 items/s  about 0:12 left  toy", "a quarter of what was planned took 4 s"
+        seen.done(1, TASK, "b", 100, 104, "lost")
+        assert seen.line().startswith("1/4 parts"), "what was lost is still to be done"
+    clock[0] += 2
+    with seen.stage("measuring", "toy"):
+        assert seen.line() == "measuring toy"
+    assert seen.summary() == ("time: 6.0 s in all; scoring 4.0 s, measuring 0.00 s\n"
+                              "scoring by 2 workers: a 4.0 s, b 4.0 s")
+
+
+def test_a_summary_names_the_longest_and_counts_the_others() -> None:
+    seen = Seen(Progress(1, io.StringIO()))
+    for number, name in enumerate("abcdefg"):
+        seen.done(0, TASK, name, 0, 7 - number, "scored")
+    assert seen.summary().splitlines()[1] == "scoring: a 7.0 s, b 6.0 s, c 5.0 s, d 4.0 s, e 3.0 s, 2 others 3.0 s"
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
+    seen = Seen(Progress(1, stream), every=0.02)
+    with seen, seen.stage("scoring", "toy"):
+        seen.planned([TASK])
+        until = time.monotonic() + 20
+        while stream.getvalue().count("0/2 parts") < 2:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    renewed = "\r\x1b[K" in stream.getvalue()
+    assert renewed == stream.isatty()
+    assert ("0/2 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
+
+
+def test_ten_thousand_parts_cost_next_to_nothing() -> None:
+    seen = Seen(Progress(1, io.StringIO()))
+    seen.planned([TASK] * 10_000)
+    start = time.process_time()
+    for _ in range(10_000):
+        seen.done(0, TASK, "a", 0.0, 1.0, "scored")
+    assert time.process_time() - start < 2, "each costs the same however many there were"
+
+
+def test_a_run_is_logged_and_traced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, log = tmp_path / "out", tmp_path / "log.jsonl"
+    asked = ["run", "--dataset", "esl", "--metric", "length", "--metric", "distinct", "--limit", "20", "--draws", "0",
+             "--out", str(out)]
+    assert main([*asked, "--log-json", str(log)]) == 0
+    said = capsys.readouterr()
+    assert "in all; " in said.err
+    assert "scoring: " in said.err
+    events = logged(log)
+    assert events == logged(out / tracing.NAME)
+    assert events[0]["event"] == "run"
+    assert "--metric distinct --metric length" in events[0]["command"]
+    parts = [event for event in events if event["event"] == "part"]
+    assert sorted((part["metric"], part["dataset"], part["items"], part["told"]) for part in parts) == [
+        ("distinct", "esl", [0, 20], "scored"), ("length", "esl", [0, 20], "scored")]
+    stages = [event["stage"] for event in events if event["event"] == "stage"]
+    assert stages == ["loading", "scoring", "composing", "measuring", "ranking", "report", "pages"]
+
+    assert main(["trace", "--out", str(out)]) == 0
+    assert str(out / "trace.json") in capsys.readouterr().out
+    made = json.loads((out / "trace.json").read_text())["traceEvents"]
+    rows = {event["tid"]: event["args"]["name"] for event in made if event["ph"] == "M"}
+    assert rows == {0: "the run", 1: "worker 0"}
+    spans = {event["name"]: event for event in made if event["ph"] == "X"}
+    assert {name for name, event in spans.items() if event["tid"] == 1} == {"distinct", "length"}
+    for name in ("distinct", "length"):
+        scoring, part = spans["scoring"], spans[name]
+        assert scoring["ts"] <= part["ts"] <= part["ts"] + part["dur"] <= scoring["ts"] + scoring["dur"] + 2
+
+    assert main(asked) == 0
+    assert len(logged(log)) == len(events), "only the run that was asked to"
+    assert [event for event in logged(out / tracing.NAME) if event["event"] == "part"] == [], "that of the last run"
+
+
+def test_a_log_that_cannot_be_written_is_known_before_anything_is_scored(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "no" / "log"
+    assert main(["run", "--dataset", "esl", "--metric", "length", "--out", str(tmp_path / "out"),
+                 "--log-json", str(log)]) == 2
+    assert f"{log}: No such file" in capsys.readouterr().err
+    assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_a_trace_of_a_killed_run_and_of_none(tmp_path: Path) -> None:
+    path = tmp_path / tracing.NAME
+    with pytest.raises(BadReport, match="harness run"):
+        tracing.read(path)
+    path.write_text('{"at": 1, "event": "note", "text": "lost\\nmore"}\n{"at": 2, "eve')
+    (note,) = (event for event in tracing.chrome(tracing.read(path))["traceEvents"] if event["ph"] == "i")
+    assert (note["name"], note["ts"]) == ("lost", 1_000_000)
+    path.write_text('{"at\n{"at": 1, "event": "note", "text": ""}\n')
+    with pytest.raises(BadReport, match="line 1"):
+        tracing.read(path)
+
+
+def test_a_plan_tells_parts_costs_and_what_shares_a_model(tmp_path: Path, tiny_encoder: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", "--dataset", "dstc6", "--dataset", "esl", "--limit", "20", "--draws", "0", "--encoder",
+             str(tiny_encoder), "--out", str(tmp_path / "out")]
+    main([*asked, "--metric", "length"])
+    capsys.readouterr()
+    assert main([*asked, "--metric", "length", "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score",
+                 "--dry-run", "--jobs", "2"]) == 0
+    printed = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in printed.splitlines()}
+    assert "scored before" in lines["length"]
+    assert "to be scored in 1 part, not measured" in lines["repetition"]
+    assert "skip: no item has references" in lines["bert-score"]
+    assert "2 workers" in lines["in"]
+    assert re.search(r"together, with encoder=\S+: bert-score, cosine\n", printed)
+    assert "not measured by an earlier run here: " in printed
+    assert "estimated in all" not in printed
+
+    assert main([*asked, "--metric", "length", "--rescore", "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "to be scored in 1 part, about 0." in printed
+    assert "in all: 2 parts in 2 tasks, 1 worker\n" in printed
+    assert "estimated: length 0." in printed
+    assert "estimated in all: 0." in printed
