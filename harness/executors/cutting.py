@@ -78,11 +78,14 @@ def singles(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
 
 
 def shared(metric: Metric, models: Models) -> str:
-    """The models that a metric reads, as one line; empty where it reads none."""
-    named = [f"{kind}={models.identity(kind, options(metric)[kind])}" for kind in metric.card.models]
-    if not named and checkpoints(metric):
-        named = [f"encoder={models.identity('encoder', getattr(metric, 'encoder', ''))}"]
-    return "|".join(named)
+    """The models that a metric reads, as one line; empty where it reads none, or what it reads is not here."""
+    read = {kind: options(metric)[kind] for kind in metric.card.models}
+    if not read and checkpoints(metric):
+        read = {"encoder": getattr(metric, "encoder", "")}
+    try:
+        return "|".join(f"{kind}={models.identity(kind, name)}" for kind, name in read.items())
+    except MissingResource:
+        return ""
 
 
 def costs(timings: Iterable[Timing], groups: Mapping[str, str]) -> dict[str, float]:

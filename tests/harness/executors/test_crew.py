@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from harness.errors import CellFailed, StoreError
+from harness.executors import cutting
 from harness.executors.crew import Crew, Limits
 from harness.executors.cutting import Cell
 from harness.executors.tasks import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Task
 from harness.scoring import Scores
 from harness.store import ScoreStore, Span
+from metrics import registry
 from metrics.errors import CannotScore, MissingResource
+from metrics.models import Models
 
 ITEMS = tuple(f"item-{number}" for number in range(300))
 PRINT = "f" * 64
@@ -250,3 +253,13 @@ def test_a_stopped_crew_begins_nothing_more(tmp_path: Path) -> None:
         crew.run([cell("a"), cell("b")])
     assert len(fake.log) == 1
     assert len(list(tmp_path.rglob("*.shard"))) == 1, "what was being scored is kept"
+
+
+def test_a_model_that_is_not_here_shares_nothing(tmp_path: Path) -> None:
+    class Without(Models):
+        def identity(self, kind: str, name: str) -> str:
+            raise MissingResource(f"{kind} {name}: torch is not installed")
+
+    metric = registry.choose("cosine").metric
+    assert cutting.shared(metric, Models(tmp_path)).startswith("encoder=")
+    assert cutting.shared(metric, Without(tmp_path)) == ""
