@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: environment leaderboard test browser bench clean
+.PHONY: environment leaderboard test faults browser bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -19,8 +19,11 @@ test: environment  ## lint, types, docs, tests: what tox runs, in one environmen
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests/docs
-	$(BIN)/pytest -n 2 -m "not slow and not long and not browser" --ignore tests/docs
+	$(BIN)/pytest -n 2 -m "not slow and not faults and not long and not browser" --ignore tests/docs
 	$(BIN)/pytest -n 2 -m slow
+
+faults: environment  ## runs that are killed, damaged, starved and run over one another
+	$(BIN)/pytest -n 2 -m faults tests/faults
 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
 	$(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser

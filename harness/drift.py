@@ -1,4 +1,7 @@
-"""Two reports of the same thing, row by row: how many rows of each table are not what they were, and by how much."""
+"""Two reports of the same thing, row by row: how many rows of each table are not what they were, and by how much.
+
+The points are held against each other column by column: what one metric, or people, gave all items of a dataset.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from harness.results import Report
 
@@ -17,6 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "standings": ("board", "origin", "rule", "statistic", "metric", "column"),
     "skips": ("dataset", "metric"),
     "failures": ("dataset", "metric"),
+    "examples": ("dataset", "quality", "item"),
 }
 """What names a row of each table; all else in it is what was found. Two columns of a contest may change sides, which
 makes one row fewer and one more."""
@@ -43,9 +50,25 @@ class Drift:
         return not (self.differ or self.gone or self.new)
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One number for each item."""
+
+    items: tuple[str, ...]
+    values: npt.NDArray[np.float32]
+
+    def apart(self, other: Column) -> float:
+        """The largest difference of an item; infinite where the items are others, or one has none."""
+        if self.items != other.items or (np.isnan(self.values) != np.isnan(other.values)).any():
+            return math.inf
+        with np.errstate(invalid="ignore"):  # of two that are infinite the difference is none
+            return float(np.nanmax(np.abs(self.values - other.values), initial=0.0))
+
+
 def drifts(before: Report, after: Report, tolerance: float = 0.0) -> tuple[Drift, ...]:
     """Each table of two reports; numbers that differ by no more than the tolerance are the same."""
-    return tuple(_drift(name, _rows(before, name), _rows(after, name), tolerance) for name in KEYS)
+    tables = [_drift(name, _rows(before, name), _rows(after, name), tolerance) for name in KEYS]
+    return *tables, _drift("points", _columns(before), _columns(after), tolerance)
 
 
 def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance: float) -> Drift:
@@ -60,9 +83,19 @@ def _rows(report: Report, name: str) -> dict[Key, Any]:
     return {tuple(getattr(row, part) for part in KEYS[name]): row for row in getattr(report, name)}
 
 
+def _columns(report: Report) -> dict[Key, Any]:
+    """What every item was given, by people on each quality and by each column of a metric."""
+    human: dict[Key, Any] = {
+        (rows.dataset, "people", quality): Column(rows.items, values)
+        for rows in report.points for quality, values in rows.human.items()}
+    return human | {
+        (rows.dataset, *column): Column(rows.items, values)
+        for rows in report.points for column, values in rows.scores.items()}
+
+
 def _apart(name: str, old: Any, new: Any) -> float:
     """The largest difference between two rows; infinite where something is there on one side only, or is no number."""
-    return max(_values(name, old, new), default=0.0)
+    return old.apart(new) if isinstance(old, Column) else max(_values(name, old, new), default=0.0)
 
 
 def _values(name: str, old: Any, new: Any) -> Iterator[float]:

@@ -13,9 +13,8 @@ import harness
 from harness.results import Run
 
 PACKAGES = (
-    "datasets", "evaluate", "nltk", "numpy", "pandas", "pyarrow", "rouge-score", "sacrebleu", "scipy",
-    "sentence-transformers",
-    "torch", "torch-geometric", "transformers",
+    "datasets", "evaluate", "fsspec", "nltk", "numpy", "pandas", "pyarrow", "ray", "rouge-score", "sacrebleu",
+    "safetensors", "scipy", "sentence-transformers", "tokenizers", "torch", "torch-geometric", "transformers",
 )
 
 

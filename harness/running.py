@@ -156,7 +156,8 @@ def _fill(context: Context) -> None:
 
 
 def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: Found) -> None:
-    for card in context.plan.cards:
+    for number, card in enumerate(context.plan.cards, 1):
+        context.seen.place = f" ({number} of {len(context.plan.cards)})"
         try:
             with context.seen.stage("loading", card.name):
                 dataset = plan.load(card, context.home, context.plan.selection)
@@ -278,7 +279,8 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
     if ratings:
         options["ratings sha256"] = hashlib.sha256(ratings.read_bytes()).hexdigest()
     return Report(
-        run=environment.facts(selection.seed, str(context.models.machine), options, command),
+        run=environment.facts(selection.seed, context.filling.executor.device or str(context.models.machine), options,
+                              command),
         datasets=tuple(found.datasets),
         metrics=tuple(entries.metric_entry(chosen, context.models) for chosen in context.plan.chosen),
         agreements=tuple(found.agreements),

@@ -14,7 +14,7 @@ import hashlib
 import io
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,6 +55,12 @@ class ScoreStore:
     def has(self, fingerprint: str, signature: str) -> bool:
         """Whether a cell was scored; looks at the names alone."""
         return bool(self.blobs.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"))
+
+    def kept(self, fingerprint: str) -> Callable[[str], bool]:
+        """Whether a cell of these items was scored, by its signature; the names are looked at once."""
+        stems = {name.rpartition("/")[2].rpartition("-")[0]
+                 for name in self.blobs.names(_folder(fingerprint), "*.parquet")}
+        return lambda signature: _stem(signature) in stems
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
         """Keep the scores of a cell, in place of older ones."""

@@ -185,9 +185,10 @@ class Crew:
         if others:
             self._queue.add([replace(task, metrics=others)], first=True)
         again = self._lost[part] < self.limits.tries
+        then = ("left to the next run" if self.stopping else "tried again") if again else "given up"
         log = f"\n{lost.log}" if lost.log.strip() else ""
         self.watcher.say(f"{task.dataset}: a worker was lost at {label}, items {task.span[0]} to {task.span[1] - 1}: "
-                         f"{lost.reason}; {'tried again' if again else 'given up'}{log}")
+                         f"{lost.reason}; {then}{log}")
         if again:
             self._queue.add([replace(task, metrics=(metric,))])
         else:
@@ -220,7 +221,7 @@ class Crew:
             self.outcomes[cell.fingerprint, cell.signature] = failed[0]
         elif self.store.merge(cell.fingerprint, cell.signature, cell.items, bad):
             return
-        elif bad:
+        elif sum(stop - start for start, stop in bad) == len(cell.items):
             self.outcomes[cell.fingerprint, cell.signature] = bad[min(bad)]
         elif self._merged[cell.dataset, cell.asked] < self.limits.tries:
             self._merged[cell.dataset, cell.asked] += 1

@@ -52,13 +52,14 @@ def cells(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
           costs: Mapping[str, float], *, rescore: bool = False) -> Iterator[Cell]:
     """What is to be scored on a dataset: what is asked for, and what compositions are made of; each once."""
     items = tuple(item.id for item in dataset.items)
+    kept = store.kept(dataset.fingerprint)
     seen: set[str] = set()
     for one in singles(chosen):
         try:
             key = signature(one.metric, models)
         except MissingResource:
             continue
-        there = not rescore and store.has(dataset.fingerprint, key)
+        there = not rescore and kept(key)
         if key in seen or there or composing.unmet(one.metric, dataset):
             continue
         seen.add(key)

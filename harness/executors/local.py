@@ -14,6 +14,7 @@ class Local:
     """The executor that needs nothing."""
 
     workers = 1
+    device = ""
 
     def __init__(self, setup: Setup, models: Models) -> None:
         self._worker = Worker(setup, models)

@@ -39,6 +39,8 @@ class _Child:
 class Processes:
     """So many workers, each started when it gets its first task."""
 
+    device = ""
+
     def __init__(self, setup: Setup, workers: int, devices: tuple[str, ...] = ()) -> None:
         self.workers = workers
         self._setup, self._devices = setup, devices

@@ -108,6 +108,7 @@ class Cluster:
             raise BadConfig("--executor ray needs Ray: pip install 'dialogue-harness[ray]'") from error
         self._ray, self._gpus = ray, gpus
         device = "cuda" if gpus else "cpu"  # Ray shows a worker its own GPUs alone, whatever their numbers are
+        self.device = f"{device} {setup.choice.precision}"
         self._setup = replace(setup, choice=replace(setup.choice, device=device))
         self._ours = not ray.is_initialized()
         if self._ours:

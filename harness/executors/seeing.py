@@ -52,6 +52,8 @@ class Seen:
     planned_seconds: float = 0.0
     done_seconds: float = 0.0
     items: int = 0
+    place: str = ""
+    """Which of the datasets it is at, where they come one by one."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _over: threading.Event = field(default_factory=threading.Event)
 
@@ -112,8 +114,8 @@ class Seen:
         text = f"{ended}/{self.planned_parts} parts  {self.items / max(took, 1e-9):,.0f} items/s"
         if self.done_seconds:
             left = took * (self.planned_seconds - self.done_seconds) / self.done_seconds
-            text += f"  about {span(left)} left"
-        return text + (f"  {dataset}" if dataset else "")
+            text += f"  about {span(left)} left" + " of this dataset" * bool(dataset)
+        return text + (f"  {dataset}{self.place}" if dataset else "")
 
     def summary(self) -> str:
         """Where the time went, by stage and by metric."""

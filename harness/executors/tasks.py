@@ -96,6 +96,8 @@ class Executor(Protocol):
     """Starts workers, by number from 0, and carries tasks and events between them and the crew."""
 
     workers: int
+    device: str
+    """What its workers compute on, where that is not what the run itself does; else empty."""
 
     def send(self, worker: int, task: Task) -> None:
         """Give an idle worker a task; it is started if it is not there."""

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import registry as datasets
@@ -127,3 +128,16 @@ def test_drift_row_by_row(made: Path) -> None:
     assert drift.drifts(report, later, 1e-6)[0].differ == ()
     gone = dataclasses.replace(report, agreements=(dataclasses.replace(first, value=math.nan), second, *rest))
     assert math.isnan(drift.drifts(report, gone, 10)[0].largest), "a number that is gone is no small difference"
+
+
+def test_a_score_of_one_item_is_drift(made: Path) -> None:
+    report = reports.read(made / "report")
+    points, *rest = report.points
+    column = ("length", "length")
+    values = points.scores[column].copy()
+    values[3] += 0.5
+    for later, largest in ((values, 0.5), (np.where(np.arange(25) == 3, np.nan, values), math.nan)):
+        moved = dataclasses.replace(points, scores={**points.scores, column: later})
+        found = drift.drifts(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
+        assert (found.table, found.differ, found.gone, found.new) == ("points", ((points.dataset, *column),), (), ())
+        assert found.largest == pytest.approx(largest, nan_ok=True)

@@ -59,6 +59,7 @@ class Fake:
 
     store: ScoreStore
     workers: int = 1
+    device: str = ""
     answer: Answer = lambda worker, task, asked: Scored(asked, 0.5)
     held: int = 0
     tasks: dict[int, list[str]] = field(default_factory=dict)
@@ -232,6 +233,39 @@ def test_a_damaged_part_is_scored_anew(tmp_path: Path) -> None:
     assert column(crew, "a") == [float(number) for number in range(300)]
     assert [task.span for _, task in fake.log] == [(128, 192)]
     assert len(crew.store.set_aside) == 1
+
+
+def test_a_damaged_part_beside_one_that_cannot_be_scored_is_scored_anew(tmp_path: Path) -> None:
+    damaged: list[Path] = []
+
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        if task.span[0] != 256:
+            return Scored(asked, 0.5)
+        if not damaged:
+            damaged.extend(sorted(tmp_path.rglob("*.shard"))[:1])
+            damaged[0].write_bytes(b"")
+        return Refused(asked, "no references", False)
+
+    crew, fake, _ = run(tmp_path, cell("a"), answer=answer)
+    assert crew.outcomes == {}
+    assert [task.span for _, task in fake.log].count((0, 64)) == 2
+    assert column(crew, "a")[:256] == [float(number) for number in range(256)]
+    assert np.isnan(column(crew, "a")[256:]).all()
+
+
+def test_what_is_lost_while_stopping_is_left_to_the_next_run(tmp_path: Path) -> None:
+    store, watch = ScoreStore(tmp_path), Watch()
+    fake = Fake(store)
+    crew = Crew(fake, store, Limits(), watch)
+
+    def answer(worker: int, task: Task, asked: str) -> Event:
+        crew.stop()
+        return Lost("killed by SIGKILL")
+
+    fake.answer = answer
+    with pytest.raises(KeyboardInterrupt):
+        crew.run([cell("a")])
+    assert watch.said[-1].endswith("killed by SIGKILL; left to the next run")
 
 
 def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:

@@ -44,11 +44,13 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     seen = Seen(Progress(1, io.StringIO()), started=100)
     seen.planned([TASK, Task("toy", (64, 128), ("a", "b"), "", 4.0)])
+    seen.place = " (2 of 3)"
     with seen.stage("scoring", "toy"):
-        assert seen.line() == "0/4 parts  0 items/s  toy"
+        assert seen.line() == "0/4 parts  0 items/s  toy (2 of 3)"
         clock[0] += 4
         seen.done(0, TASK, "a", 100, 104, "scored")
-        assert seen.line() == "1/4 parts  16 items/s  about 0:12 left  toy", "a quarter of what was planned took 4 s"
+        told = "1/4 parts  16 items/s  about 0:12 left of this dataset  toy (2 of 3)"
+        assert seen.line() == told, "a quarter of what was planned took 4 s"
         seen.done(1, TASK, "b", 100, 104, "lost")
         assert seen.line().startswith("1/4 parts"), "what was lost is still to be done"
     clock[0] += 2
