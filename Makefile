@@ -19,14 +19,14 @@ test: environment  ## lint, types, docs, tests: what tox runs, in one environmen
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests/docs
-	$(BIN)/pytest -n 2 -m "not slow and not faults and not long and not browser" --ignore tests/docs
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 --durations 20 -m "not slow and not faults and not long and not browser" --ignore tests/docs
+	$(BIN)/pytest -n 2 --durations 20 -m slow
 
 faults: environment  ## runs that are killed, damaged, starved and run over one another
-	$(BIN)/pytest -n 2 -m faults tests/faults
+	$(BIN)/pytest -n 2 --durations 20 -m faults tests/faults
 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
-	$(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser
+	$(BIN)/pytest -n 2 --durations 20 --dist loadfile -m browser tests/browser
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py

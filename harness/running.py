@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import math
 import traceback
 from collections.abc import Iterator, Mapping
@@ -14,21 +13,14 @@ from pathlib import Path
 from benchmarks import private
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import BadStore
-from harness import comparison, composing, entries, environment, evaluation, examples, executors, plan, points
+from harness import comparison, composing, entries, environment, evaluation, examples, plan, points
 from harness.challenge import Board, standings
-from harness.claims import Claims
-from harness.comparison import Draws
 from harness.composing import Source
 from harness.errors import CellFailed, HarnessError, StoreError
 from harness.evaluation import Cell, Judged
-from harness.executors import cutting
-from harness.executors.crew import Limits
-from harness.executors.filling import Filling
-from harness.executors.seeing import SCORING, Seen
-from harness.executors.tasks import Setup
-from harness.memo import Memo
-from harness.plan import Plan
-from harness.progress import Progress
+from harness.executors import cutting, work
+from harness.executors.seeing import SCORING
+from harness.preparing import Context
 from harness.results import (
     Agreement,
     Ceiling,
@@ -43,44 +35,11 @@ from harness.results import (
     Timing,
 )
 from harness.scoring import Scores
-from harness.store import ScoreStore
 from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.models import Choice, Models
 from metrics.registry import Chosen
 
 EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CrewChoice:
-    """Who scores, where scores are kept, and what a part may take."""
-
-    executor: str = "local"
-    address: str = ""
-    jobs: int = 0
-    gpus: float = 0.0
-    store: str = ""
-    limits: Limits = field(default_factory=Limits)
-    logs: tuple[Path, ...] = ()
-    """Files to which everything that happens is written as it happens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What every cell of a run shares."""
-
-    plan: Plan
-    home: Path
-    store: ScoreStore
-    models: Models
-    progress: Progress
-    memo: Memo
-    draws: Draws
-    filling: Filling
-    seen: Seen
-    rescore: bool = False
-    examples: int = 0
 
 
 @dataclass(slots=True)
@@ -99,33 +58,6 @@ class Found:
     cells: dict[tuple[str, str], set[tuple[str, str]]] = field(default_factory=dict)
     scored_cells: list[Cell] = field(default_factory=list)
     scored: int = 0
-
-
-def prepared(
-    planned: Plan, home: Path, out: Path, draws: Draws, *, choice: Choice | None = None, rescore: bool = False,
-    examples: int = 0, crew: CrewChoice | None = None,
-) -> Context:
-    """What a plan needs to run: its stores under `out`, its models as chosen; a device that is not here is refused."""
-    chosen, crew = choice or Choice(), crew or CrewChoice()
-    models = Models(home, chosen)
-    devices = models.machine.devices  # known before anything is scored
-    progress = Progress(len(planned.cards) * len(planned.chosen))
-    store = ScoreStore(crew.store or out / "scores")
-    setup = Setup(planned.selection, home.absolute(), store.blobs.place, chosen)
-    executor = executors.opened(crew.executor, setup, models, devices, crew.address, crew.jobs, crew.gpus)
-    costs = cutting.costs(_earlier(out), {one.label: cutting.shared(one.metric, models) for one in planned.chosen})
-    seen = Seen(progress, crew.logs)
-    filling = Filling(executor, store, models, Claims(store.blobs), seen, crew.limits, costs, rescore)
-    return Context(planned, home, store, models, progress, Memo(out / "statistics"), draws, filling, seen, rescore,
-                   examples)
-
-
-def _earlier(out: Path) -> list[Timing]:
-    """What the last run under `out` has measured."""
-    try:
-        return [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
-    except (OSError, ValueError, TypeError):
-        return []
 
 
 def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, Found]:
@@ -173,17 +105,6 @@ def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: 
             _dataset(context, dataset, extra.get(card.name, ()), found)
 
 
-def state(context: Context, dataset: Dataset, chosen: Chosen) -> str:
-    """What a run would do with a cell."""
-    try:
-        key = composing.key(chosen.metric, dataset, context.models)
-    except MissingResource as error:
-        return f"skip: {error}"
-    if lacking := composing.unmet(chosen.metric, dataset):
-        return f"skip: no item has {lacking}"
-    return "scored before" if context.store.has(dataset.fingerprint, key) else "to be scored"
-
-
 def _private(context: Context, path: Path) -> dict[str, tuple[Rating, ...]]:
     owners = private.Owners()
     for card in context.plan.cards:
@@ -228,7 +149,7 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
 
 def _measure(context: Context, cells: tuple[Cell, ...], found: Found) -> None:
     """What the cells of a dataset say by themselves."""
-    found.scored_cells += cells
+    found.scored_cells += [replace(cell, judged=replace(cell.judged, votes=())) for cell in cells]  # means are enough
     for cell in cells:
         measured = comparison.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
         found.agreements += measured.agreements
@@ -264,7 +185,7 @@ def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Sco
     except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a metric is foreign code
-        told = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
+        told = work.told(error)
         found.failures.append(Failure(name, label, told))
         trace = "" if isinstance(error, MetricError | HarnessError) else f"\n{traceback.format_exc()}"
         context.progress.line(f"{name}: {label} crashed: {told}{trace}")

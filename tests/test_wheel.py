@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.slow
+@pytest.mark.network
 def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path / "dist"), str(ROOT)],
                    check=True, capture_output=True)
@@ -37,7 +38,8 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     assert "not installed" in run("doctor"), "the core has no torch"
     run("new", "metric", "green-tea")
     assert "the contract is kept" in run("check", "./green-tea")
-    run("run", "--all")
+    short = ("--limit", "60", "--draws", "50")
+    run("run", "--all", *short)
     assert (elsewhere / "results" / "site" / "index.html").is_file()
     assert (elsewhere / "results" / "site" / "style.css").is_file()
     report = elsewhere / "results" / "report"
@@ -47,7 +49,8 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     assert not without_torch & {name for name in registry.names() if registry.card(name).models}
     asked = [word for name in sorted(without_torch) for word in ("--metric", name)]
     checkout = {**os.environ, "HARNESS_HOME": str(tmp_path / "home2")}
-    subprocess.run([sys.executable, "-m", "dialogue_harness", "run", *asked, "--out", str(tmp_path / "checkout")],
+    subprocess.run([sys.executable, "-m", "dialogue_harness", "run", *asked, *short, "--out",
+                    str(tmp_path / "checkout")],
                    env=checkout, cwd=ROOT, check=True, capture_output=True)
     assert rows(report, "agreements") == rows(tmp_path / "checkout" / "report", "agreements")
 

@@ -11,7 +11,7 @@ from benchmarks.errors import BadStore
 from harness import composing, plan
 from harness.executors import cutting
 from harness.executors.seeing import span
-from harness.running import state
+from harness.preparing import state
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
     from harness.executors.cutting import Cell
     from harness.executors.tasks import Task
-    from harness.running import Context
+    from harness.preparing import Context
     from metrics.registry import Chosen
 
 

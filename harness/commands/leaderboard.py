@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
     """A report of the metric alone, over the datasets of the earlier one."""
-    from harness import plan, running
+    from harness import plan, preparing, running
     from harness.commands.run import choice
     from harness.comparison import Draws
     from harness.plan import Selection
@@ -89,8 +89,8 @@ def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
         metrics=chosen.metric, datasets=names, limit=min(limits, default=None), seed=earlier.run.seed, data=kind,
         aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     draws = Draws(earlier.run.seed, ranks=0, quick=True)
-    context = running.prepared(plan.make(selection), home_folder(chosen.home), chosen.out, draws,
-                               choice=choice(chosen), rescore=chosen.rescore)
+    context = preparing.prepared(plan.make(selection), home_folder(chosen.home), chosen.out, draws,
+                                 choice=choice(chosen), rescore=chosen.rescore)
     return running.run(context, chosen.ratings, "")[0]
 
 

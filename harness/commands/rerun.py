@@ -18,8 +18,8 @@ from harness.settings import Settings, settings
 
 if TYPE_CHECKING:
     from harness.drift import Drift
+    from harness.preparing import Context
     from harness.results import Report
-    from harness.running import Context
 
 NAME = "rerun"
 HELP = "repeat the run behind a report, and tell what differs"

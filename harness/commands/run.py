@@ -19,8 +19,9 @@ from harness.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
     from harness.plan import Selection
+    from harness.preparing import Context, CrewChoice
     from harness.results import Report
-    from harness.running import Context, CrewChoice, Found
+    from harness.running import Found
     from metrics.models import Choice
 
 NAME = "run"
@@ -121,14 +122,14 @@ def run(args: argparse.Namespace) -> int:
 
 def prepared(chosen: Settings) -> Context:
     """Everything that settings ask for, ready to run; nothing is scored or written yet."""
-    from harness import plan, running
+    from harness import plan, preparing
     from harness.comparison import Draws
 
     _check(chosen)
     planned = plan.make(_selection(chosen))
     draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
-    return running.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
-                            rescore=chosen.rescore, examples=chosen.examples, crew=crew(chosen))
+    return preparing.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
+                              rescore=chosen.rescore, examples=chosen.examples, crew=crew(chosen))
 
 
 def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
@@ -224,7 +225,7 @@ def crew(chosen: Settings) -> CrewChoice:
     """Who scores, by the settings, and what a part may take."""
     from harness.executors import tracing
     from harness.executors.crew import Limits
-    from harness.running import CrewChoice
+    from harness.preparing import CrewChoice
 
     logs = (chosen.out / tracing.NAME, *([chosen.log_json] if chosen.log_json else []))
     return CrewChoice(_executor(chosen), chosen.address, chosen.jobs, chosen.gpus, chosen.store,

@@ -21,7 +21,7 @@ from harness.study import RatingsStudy, Study, load, materials, names
 
 if TYPE_CHECKING:
     from harness.plan import Plan
-    from harness.running import Context
+    from harness.preparing import Context
     from harness.study import Findings, LoneStudy
 
 NAME = "study"
@@ -139,12 +139,12 @@ def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:
 
 
 def _context(args: argparse.Namespace, out: Path) -> Context:
-    from harness import running
+    from harness import preparing
     from harness.comparison import Draws
     from metrics.models import Choice
 
     choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
-    return running.prepared(_plan(args), args.home, out, Draws(args.seed, ranks=0), choice=choice)
+    return preparing.prepared(_plan(args), args.home, out, Draws(args.seed, ranks=0), choice=choice)
 
 
 def _plan(args: argparse.Namespace) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import resource
@@ -15,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import plan, running
+from harness import plan, preparing, running
 from harness.cli import main, parser
 from harness.commands import run as command
 from harness.comparison import Draws
 from harness.executors.crew import Limits
 from harness.plan import Selection
-from harness.running import CrewChoice
+from harness.preparing import CrewChoice
 from harness.settings import settings
 
 METRIC = """
@@ -41,6 +42,8 @@ class {Name}:
         {does}
         return {{"{name}": [float(len(item.id)) for item in items]}}
 """
+
+RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 
 SMALL = ("--dataset", "esl", "--limit", "20", "--draws", "0")
 
@@ -62,7 +65,7 @@ def test_a_limit_costs_its_cell_alone(tmp_path: Path, home: Path, capsys: pytest
              metric(tmp_path, "hog", "held = b'x' * (500 << 20); time.sleep(60)"), "length")
     planned = plan.make(Selection(metrics=asked, datasets=("esl",), limit=20))
     crew = CrewChoice("local:2", limits=Limits(3.0, 300 << 20, tries=1))
-    report, _ = running.run(running.prepared(planned, home, tmp_path / "out", Draws(0, 0), crew=crew), None, "")
+    report, _ = running.run(preparing.prepared(planned, home, tmp_path / "out", Draws(0, 0), crew=crew), None, "")
     assert {failure.metric: failure.error for failure in report.failures} == {
         "hang": "items 0 to 19 cost a worker 1 times: took longer than 3 s",
         "hog": "items 0 to 19 cost a worker 1 times: held more than 0.293 GiB",
@@ -141,6 +144,11 @@ def begun(asked: list[str], out: Path, marks: Path) -> subprocess.Popen[str]:
     return process
 
 
+def by(executor: str) -> list[str]:
+    """Who scores; two workers where it is Ray that counts them."""
+    return ["--executor", executor, *(["--jobs", "2"] if executor == "ray" else [])]
+
+
 def slow(tmp_path: Path, seconds: float) -> tuple[list[str], Path]:
     """A run of three parts that take so long each, and where each leaves a mark when it begins."""
     marks = tmp_path / "marks"
@@ -151,10 +159,10 @@ def slow(tmp_path: Path, seconds: float) -> tuple[list[str], Path]:
     return ["--metric", asked, "--limit", "10", "--draws", "0", *names], marks
 
 
-@pytest.mark.parametrize(("executor", "most"), [("local", 1), ("local:2", 2)])
+@pytest.mark.parametrize(("executor", "most"), [("local", 1), ("local:2", 2), pytest.param("ray", 2, marks=RAY)])
 def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(executor: str, most: int, tmp_path: Path) -> None:
     asked, marks = slow(tmp_path, 0.5)
-    with begun([*asked, "--executor", executor], tmp_path / "out", marks) as process:
+    with begun([*asked, *by(executor)], tmp_path / "out", marks) as process:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: the workers hear it too
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
@@ -170,10 +178,10 @@ def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(executor: str, 
     assert len(list(marks.iterdir())) == 3
 
 
-@pytest.mark.parametrize("executor", ["local", "local:2"])
+@pytest.mark.parametrize("executor", ["local", "local:2", pytest.param("ray", marks=RAY)])
 def test_ctrl_c_twice_does_not_wait(executor: str, tmp_path: Path) -> None:
     asked, marks = slow(tmp_path, 300)
-    with begun([*asked, "--executor", executor], tmp_path / "out", marks) as process:
+    with begun([*asked, *by(executor)], tmp_path / "out", marks) as process:
         os.killpg(process.pid, signal.SIGINT)
         assert process.stderr is not None
         assert "Ctrl-C again does not wait" in process.stderr.readline()

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from harness import plan, running
+from harness import plan, preparing, running
 from harness.comparison import Draws
 from harness.executors.processes import Processes
 from harness.executors.tasks import Began, Event, Finished, Lost, Scored, Setup, Task
 from harness.plan import Selection
-from harness.running import CrewChoice
+from harness.preparing import CrewChoice
 from harness.store import ScoreStore
 from metrics.models import Choice
 
@@ -72,7 +72,7 @@ def reported(planned: plan.Plan, home: Path, out: Path, executor: str) -> dict[s
     """The files of a report, as that executor makes it."""
     from harness import reports
 
-    context = running.prepared(planned, home, out, Draws(0, 20), examples=2, crew=CrewChoice(executor))
+    context = preparing.prepared(planned, home, out, Draws(0, 20), examples=2, crew=CrewChoice(executor))
     reports.write(running.run(context, None, "harness run")[0], out / "report")
     return tree(out / "report")
 
@@ -161,13 +161,13 @@ def test_each_process_has_one_device_and_its_share_of_the_cores(
     assert [one.choice.device for one in fake.given] == given
     assert fake.threads == [str(8 // workers)] * workers
     assert "OMP_NUM_THREADS" not in os.environ
-    executor._children.clear()
-    executor.close()
+    for child in executor._children.values():
+        child.log.close()
 
 
 def test_scores_of_processes_are_in_the_store_of_the_run(tmp_path: Path, home: Path) -> None:
     planned = plan.make(Selection(metrics=("length",), datasets=("esl",), limit=20))
-    running.run(running.prepared(planned, home, tmp_path, Draws(0, 0), crew=CrewChoice(
+    running.run(preparing.prepared(planned, home, tmp_path, Draws(0, 0), crew=CrewChoice(
         "local:1", store=f"file://{tmp_path}/elsewhere")), None, "")
     dataset = plan.load(planned.cards[0], home, planned.selection)
     assert dataset is not None

@@ -1,0 +1,81 @@
+"""The same run by every executor, each from nothing, and whether their reports have the same bytes.
+
+`python tests/bench/same.py --data sample|real [--executor NAME ...] [--out DIR] [-- FLAGS OF harness run]`. Prints a
+line for each executor: seconds, workers, pairs of metric and dataset, parts, files of the report, and how many of them
+differ from the first one's. Scores are never shared; what was measured on equal scores (`statistics/`) is, unless
+`--statistics` asks for it anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+EXECUTORS = ("local", "local:2", "ray")
+ROW = "{:<10} {:>9} {:>8} {:>7} {:>7} {:>6} {:>7}"
+
+
+def digests(out: Path) -> dict[str, str]:
+    """What each file of a report holds, but for the timings, which are measured."""
+    return {path.relative_to(out / "report").as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in (out / "report").rglob("*") if path.is_file() and path.name != "timings.json"}
+
+
+def carried_out(executor: str, out: Path, asked: list[str]) -> float:
+    """Seconds of a run; one that crashed ends the comparison."""
+    workers = ["--jobs", "2"] if executor == "ray" else []
+    command = [sys.executable, "-m", "dialogue_harness", "run", *asked, "--executor", executor, *workers,
+               "--out", str(out)]
+    start = time.monotonic()
+    with (out.parent / f"{out.name}.txt").open("wb") as printed:
+        status = subprocess.run(command, stdout=printed, stderr=printed, env=os.environ, check=False).returncode
+    if status:
+        sys.exit(f"{executor}: ended with status {status}; see {printed.name}")
+    return time.monotonic() - start
+
+
+def told(out: Path) -> tuple[int, int, int]:
+    """How many workers there were, pairs of metric and dataset, and parts that were scored."""
+    events = [json.loads(line) for line in (out / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
+    parts = [event for event in events if event["event"] == "part" and event["told"] == "scored"]
+    return (len({part["worker"] for part in parts}), len({(part["metric"], part["dataset"]) for part in parts}),
+            len(parts))
+
+
+def main() -> None:
+    """Run, and print the table; exit status 1 where two reports differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", choices=("sample", "real"), default="sample")
+    parser.add_argument("--executor", action="append", metavar="NAME", help="may be repeated; the first is the measure")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the results there")
+    parser.add_argument("--statistics", action="store_true", help="measure anew for each what equal scores are worth")
+    parser.add_argument("asked", nargs="*", help="flags of harness run (default: --all)")
+    args = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        print(ROW.format("executor", "seconds", "workers", "pairs", "parts", "files", "differ"))
+        first: Path | None = None
+        different = 0
+        for executor in args.executor or EXECUTORS:
+            out = (args.out or Path(folder)).absolute() / executor.replace(":", "-")
+            out.mkdir(parents=True)
+            if first and not args.statistics:
+                shutil.copytree(first / "statistics", out / "statistics")
+            seconds = carried_out(executor, out, [*(args.asked or ["--all"]), "--data", args.data])
+            first = first or out
+            before, after = digests(first), digests(out)
+            unlike = sorted(name for name in before | after if before.get(name) != after.get(name))
+            different += len(unlike)
+            print(ROW.format(executor, f"{seconds:.1f}", *told(out), len(after), len(unlike)), *unlike[:5], flush=True)
+    sys.exit(1 if different else 0)
+
+
+if __name__ == "__main__":
+    main()
