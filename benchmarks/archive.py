@@ -94,6 +94,8 @@ class _Folder:
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
             raise _Refused(name, "is not a path with plain slashes below the folder")
+        if not name:
+            raise _Refused(name, "has a member without a name")
         if len(self.names) >= MEMBERS:
             raise _Refused(name, f"the archive has more than {MEMBERS} members")
         if (plain := "/".join(parts)) in self.names:

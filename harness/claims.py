@@ -41,6 +41,7 @@ class Claims:
     _done: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Claims:
+        self._sweep()
         self._beat()
         threading.Thread(target=self._keep_beating, daemon=True).start()
         return self
@@ -51,17 +52,24 @@ class Claims:
         for cell in list(self.held):
             self.release(cell)
         self.blobs.remove(f"owners/{self.owner}")
+        self._sweep()
+
+    def company(self) -> bool:
+        """Whether another run in this store lives."""
+        return any(_owner(name) != self.owner and self._lives(_owner(name))
+                   for name in self.blobs.names("owners", "*"))
 
     def take(self, cell: str) -> bool:
         """Claim a cell; False where another run that lives has done so."""
         mine = f"claims/{cell}.{self.owner}"
         self.blobs.write(mine, b"", lasting=False)
         others = [name for name in self.blobs.names("claims", f"{cell}.*") if name != mine]
-        if any(self._lives(name) for name in others):
+        if any(self._lives(_owner(name)) for name in others):
             self.blobs.remove(mine)
             return False
         for name in others:
             self.blobs.remove(name)
+            self.blobs.remove(f"owners/{_owner(name)}")
         self.held.add(cell)
         return True
 
@@ -70,11 +78,17 @@ class Claims:
         self.held.discard(cell)
         self.blobs.remove(f"claims/{cell}.{self.owner}")
 
-    def _lives(self, claim: str) -> bool:
-        owner = claim.rpartition(".")[2]
+    def _sweep(self) -> None:
+        """Take away what dead runs have left: nobody may ever ask for what they were at again."""
+        claims = self.blobs.names("claims", "*")
+        for owner in {_owner(name) for name in [*claims, *self.blobs.names("owners", "*")]}:
+            if not self._lives(owner):
+                for name in [*(claim for claim in claims if _owner(claim) == owner), f"owners/{owner}"]:
+                    self.blobs.remove(name)
+
+    def _lives(self, owner: str) -> bool:
         host, process, _ = [*owner.split("-"), "", ""][:3]
         if host == _HERE and os.name == "posix" and process.isdigit() and not _runs(int(process)):
-            self.blobs.remove(f"owners/{owner}")
             return False
         try:
             return self.blobs.age(f"owners/{owner}") < STALE
@@ -88,6 +102,11 @@ class Claims:
         while not self._done.wait(BEAT):
             with contextlib.suppress(OSError):
                 self._beat()
+
+
+def _owner(name: str) -> str:
+    """Whose heart or claim a file is."""
+    return name.rpartition("/")[2].rpartition(".")[2]
 
 
 def _runs(process: int) -> bool:

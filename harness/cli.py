@@ -20,6 +20,7 @@ import harness
 from benchmarks.errors import BenchmarkError
 from harness import commands
 from harness.errors import HarnessError
+from harness.redaction import redacted
 from harness.settings import home_folder
 from metrics.errors import MetricError
 
@@ -89,5 +90,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str) -> int:
-    print("harness: " + " ".join(message.split()), file=sys.stderr)
+    print("harness: " + " ".join(redacted(message).split()), file=sys.stderr)
     return 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,12 +115,11 @@ def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: 
     found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
-        given = [ranking.Cell(cell.dataset, cell.judged.means,
-                              cell.scores[[cell.names.index(name) for name in complete]]) for cell in cells]
+        given = _of(cells, complete)
+        resampled = functools.cache(lambda: ranking.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
-                made = ranking.rank_intervals(given, VECTORISED[rule], np.random.default_rng(draws.seed),
-                                              draws=draws.ranks)
+                made = resampled().ranks(VECTORISED[rule])
                 return [made.low.tolist(), made.high.tolist(), list(made.letters)]
 
             key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
@@ -133,6 +133,15 @@ def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: 
         else:
             low, high, letters = drawn_of
             yield replace(row, low=low, high=high, letters=letters)
+
+
+def _of(cells: Sequence[Cell], names: Sequence[tuple[str, str]]) -> list[ranking.Cell]:
+    """The cells with some of their columns; those that share their scores go on sharing them."""
+    shared: dict[int, Array] = {}
+    for cell in cells:
+        if id(cell.scores) not in shared:
+            shared[id(cell.scores)] = cell.scores[[cell.names.index(name) for name in names]]
+    return [ranking.Cell(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:

@@ -7,6 +7,7 @@ KEY names everything the numbers depend on, DIGEST the content, as in the score 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -31,7 +32,8 @@ class Memo:
         for path in sorted(self.root.glob(f"{stem}-*.json")):
             content = path.read_bytes()
             if path.stem.rpartition("-")[2] == _digest(content):
-                return json.loads(content)
+                with contextlib.suppress(ValueError, RecursionError):  # whole, and yet no JSON
+                    return json.loads(content)
         value = make()
         content = json.dumps(value).encode()
         self.root.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str
                    for one in wanted if column.has(one.quality.dimension)}
     return Points(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
-        systems=tuple(item.system or "" for item in dataset.items),
+        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
         words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
         human={one.quality.name: _single(one.means) for one in wanted}, scores=scores)
 

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TextIO
 
+from harness.redaction import redacted
+
 
 class Progress:
     """Counts cells, and says which one is being scored."""
@@ -37,7 +39,7 @@ class Progress:
         """Print a line that stays."""
         if self.live:
             self._renew("")
-        self.stream.write(text + "\n")
+        self.stream.write(redacted(text) + "\n")
         self.stream.flush()
 
     def _renew(self, text: str) -> None:

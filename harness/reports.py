@@ -59,6 +59,9 @@ TABLES: dict[str, type[Any]] = {
 }
 """The tables of a report, each in Parquet and in JSON lines."""
 
+_BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
+"""What JSON, pyarrow and a record raise of what is not of the form; that pyarrow has no such type is a RuntimeError."""
+
 
 def write(report: Report, folder: Path) -> None:
     """Write the report; each file is written beside and renamed."""
@@ -111,7 +114,7 @@ def read(folder: Path) -> Report:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
                         "`harness run --all` makes one") from error
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except _BROKEN as error:
         raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
 
 

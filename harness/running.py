@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks import private
-from benchmarks.dataset import Dataset, Rating
+from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness import comparison, composing, entries, environment, evaluation, examples, plan, points
 from harness.challenge import Board, standings
@@ -21,6 +21,7 @@ from harness.evaluation import Cell, Judged
 from harness.executors import cutting, work
 from harness.executors.seeing import SCORING
 from harness.preparing import Context
+from harness.redaction import redacted
 from harness.results import (
     Agreement,
     Ceiling,
@@ -83,6 +84,7 @@ def _fill(context: Context) -> None:
             with contextlib.suppress(BadStore):  # told when the run comes to it
                 if dataset := plan.load(card, context.home, context.plan.selection):
                     cells += context.filling.cells(dataset, context.plan.chosen)
+                    del dataset  # so that two are never held at once
     with context.seen.stage(SCORING):
         context.filling.fill(cells)
 
@@ -90,19 +92,24 @@ def _fill(context: Context) -> None:
 def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: Found) -> None:
     for number, card in enumerate(context.plan.cards, 1):
         context.seen.place = f" ({number} of {len(context.plan.cards)})"
-        try:
-            with context.seen.stage("loading", card.name):
-                dataset = plan.load(card, context.home, context.plan.selection)
-        except BadStore as error:  # the other datasets are none the worse for it
-            found.failures.append(Failure(card.name, EVERY, str(error)))
-            lost = {(card.name, quality.name) for quality in context.plan.qualities(card)}
-            found.cells.setdefault((card.split, "real"), set()).update(lost)  # so that no average leaves it out
-            continue
-        if dataset is None:
-            reason = "only the bundled sample is here, and real data was asked for"
-            found.skips.append(Skip(card.name, EVERY, reason))
-        else:
-            _dataset(context, dataset, extra.get(card.name, ()), found)
+        _card(context, card, extra.get(card.name, ()), found)
+
+
+def _card(context: Context, card: DatasetCard, extra: tuple[Rating, ...], found: Found) -> None:
+    """Run one dataset, which is held no longer than that takes."""
+    try:
+        with context.seen.stage("loading", card.name):
+            dataset = plan.load(card, context.home, context.plan.selection)
+    except BadStore as error:  # the other datasets are none the worse for it
+        found.failures.append(Failure(card.name, EVERY, str(error)))
+        lost = {(card.name, quality.name) for quality in context.plan.qualities(card)}
+        found.cells.setdefault((card.split, "real"), set()).update(lost)  # so that no average leaves it out
+        return
+    if dataset is None:
+        reason = "only the bundled sample is here, and real data was asked for"
+        found.skips.append(Skip(card.name, EVERY, reason))
+    else:
+        _dataset(context, dataset, extra, found)
 
 
 def _private(context: Context, path: Path) -> dict[str, tuple[Rating, ...]]:
@@ -177,16 +184,16 @@ def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Sco
         scores = source.scores(chosen.metric)
         found.scored += composing.key(chosen.metric, source.dataset, context.models) in source.fresh
     except (MissingResource, CannotScore) as error:
-        found.skips.append(Skip(name, label, str(error)))
+        found.skips.append(Skip(name, label, redacted(str(error))))
         return None
     except CellFailed as error:
-        found.failures.append(Failure(name, label, str(error)))
+        found.failures.append(Failure(name, label, redacted(str(error))))
         return None
     except (StoreError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a metric is foreign code
         told = work.told(error)
-        found.failures.append(Failure(name, label, told))
+        found.failures.append(Failure(name, label, redacted(told)))
         trace = "" if isinstance(error, MetricError | HarnessError) else f"\n{traceback.format_exc()}"
         context.progress.line(f"{name}: {label} crashed: {told}{trace}")
         return None

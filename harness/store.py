@@ -4,7 +4,8 @@
     scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    a part of one, until all of its parts are there
 
 FINGERPRINT names the content of the items, KEY the metric's whole signature, DIGEST the content of the file itself.
-So one that was cut short or damaged is known without being read; it is set aside and scored anew.
+So one that was cut short or damaged is known without being read; it is set aside and scored anew, and so is one that is
+whole and yet not of this form.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from harness.scoring import Scores
 Span = tuple[int, int]
 """The first item of a part, and the one after its last."""
 
+_OTHER_FORM = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
+"""What pyarrow, or a look at the columns, raises of a file that was not packed here."""
+
 _PART = re.compile(r"\.(\d+)-(\d+)-[0-9a-f]+\.shard$")
 
 
@@ -48,8 +52,8 @@ class ScoreStore:
         """The scores of a cell, or None; a damaged file is set aside."""
         with _told(self.root):
             for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"):
-                if (content := self._whole(name)) is not None:
-                    return _unpacked(content)
+                if (found := self._read(name)) is not None:
+                    return found
         return None
 
     def has(self, fingerprint: str, signature: str) -> bool:
@@ -96,8 +100,8 @@ class ScoreStore:
         if not spans or [covered[0][0], covered[-1][1]] != [0, len(items)] or any(
                 before[1] != after[0] for before, after in pairwise(covered)):
             return False
-        there = {span: _unpacked(content) for span, name in spans.items() if (content := self._whole(name)) is not None}
-        if any(span not in there or there[span].items != tuple(items[slice(*span)]) for span in spans):
+        there = self._fitting(spans, items)
+        if there.keys() != spans.keys():
             return False
         self.put(fingerprint, signature, _joined(items, covered, there))
         self.clear(fingerprint, signature)
@@ -108,17 +112,30 @@ class ScoreStore:
         for name in self.blobs.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
             self.blobs.remove(name)
 
-    def _whole(self, name: str) -> bytes | None:
-        """The content of a file that is what its name says; one that is not is set aside."""
+    def _fitting(self, spans: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
+        """The parts that are whole and of these items; the others are set aside, and all if their columns differ."""
+        there = {span: found for span, name in spans.items() if (found := self._read(name)) is not None}
+        differ = len({frozenset(found.columns) for found in there.values()}) > 1
+        bad = [span for span, found in there.items() if differ or found.items != tuple(items[slice(*span)])]
+        for span in bad:
+            self._put_aside(spans[span])
+        return {span: found for span, found in there.items() if span not in bad}
+
+    def _read(self, name: str) -> Scores | None:
+        """What is in a file that is what its name says; one that is not is set aside."""
         try:
             content = self.blobs.read(name)
         except FileNotFoundError:  # another run has just replaced it
             return None
         if name.rpartition(".")[0].rpartition("-")[2] == _digest(content):
-            return content
+            with contextlib.suppress(*_OTHER_FORM):
+                return _unpacked(content)
+        self._put_aside(name)
+        return None
+
+    def _put_aside(self, name: str) -> None:
         self.blobs.rename(name, f"{name.rpartition('.')[0]}.damaged")
         self.set_aside.append(f"{self.root}/{name}")
-        return None
 
 
 @contextlib.contextmanager
@@ -165,5 +182,8 @@ def _packed(scores: Scores, signature: str) -> bytes:
 
 def _unpacked(content: bytes) -> Scores:
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+    items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
+    if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
+        raise TypeError("not an id and scores in each row")
     columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
-    return Scores(tuple(table.column("item").to_pylist()), columns, float(table.schema.metadata[b"seconds"]))
+    return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]))

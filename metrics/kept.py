@@ -62,17 +62,15 @@ class Kept:
 
     def _open(self, path: Path) -> None:
         """Map a part; one that is not what its name says is as good as absent."""
-        import pyarrow as pa
-
         try:
             with path.open("rb") as stream:
                 whole = hashlib.file_digest(stream, "sha256").hexdigest() == path.stem
-            if not whole:
-                path.unlink(missing_ok=True)
-                return
         except FileNotFoundError:  # another process has found it damaged just now
             return
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
+        table = _mapped(path) if whole else None
+        if table is None:
+            path.unlink(missing_ok=True)
+            return
         self._found |= {key: (table, row) for row, key in enumerate(table["key"].to_pylist())}
 
     def _get(self, key: bytes) -> Vectors | None:
@@ -98,16 +96,40 @@ class Kept:
         return rounded
 
 
+def _mapped(path: Path) -> Any:
+    """The table of a part; None where it is of another form, or not what it says of itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        if table.schema != _schema():
+            return None
+        table.validate(full=True)
+        table = table.combine_chunks()
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+    if any(column.null_count for column in table.columns):
+        return None
+    widths, lengths = table["width"].to_numpy(), pc.list_value_length(table["states"]).to_numpy()
+    return table if (widths > 0).all() and not (lengths % widths).any() else None
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema({"key": pa.binary(16), "width": pa.int32(), "states": pa.large_list(pa.float16())})
+
+
 def _part(fresh: dict[bytes, Vectors]) -> bytes:
     """An Arrow file of digests, widths and states."""
     import pyarrow as pa
 
     table = pa.table({
-        "key": pa.array(list(fresh), pa.binary(16)),
-        "width": pa.array([states.shape[1] for states in fresh.values()], pa.int32()),
-        "states": pa.array([states.astype(np.float16).ravel() for states in fresh.values()],
-                           pa.large_list(pa.float16())),
-    })
+        "key": list(fresh),
+        "width": [states.shape[1] for states in fresh.values()],
+        "states": [states.astype(np.float16).ravel() for states in fresh.values()],
+    }, schema=_schema())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)

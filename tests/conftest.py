@@ -11,8 +11,13 @@ import pytest
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
 from tests import tiny
+from tests.guard import sitecustomize
 
 ROOT = Path(__file__).resolve().parent.parent
+GUARD = str(ROOT / "tests" / "guard")
+
+if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  # the processes that tests start
+    os.environ["PYTHONPATH"] = GUARD + (os.pathsep + path if path else "")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,6 +27,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the data of whoever runs it."""
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(autouse=True)
+def _network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test that is marked `network`, and no other, reach more than this machine."""
+    if request.node.get_closest_marker("network"):
+        monkeypatch.setenv(sitecustomize.OPEN, "1")
 
 
 @pytest.fixture

@@ -48,8 +48,8 @@ DATE = (1980, 1, 1, 0, 0, 0)
 PLACE = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
 """The folders of an absolute path in a sentence; those of an address on the web are none."""
 
-PATH = re.compile(r"(?:^|[\[=:,+\s'])(?:~|[A-Za-z]:)?[/\\]")
-"""An absolute path in the name of a metric, or in a command."""
+PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
+"""An absolute path in the name of a metric, or in a command; an address on the web is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

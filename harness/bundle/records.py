@@ -6,6 +6,7 @@ Anything else is refused, with the file and the place in it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import types
@@ -79,7 +80,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
-    given, hints = mapping(where, value), typing.get_type_hints(kind)
+    given, hints = mapping(where, value), _hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := sorted(given.keys() - fields.keys()):
         raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not")
@@ -87,6 +88,12 @@ def _record(kind: Any, value: Any, where: str) -> Any:
                    if name not in given and field.default is dataclasses.MISSING]:
         raise Refused(f"{where}: has no field {lacking[0]!r}")
     return kind(**{name: value_of(hints[name], one, f"{where}, {name}") for name, one in given.items()})
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """What the fields of a record should be; a bundle has many records and few kinds of them."""
+    return typing.get_type_hints(kind)
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:

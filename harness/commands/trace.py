@@ -24,6 +24,6 @@ def run(args: argparse.Namespace) -> int:
 
     path = args.to or args.out / "trace.json"
     found = tracing.chrome(tracing.read(args.out / tracing.NAME))
-    write_atomically(path, (json.dumps(found, indent=0, ensure_ascii=False) + "\n").encode())
+    write_atomically(path, (json.dumps(found, indent=0, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
     print(f"trace: {path.resolve()}; open it in https://ui.perfetto.dev or chrome://tracing")
     return 0

@@ -1,8 +1,8 @@
 """Filling the store: what a run does before it measures anything.
 
 An executor of one worker in this process is given each dataset when the run comes to it, so that one is in memory at a
-time; one of many workers is given all that is to be scored at once. What another run has claimed is left to it, and
-waited for at the end.
+time; one of many workers is given all that is to be scored at once. Beside another run in the same store either goes
+through all datasets first, a little at a time: what the other has claimed is passed over, and waited for at the end.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Self
 
 from benchmarks.dataset import Dataset
@@ -43,13 +44,12 @@ class Filling:
     outcomes: dict[tuple[str, str], Exception] = field(default_factory=dict)
     scored: set[tuple[str, str]] = field(default_factory=set)
 
-    @property
-    def ahead(self) -> bool:
-        """Whether all datasets are to be filled before the first is measured."""
-        return not isinstance(self.executor, Local)
+    ahead: bool = False
+    """Whether all datasets are filled before the first is measured."""
 
     def __enter__(self) -> Self:
         self.claims.__enter__()
+        self.ahead = not isinstance(self.executor, Local) or self.claims.company()
         return self
 
     def __exit__(self, *raised: Any) -> None:
@@ -76,23 +76,45 @@ class Filling:
         """Score cells, each by this run or by another that has claimed it."""
         waiting, told = list(cells), False
         while waiting:
-            mine, others = self._claimed(waiting)
-            if mine:
-                self._score(mine)
-            elif not told:
+            mine: list[Cell] = []
+            others: list[Cell] = []
+            for batch in self._batches(waiting):
+                claimed, taken = self._claimed(batch)
+                if claimed:
+                    self._score(claimed)
+                mine, others = mine + claimed, others + taken
+            if others and not mine and not told:
                 told = True
                 self.watcher.say(f"{self.store.root}: another run works on {len(others)} pairs of metric and dataset; "
                                  "waiting for its scores")
             waiting = [cell for cell in others if not self.store.has(cell.fingerprint, cell.signature)]
             if waiting and not mine:
                 time.sleep(WAIT)
+        if isinstance(self.executor, Local):
+            self.executor.hold(None)
         return self.outcomes
+
+    def _batches(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """What is claimed at once: everything; beside another run a model for each worker, so that both find some."""
+        if not self.claims.company():
+            return [[*cells]]
+        kinds: dict[tuple[str, str], list[Cell]] = {}
+        for cell in cells:
+            kinds.setdefault((cell.dataset, cell.group or cell.label), []).append(cell)
+        some, at_once = list(kinds.values()), self.executor.workers
+        return [[*chain(*some[start:start + at_once])] for start in range(0, len(some), at_once)]
 
     def _claimed(self, cells: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
         mine: list[Cell] = []
         others: list[Cell] = []
         for cell in cells:
-            (mine if self.claims.take(stem(cell.fingerprint, cell.signature)) else others).append(cell)
+            name = stem(cell.fingerprint, cell.signature)
+            if not self.claims.take(name):
+                others.append(cell)
+            elif self.rescore or not self.store.has(cell.fingerprint, cell.signature):
+                mine.append(cell)
+            else:  # another run has scored it since this one looked
+                self.claims.release(name)
         return mine, others
 
     def _score(self, cells: Sequence[Cell]) -> None:

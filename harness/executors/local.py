@@ -20,8 +20,8 @@ class Local:
         self._worker = Worker(setup, models)
         self._task: Task | None = None
 
-    def hold(self, dataset: Dataset) -> None:
-        """Take a dataset that the run has loaded, so that it is not loaded twice."""
+    def hold(self, dataset: Dataset | None) -> None:
+        """Take a dataset that the run has loaded, so that it is not loaded twice; None to let it go."""
         self._worker.dataset = dataset
 
     def send(self, worker: int, task: Task) -> None:  # noqa: ARG002  (there is one)

@@ -1,4 +1,5 @@
 """Processes of this machine: one worker each, over a pipe; what it prints goes to a file, whose end is told if it dies.
+The file has no name, so that none is left behind by a run that is killed.
 
 A worker on `--device cuda:0,cuda:1` has one of the devices; on a processor each has its share of the cores. Workers
 ignore Ctrl-C, which is for the crew to answer, and end by themselves when the run that started them is no more.
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from harness.errors import StoreError
 from harness.executors.tasks import Event, Full, Lost, Setup, Task
@@ -33,7 +34,7 @@ TAIL = 4000
 class _Child:
     process: Any
     pipe: Connection
-    log: Path
+    log: BinaryIO
 
 
 class Processes:
@@ -46,7 +47,6 @@ class Processes:
         self._setup, self._devices = setup, devices
         self._context = multiprocessing.get_context("spawn")
         self._children: dict[int, _Child] = {}
-        self._logs = tempfile.TemporaryDirectory(prefix="harness-workers-")
 
     def send(self, worker: int, task: Task) -> None:
         """Give an idle worker a task; it is started if it is not there."""
@@ -57,19 +57,22 @@ class Processes:
 
     def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
         """What workers have to say, waiting so long for the first of it."""
-        pipes = {child.pipe: worker for worker, child in self._children.items()}
-        for pipe in connection.wait(list(pipes), seconds):
-            worker = pipes[pipe]  # type: ignore[index]
-            child = self._children.get(worker)
-            if child is None or child.pipe is not pipe:
-                continue
-            try:
-                while child.pipe.poll():
-                    yield worker, child.pipe.recv()
-            except (EOFError, OSError):
-                child.process.join(5)
-                reason = _ending(child.process.exitcode)
-                yield worker, Lost(reason, self.kill(worker))
+        ready = connection.wait([child.pipe for child in self._children.values()], seconds)
+        for worker, child in list(self._children.items()):
+            dead = child.process.exitcode is not None  # which its pipe does not tell if a child of its own holds it
+            if dead or child.pipe in ready:
+                yield from self._heard(worker, child, dead=dead)
+
+    def _heard(self, worker: int, child: _Child, *, dead: bool) -> Iterator[tuple[int, Event]]:
+        try:
+            while self._children.get(worker) is child and child.pipe.poll():
+                yield worker, child.pipe.recv()
+        except (EOFError, OSError):
+            dead = True
+            child.process.join(5)
+        if dead and self._children.get(worker) is child:
+            reason = _ending(child.process.exitcode)
+            yield worker, Lost(reason, self.kill(worker))
 
     def kill(self, worker: int) -> str:
         """Stop a worker at once; the end of what it printed."""
@@ -79,11 +82,9 @@ class Processes:
         child.process.kill()
         child.process.join()
         child.pipe.close()
-        if not child.log.exists():  # it had not even begun
-            return ""
-        log = child.log.read_bytes()[-TAIL:].decode(errors="replace")
-        child.log.unlink()
-        return log
+        with child.log as log:
+            start = max(0, os.fstat(log.fileno()).st_size - TAIL)
+            return os.pread(log.fileno(), TAIL, start).decode(errors="replace")
 
     def memory(self, worker: int) -> int:
         """The resident bytes of a worker, where the system tells."""
@@ -105,27 +106,27 @@ class Processes:
         for worker, child in list(self._children.items()):
             child.process.join(max(0.0, until - time.monotonic()))
             self.kill(worker)
-        self._logs.cleanup()
 
     def _started(self, worker: int) -> _Child:
         ours, theirs = self._context.Pipe()
-        log = Path(self._logs.name) / f"{worker}-{time.monotonic_ns()}.log"
+        log = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the worker is no more)
         device = self._devices[worker % len(self._devices)] if self._devices else self._setup.choice.device
         setup = replace(self._setup, choice=replace(self._setup.choice, device=device))
-        process = self._context.Process(target=serve, args=(theirs, setup, str(log)), daemon=True)
-        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _deaf():
+        prints = Connection(os.dup(log.fileno()), readable=False)  # the form in which a child is handed a file
+        process = self._context.Process(target=serve, args=(theirs, setup, prints), daemon=True)
+        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _deaf(), prints:
             process.start()
         theirs.close()
         return _Child(process, ours, log)
 
 
-def serve(pipe: Connection, setup: Setup, log: str) -> None:
+def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
     """What a child process does: one task after the other, until it is told to end or the run is no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with Path(log).open("ab", buffering=0) as stream:
+    with prints:
         for descriptor in (1, 2):
-            os.dup2(stream.fileno(), descriptor)
-    sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
+            os.dup2(prints.fileno(), descriptor)
+    sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, errors="replace") for stream in (1, 2))
     threading.Thread(target=_outlive_no_parent, args=(os.getppid(),), daemon=True).start()
     from harness.executors.work import Worker
     from metrics.models import Models

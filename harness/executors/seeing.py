@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from harness.executors.tasks import Task
 from harness.progress import Progress
+from harness.redaction import redacted
 
 SCORING = "scoring"
 """The stage in which the crew is at work."""
@@ -102,7 +103,7 @@ class Seen:
     def say(self, text: str) -> None:
         """Something that a reader should know."""
         self.progress.line(text)
-        self._logged({"event": "note", "text": text})
+        self._logged({"event": "note", "text": redacted(text)})
 
     def line(self) -> str:
         """What the run is at, how fast it goes and how long it will take."""
@@ -136,8 +137,11 @@ class Seen:
         at = round((moment or time.monotonic()) - self.started, 6)
         line = json.dumps({"at": at, **event}, ensure_ascii=False) + "\n"
         for path in self.logs:
-            with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.write(line)
+            try:
+                with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+                    stream.write(line)
+            except OSError as error:  # a full disk does not say which file it was
+                raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def span(seconds: float) -> str:

@@ -77,4 +77,8 @@ class Worker:
 
 def told(error: BaseException) -> str:
     """An error in one line, of signs that can be written."""
-    return f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
+    try:
+        text = str(error)
+    except Exception:  # foreign code as well
+        text = "what it says cannot be told"
+    return f"{type(error).__name__}: {text}".encode(errors="backslashreplace").decode()

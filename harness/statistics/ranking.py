@@ -55,20 +55,42 @@ Rule = Callable[[Sequence[Array]], Vector]
 """The metrics' values (metrics,) from those of each dataset's cells (cells, metrics); higher is better."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The cells of each dataset on resamples of its items, (draws, cells, metrics), and on all, (cells, metrics).
+
+    `places` (draws, datasets) says which datasets a draw holds. Every rule is applied to the same draws.
+    """
+
+    resampled: Sequence[Array]
+    whole: Sequence[Array]
+    places: npt.NDArray[np.int64]
+
+    def ranks(self, rule: Rule, level: float = 0.95) -> Ranks:
+        """Ranks under a rule and their intervals."""
+        draws = len(self.places)
+        values = np.array([rule([self.resampled[dataset][(draw + place) % draws] for place, dataset in enumerate(row)])
+                           for draw, row in enumerate(self.places)])
+        return summarised(np.asarray(rule(self.whole)), values, level)
+
+
 def rank_intervals(cells: Sequence[Cell], rule: Rule, rng: np.random.Generator, *, draws: int = 1000,
                    statistic: str | Statistic = "spearman", level: float = 0.95, over_datasets: bool = True) -> Ranks:
     """Ranks under a rule and their intervals, over items and (unless told not to) over datasets."""
-    datasets = _by_dataset(cells)
-    made = [[correlator(cell.human, cell.scores, statistic) for cell in group] for group in datasets]
-    found = [_resampled(some, len(group[0].human), draws, rng) for some, group in zip(made, datasets, strict=True)]
-    whole = [np.vstack([correlate(np.ones((1, len(group[0].human)))) for correlate in some])
-             for some, group in zip(made, datasets, strict=True)]
-    number = len(datasets)
-    values = np.empty((draws, whole[0].shape[1]))
-    for draw in range(draws):
-        drawn = rng.integers(number, size=number) if over_datasets else np.arange(number)
-        values[draw] = rule([found[dataset][(draw + place) % draws] for place, dataset in enumerate(drawn)])
-    return summarised(np.asarray(rule(whole)), values, level)
+    return drawn(cells, rng, draws=draws, statistic=statistic, over_datasets=over_datasets).ranks(rule, level)
+
+
+def drawn(cells: Sequence[Cell], rng: np.random.Generator, *, draws: int = 1000,
+          statistic: str | Statistic = "spearman", over_datasets: bool = True) -> Drawn:
+    """The cells on resamples of their items and (unless told not to) of their datasets, one dataset at a time."""
+    resampled, whole = [], []
+    for group in _by_dataset(cells):
+        n, correlates = len(group[0].human), [correlator(cell.human, cell.scores, statistic) for cell in group]
+        resampled.append(_resampled(correlates, n, draws, rng))
+        whole.append(np.vstack([correlate(np.ones((1, n))) for correlate in correlates]))
+    number = len(whole)
+    places = [rng.integers(number, size=number) if over_datasets else np.arange(number) for _ in range(draws)]
+    return Drawn(resampled, whole, np.array(places).reshape(draws, number))
 
 
 def summarised(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:

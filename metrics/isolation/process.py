@@ -186,7 +186,12 @@ class Child:
 def environment(ours: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
     """Our variables without those that hold a key or a password, as far as that can be seen, but with those named."""
     return {name: value for name, value in ours.items()
-            if name in passed or not (name in _MISLEADING or _SECRET.search(name) or _LOGIN.search(value))}
+            if name in passed or not (name in _MISLEADING or is_secret(name, value))}
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a key or a password, as far as that can be seen."""
+    return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 
 def family(leader: int) -> dict[int, int]:

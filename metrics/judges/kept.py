@@ -8,6 +8,7 @@ line that was cut short by a kill, or changed since, does not fit its digest: it
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -75,14 +76,22 @@ def _read(path: Path) -> Iterator[tuple[str, Answer]]:
             for line in stream:
                 digest, _, content = line.rstrip(b"\n").partition(b" ")
                 if content and digest == _digest(content):
-                    values = json.loads(content)
-                    values["tokens"] = tuple((place, token, tuple((other, logprob) for other, logprob in others))
-                                             for place, token, others in values["tokens"])
-                    yield values.pop("key"), Answer(**values)
+                    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, OverflowError,
+                                             RecursionError):
+                        yield _answer(content)  # or it is whole and of another form: passed over as well
     except FileNotFoundError:
         return
     except OSError as error:
         raise MissingResource(f"{path}: kept answers cannot be read: {error.strerror}") from error
+
+
+def _answer(content: bytes) -> tuple[str, Answer]:
+    values = json.loads(content)
+    tokens = tuple((int(place), str(token), tuple((str(other), float(logprob)) for other, logprob in others))
+                   for place, token, others in values["tokens"])
+    texts = {name: str(values[name]) for name in ("text", "finish", "served")}
+    return str(values["key"]), Answer(**texts, prompt=int(values["prompt"]), completion=int(values["completion"]),
+                                      tokens=tokens)
 
 
 def _digest(content: bytes) -> bytes:

@@ -119,10 +119,11 @@ def test_there_is_no_text_path_or_secret_in_it(packed: Path, results: Path, monk
 
 def test_a_metric_that_is_named_by_a_path_of_this_machine_is_not_packed(results: Path) -> None:
     report = reports.read(results / "report")
-    for name in ("st:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]"):
+    for name in ("st:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
         with pytest.raises(BadBundle, match="holds a path of this machine"):
             bundle.of(renamed, ScoreStore(results / "scores"), (), "x")
+    assert not bundle.PATH.search("judge:llm-eval[model=NAME,url=http://localhost:8000/v1]"), "an address is no path"
     assert bundle.placeless("no /home/me/models/mine: https://example.org/a/b") == "no mine: https://example.org/a/b"
 
 

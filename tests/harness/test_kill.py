@@ -1,4 +1,7 @@
-"""A run that is killed at any moment and run again ends in the same bytes as one that was not."""
+"""A run of all there is that is killed at any moment and run again ends in the same bytes as one that was not.
+
+tests/faults has the kills of runs that are over sooner, of workers, and at every stage.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,6 @@ import numpy as np
 import pytest
 
 from harness.reports import TABLES
-from metrics import registry
-
-DATASETS = ("convai2-grade", "fed-dial", "topical-usr", "dstc10-persona")
-"""Of both levels and both splits."""
-
-
-def of_each_family(*, plain: bool) -> list[str]:
-    """The first metric of every family, or only of those without a network, which are over in a tenth of the time."""
-    cards = {name: registry.card(name) for name in reversed(registry.names())}
-    first = {card.family: name for name, card in cards.items()
-             if not (plain and (card.models or card.checkpoints or card.family == "composite"))}
-    return [word for name in sorted(first.values()) for word in ("--metric", name)]
 
 
 def command(asked: list[str], out: Path) -> list[str]:
@@ -37,13 +28,6 @@ def report(out: Path) -> dict[str, bytes]:
     folder = out / "report"
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*")
             if path.is_file() and path.name != "timings.json"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kills", "plain"), [(6, False), (14, True)], ids=["every family", "without networks"])
-def test_twenty_kills_change_no_byte(kills: int, plain: bool, tmp_path: Path, rng: np.random.Generator) -> None:
-    datasets = [word for name in DATASETS for word in ("--dataset", name)]
-    kill_and_compare(kills, [*of_each_family(plain=plain), *datasets], tmp_path, rng)
 
 
 @pytest.mark.long

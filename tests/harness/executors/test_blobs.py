@@ -13,7 +13,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from harness import blobs
 from harness.blobs import Blobs
-from harness.claims import Claims
+from harness.claims import _HERE, Claims
 from harness.cli import main
 from harness.errors import BadConfig
 
@@ -60,6 +60,15 @@ def test_a_claim_whose_owner_left_nothing_is_no_claim(place: Blobs) -> None:
     with Claims(place) as claims:
         assert claims.take("cell")
     assert place.names("claims", "*") == place.names("owners", "*") == []
+
+
+def test_what_dead_runs_left_is_taken_away(place: Blobs) -> None:
+    dead = f"{_HERE}-{1 << 22}-dead"  # no process has so high a number
+    for name in (f"owners/{dead}", f"claims/a.{dead}", "claims/b.elsewhere-1-dead", "owners/elsewhere-2-living"):
+        place.write(name, b"")
+    with Claims(place) as claims:
+        assert place.names("claims", "*") == []
+        assert place.names("owners", "*") == sorted([f"owners/{claims.owner}", "owners/elsewhere-2-living"])
 
 
 def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,90 @@
+"""docs/reliability.md: every fault of the suite, what should come of it, and what did when the suite was last run.
+
+    python -m tests.faults.table                   run the suite and write the tables
+    python -m tests.faults.table --record FILE     write them from what a run with FAULTS_RECORD=FILE has recorded
+
+What stands above the mark is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.faults.faults import KNOWN, RECORD, Fault
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "reliability.md"
+MARK = "<!-- below: python -m tests.faults.table -->\n"
+SUITE = ("-m", "pytest", "-n", "2", "-q", "-m", "faults", str(HERE))
+NOT_TRIED = "not tried: what it needs was not there"
+
+
+def known() -> list[Fault]:
+    """Every fault of the suite, in the order of its files."""
+    for path in sorted(HERE.glob("test_*.py")):
+        importlib.import_module(f"tests.faults.{path.stem}")
+    return sorted(KNOWN.values(), key=lambda fault: fault.group)
+
+
+def cells(fault: Fault) -> tuple[str, str, str]:
+    """How a fault begins its row."""
+    return fault.what.replace("|", "\\|"), fault.where.replace("|", "\\|"), fault.expected.replace("|", "\\|")
+
+
+def lines(faults: Iterable[Fault], seen: list[dict[str, Any]]) -> Iterator[str]:
+    """A table for each group of faults."""
+    group = ""
+    for fault in faults:
+        if fault.group != group:
+            group = fault.group
+            yield from ("", f"## {group}", "", "| fault | where | what should come of it | what came of it | times |",
+                        "| --- | --- | --- | --- | --- |")
+        rows = [row for row in seen if (row["group"], row["what"]) == (fault.group, fault.what)]
+        outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
+        times = sum(row["times"] for row in rows)
+        yield "| " + " | ".join((*cells(fault), outcome or NOT_TRIED, str(times))) + " |"
+
+
+def about(seen: list[dict[str, Any]], took: float) -> str:
+    """When and on what the suite was run."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "pyarrow", "ray"))
+    minutes = f" in {took / 60:.1f} minutes" if took else ""
+    return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {sum(row['times'] for row in seen)} faults brought about;\n"
+            f"{platform.system()} on {platform.machine()}, {os.cpu_count()} processors, "
+            f"Python {platform.python_version()}, {versions}.")
+
+
+def main() -> int:
+    """Write the tables; the exit status of the suite."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", type=Path, help="what a run of the suite has recorded")
+    given, took = parser.parse_args().record, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        record: Path = given or Path(folder) / "record.jsonl"
+        if given is None:
+            start = time.monotonic()
+            ran = subprocess.run([sys.executable, *SUITE], env={**os.environ, RECORD: str(record)}, check=False)
+            if ran.returncode:
+                return ran.returncode
+            took = time.monotonic() - start
+        seen = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    made = "\n".join(["", about(seen, took), *lines(known(), seen), ""])
+    PAGE.write_text(head + MARK + made, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

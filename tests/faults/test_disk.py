@@ -1,0 +1,109 @@
+"""A disk that fills: a file system of a few pages, so full that a run has no room at one stage or another."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from tests.faults.conftest import Whole
+from tests.faults.faults import fault
+from tests.faults.runs import QUICK, left_behind, report, scored, words
+
+pytestmark = pytest.mark.faults
+
+ASKED = [*words("--metric", ("length", "bleu", "distinct", "chrf", "repetition")), "--dataset", "persona-zhao"]
+STAGES = ("scores", "statistics", "report", "site")
+PAGE = 4096
+
+GROUP = "A full disk"
+TOLD = ("exit status 2 and one line that names the file and says that the same command goes on; with room it does, "
+        "scores nothing again that was kept, and ends in the same report")
+FULL = {(stage, executor): fault(GROUP, f"full at `{stage}/`, {executor}",
+                                 f"a tmpfs as `--out`, `--executor {executor}`", TOLD)
+        for stage in STAGES for executor in ("local", "local:2") if executor == "local" or stage == "scores"}
+STORE = fault(GROUP, "full at `--store` alone", "a tmpfs as `--store`, `--executor local:2`", TOLD)
+LOG = fault(GROUP, "full at `--log-json` alone", "`/dev/full`", "exit status 2 and one line that names the file")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def pages(*folders: Path) -> int:
+    """As many pages as the files of folders take."""
+    return sum(-(-path.stat().st_size // PAGE) for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+def leave(folder: Path, count: int) -> Path:
+    """Fill a file system but for so many pages; the file that does it."""
+    ballast = folder / "ballast"
+    room = os.statvfs(folder)
+    ballast.write_bytes(b"\0" * (room.f_bavail * room.f_bsize - count * PAGE))
+    return ballast
+
+
+@pytest.mark.parametrize(("stage", "executor"), FULL)
+def test_a_disk_that_is_full_at_a_stage(stage: str, executor: str, disk: Path, tmp_path: Path, undisturbed: Whole,
+                                        capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", *ASKED, *QUICK, "--executor", executor, "--out"]
+    assert main([*asked, str(tmp_path / "whole")]) == 0
+    before = [tmp_path / "whole" / name for name in STAGES[:STAGES.index(stage)]]
+    ballast = leave(disk, pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1)  # one for the trace
+    out = disk / "out"
+    capfd.readouterr()
+    assert main([*asked, str(out)]) == 2
+    said = capfd.readouterr().err.strip().splitlines()[-1]
+    assert str(out) in said
+    assert "No space left on device" in said
+    assert "the same command goes on" in said
+    kept = scored(out)
+    ballast.unlink()
+    assert main([*asked, str(out)]) == 0
+    assert not kept & scored(out)
+    assert report(out) == undisturbed(*ASKED)
+    assert left_behind(out) == []
+    told = re.sub(rf"{out}/(\w+)/[^:]+:", r"OUT/\1/FILE:", said.removeprefix("harness: "))
+    FULL[stage, executor].seen(f"exit status 2, `{told}`; then the same bytes")
+
+
+def test_a_store_that_is_full(disk: Path, tmp_path: Path, undisturbed: Whole,
+                              capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", *ASKED, *QUICK, "--executor", "local:2", "--store", str(disk / "store"),
+             "--out", str(tmp_path / "out")]
+    ballast = leave(disk, 2)
+    assert main(asked) == 2
+    said = capfd.readouterr().err.strip().splitlines()[-1]
+    assert str(disk) in said
+    assert "No space left on device" in said
+    kept = scored(tmp_path / "out")
+    ballast.unlink()
+    assert main(asked) == 0
+    assert not kept & scored(tmp_path / "out")
+    assert report(tmp_path / "out") == undisturbed(*ASKED)
+    STORE.seen(f"exit status 2 after {len({metric for _, metric, _ in kept})} metrics; then the same bytes")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_log_that_is_full(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *ASKED, *QUICK, "--log-json", "/dev/full", "--out", str(tmp_path / "out")]) == 2
+    said = capfd.readouterr().err.strip()
+    assert "/dev/full" in said
+    assert "\n" not in said
+    LOG.seen(f"exit status 2, `{said.removeprefix('harness: ')}`")

@@ -1,0 +1,150 @@
+"""SIGKILL: a run that is killed, whatever it is at, is continued by the same command, and ends in the same bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metrics import registry
+from tests.faults.conftest import Whole
+from tests.faults.faults import Fault, fault
+from tests.faults.runs import QUICK, begun, costly, events, left_behind, metric, report, scored, until, words, workers
+
+pytestmark = [pytest.mark.faults, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")]
+
+ANYWHERE = "anywhere"
+AFTER = {"scoring": ("loading", "planning"), "measuring": ("composing",), "report": ("ranking",), "pages": ("report",)}
+"""The stages that a run is killed in, and those whose end is their beginning."""
+
+PLAIN = [*words("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
+         *words("--metric", ("length", "bleu", "distinct"))]
+
+GROUP = "SIGKILL"
+SAME = "the same command goes on; nothing that was kept is scored again; the same report"
+MAIN = fault(GROUP, "the run", "`--executor local`, while scoring, measuring, writing report and pages, anywhere", SAME)
+FIRST = fault(GROUP, "the run that has workers", "`--executor local:2`, likewise", SAME)
+ALL = fault(GROUP, "the run and its workers at once", "`--executor local:2`, likewise", SAME)
+HEAVY = fault(GROUP, "the run with a network of every family", "`--executor local`, while scoring, anywhere", SAME)
+WORKERS = fault(GROUP, "workers, two of a run", "`--executor local:2`, at any moment of scoring and of their start",
+                "what a worker was at is tried again by another; exit status 0; the same report")
+
+
+def moments(kills: int, stages: tuple[str, ...], rng: np.random.Generator) -> Iterator[str]:
+    """Every stage as often as any other, in an order by chance."""
+    order = [stage for _ in range(-(-kills // len(stages))) for stage in rng.permutation(stages)]
+    yield from order[:kills]
+
+
+def wait_for(stage: str, process: subprocess.Popen[str], out: Path, rng: np.random.Generator) -> bool:
+    """Wait for a moment by chance within a stage of a run; False where the run ended before."""
+    if stage == ANYWHERE:
+        return _still(process, rng.uniform(0.1, 3.0))
+    nth = 1 if stage in {"report", "pages"} else int(rng.integers(1, 4))
+    while process.poll() is None:
+        stages = [event["stage"] for event in events(out) if event["event"] == "stage"]
+        if sum(name in AFTER[stage] for name in stages) >= min(nth, 1 if "planning" in stages else 3):
+            return _still(process, rng.uniform(0, {"report": 0.05, "pages": 0.4}.get(stage, 0.3)))
+        time.sleep(0.002)
+    return False
+
+
+def _still(process: subprocess.Popen[str], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def slowly(folder: Path) -> str:
+    """A metric that takes its time."""
+    return metric(folder, "slowly", "time.sleep(0.05)")
+
+
+def killed_and_continued(asked: list[str], out: Path, kills: int, stages: tuple[str, ...], rng: np.random.Generator,
+                         *, everybody: bool = False) -> tuple[Counter[str], Counter[tuple[str, str, int]]]:
+    """Kill a run so many times, each time begun anew in the same folder; what it was at, and what was scored."""
+    at: Counter[str] = Counter()
+    done: Counter[tuple[str, str, int]] = Counter()
+    for stage in moments(2 * kills, stages, rng):
+        (out / "trace.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
+        with begun(*asked, *QUICK, "--out", str(out), start_new_session=True) as process:
+            if wait_for(stage, process, out, rng):
+                (os.killpg if everybody else os.kill)(process.pid, signal.SIGKILL)
+            process.communicate(timeout=60)
+        done += scored(out)
+        if process.returncode == -signal.SIGKILL:
+            at[stage] += 1
+        if at.total() == kills:
+            return at, done
+    pytest.fail(f"only {at.total()} of {2 * kills} runs were still going when their kill came")
+
+
+@pytest.mark.parametrize(("known", "kills", "executor", "seed"), [
+    (MAIN, 14, "local", 1), (FIRST, 10, "local:2", 2), (ALL, 10, "local:2", 3),
+], ids=str)
+def test_a_killed_run_is_continued_to_the_same_bytes(
+        known: Fault, kills: int, executor: str, seed: int, tmp_path: Path, undisturbed: Whole) -> None:
+    asked = [*PLAIN, "--metric", slowly(tmp_path)]
+    out = tmp_path / "out"
+    costly(out, "slowly", "length", "bleu", "distinct")
+    check(known, [*asked, "--executor", executor], undisturbed(*asked), out, kills, (*AFTER, ANYWHERE),
+          np.random.default_rng(seed), everybody=known is ALL)
+
+
+def test_a_killed_run_with_networks_is_continued_to_the_same_bytes(tmp_path: Path, undisturbed: Whole) -> None:
+    cards = {name: registry.card(name) for name in reversed(registry.names())}
+    first = {card.family: name for name, card in cards.items()}
+    asked = [*words("--metric", sorted(first.values())), *words("--dataset", ("convai2-grade", "fed-dial")),
+             "--limit", "12"]
+    check(HEAVY, asked, undisturbed(*asked), tmp_path / "out", 6, ("scoring", ANYWHERE), np.random.default_rng(4))
+
+
+def check(known: Fault, asked: list[str], whole: dict[str, bytes], out: Path, kills: int, stages: tuple[str, ...],
+          rng: np.random.Generator, *, everybody: bool = False) -> None:
+    """Kill it and continue it, and compare what it ends in."""
+    at, before = killed_and_continued(asked, out, kills, stages, rng, everybody=everybody)
+    with begun(*asked, *QUICK, "--out", str(out)) as process:
+        said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    found = report(out)
+    assert [name for name in sorted(found | whole) if found.get(name) != whole.get(name)] == []
+    twice = {part: count for part, count in (before + scored(out)).items() if count > 1}
+    assert twice == {}, "what was scored and kept is not scored again"
+    assert left_behind(out) == []
+    known.seen(f"the same bytes; 0 of {sum(before.values())} items scored before were scored again; killed "
+               + ", ".join(f"{stage} {count}" for stage, count in sorted(at.items())), kills)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_workers_are_replaced(seed: int, tmp_path: Path, undisturbed: Whole) -> None:
+    rng, out = np.random.default_rng(seed), tmp_path / "out"
+    asked = [*PLAIN, "--metric", slowly(tmp_path)]
+    costly(out, "slowly", "length", "bleu", "distinct")
+    killed: list[int] = []
+    with begun(*asked, *QUICK, "--out", str(out), "--executor", "local:2") as process:
+        until(lambda: workers(process.pid) or process.poll() is not None, "a worker was started")
+        while len(killed) < 2 and process.poll() is None:
+            time.sleep(rng.uniform(0, 0.9))
+            living = [worker for worker in workers(process.pid) if worker not in killed]
+            if living:
+                killed.append(int(rng.choice(living)))
+                os.kill(killed[-1], signal.SIGKILL)
+        said = process.communicate(timeout=60)[1]
+    assert len(killed) == 2, "the run was over before two were killed"
+    assert process.returncode == 0, said
+    assert report(out) == undisturbed(*asked)
+    lost = re.findall(r"a worker was lost at .*killed by SIGKILL; tried again", said)
+    assert len(lost) <= 2
+    assert set(scored(out).values()) == {1}, "only what the dead were at is tried again"
+    assert left_behind(out) == []
+    WORKERS.seen("exit status 0, the same bytes; nothing else was scored again", 2)

@@ -1,0 +1,229 @@
+"""Metrics that misbehave: each costs itself alone, says why, and the others are as they would have been without it."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from tests.faults.conftest import Whole
+from tests.faults.faults import Fault, fault
+from tests.faults.runs import QUICK, begun, events, metric, report, scored, words
+
+pytestmark = pytest.mark.faults
+
+GOOD = [*words("--metric", ("length", "distinct")), "--dataset", "esl", "--limit", "20"]
+
+BROKEN = "A metric that breaks its contract"
+DEADLY = "A metric that costs its worker"
+PASSING = "A metric that is well the next time"
+NOISY = "A metric that is a nuisance"
+HERE = "`--executor local` and `local:2`"
+CRASH = "its cell alone fails and says why, exit status 1; the same scores of the others"
+THRICE = "tried three times, then its cell alone fails and says why, with its log; exit status 1"
+AGAIN = "tried again, exit status 0, the same report"
+
+CRASHES = (
+    ("raises an error", "raise ValueError('no such word')", "ValueError: no such word"),
+    ("raises an error that cannot be printed", "class Odd(Exception):\n    __str__ = lambda self: 1 / 0\nraise Odd",
+     "Odd: what it says cannot be told"),
+    ("calls sys.exit(0)", "sys.exit(0)", "SystemExit: 0"),
+    ("calls itself without end", "self.score(items, models)", "RecursionError: maximum recursion depth exceeded"),
+    ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError: "),
+    ("returns nothing", "return None", "promised the columns .* and gave NoneType"),
+    ("returns a column of another name", "return {'another': right}", "promised the columns .* and gave another"),
+    ("returns too few scores", "right.pop()", r"column \w+ has shape \(19,\) for 20 items"),
+    ("returns too many scores", "right.append(0.0)", r"column \w+ has shape \(21,\) for 20 items"),
+    ("returns a table", "right = [right]", r"column \w+ has shape \(1, 20\) for 20 items"),
+    ("returns words", "right = ['good'] * len(items)", "holds something that is no number"),
+    ("returns infinity", "right[3] = float('inf')", r"column \w+ is infinite for item \S+_\d+"),
+    ("sorts the items it is given", "items.sort()", "AttributeError: 'tuple' object has no attribute 'sort'"),
+)
+RAISING = {fault(BROKEN, what, HERE, CRASH): (does, told) for what, does, told in CRASHES}
+
+DEATHS = (
+    ("calls os._exit(3)", "os._exit(3)", "ended with status 3"),
+    ("calls os._exit(0)", "os._exit(0)", "ended with status 0"),
+    ("kills itself (SIGKILL)", "os.kill(os.getpid(), signal.SIGKILL)", "killed by SIGKILL"),
+    ("reads where no memory is (SIGSEGV)", "ctypes.string_at(0)", "killed by SIGSEGV"),
+    ("closes the files of its process", "os.closerange(3, 256)", "ended with status 1"),
+    ("dies and leaves a child that holds its pipe", "if os.fork():\n    os.kill(os.getpid(), 9)\ntime.sleep(20)",
+     "killed by SIGKILL"),
+)
+DYING = {fault(DEADLY, what, "`--executor local:2`", THRICE): (does, told) for what, does, told in DEATHS}
+
+OVER = (
+    ("hangs", "time.sleep(600)", "took longer than 6 s"),
+    ("hangs and does not hear SIGTERM", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass",
+     "took longer than 6 s"),
+    ("holds more than a worker may", "held = b'x' * (600 << 20)\ntime.sleep(600)", r"held more than 0\.391 GiB"),
+)
+LIMITED = {fault(DEADLY, what, "`--executor local:2 --timeout 6 --memory 400MiB`", THRICE): (does, told)
+           for what, does, told in OVER}
+
+ONCE = (
+    ("kills its worker twice", "if times('died') < 2:\n    os.kill(os.getpid(), signal.SIGKILL)", ()),
+    ("hangs once", "if times('hung') < 1:\n    time.sleep(600)", ("--timeout", "8")),
+)
+MENDED = {fault(PASSING, what, " ".join(("`--executor local:2", *flags)) + "`", AGAIN): (does, flags)
+          for what, does, flags in ONCE}
+LATER = fault(PASSING, "raises in one run and not in the next", HERE, "the first run: " + CRASH + "; the second scores "
+              "it alone, exit status 0, the same report")
+
+NAN = fault(BROKEN, "returns NaN for one item", HERE, "the item counts as not scored; exit status 0")
+NANS = fault(BROKEN, "returns NaN for every item", HERE, "it has no agreement and no rank; exit status 0")
+PRINTS = fault(NOISY, "prints garbage on both streams", "`--executor local:2 --json`",
+               "exit status 0; what the command prints is JSON lines all the same; the same report")
+ORDER = fault(NOISY, "gives its scores in another order than the items", "`harness check`",
+              "a run cannot know it; `harness check` refuses it, exit status 1")
+STARVED = fault(NOISY, "asks for more than the process may have (RLIMIT_AS)", "`--executor local`", CRASH)
+
+
+def failures(out: Path) -> dict[str, str]:
+    """Why cells failed, by metric."""
+    rows = json.loads((out / "report" / "report.json").read_bytes())["failures"]
+    return {row["metric"]: row["error"] for row in rows}
+
+
+def agreements(files: dict[str, bytes], *metrics: str) -> list[bytes]:
+    """The lines of some metrics in the table of agreements."""
+    return [line for line in files["agreements.jsonl"].splitlines() if json.loads(line)["metric"] in metrics]
+
+
+def named(cases: dict[Fault, tuple[str, str]], folder: Path) -> dict[str, Fault]:
+    """The faults by the names of metrics that are written for them."""
+    found = {f"toy{number}": known for number, known in enumerate(cases)}
+    for name, known in found.items():
+        metric(folder, name, cases[known][0])
+    return found
+
+
+def check(cases: dict[Fault, tuple[str, str]], tmp_path: Path, whole: dict[str, bytes], *more: str) -> dict[str, str]:
+    """Run them all beside metrics that are well, which they do not touch; why each has failed."""
+    found, out = named(cases, tmp_path), tmp_path / "out"
+    files = [str(tmp_path / f"{name}.py") for name in found]
+    assert main(["run", *GOOD, *words("--metric", files), *QUICK, *more, "--out", str(out)]) == 1
+    assert failures(out).keys() == found.keys()
+    for name, known in found.items():
+        assert re.search(cases[known][1], failures(out)[name]), known
+    assert agreements(report(out), "length", "distinct") == agreements(whole, "length", "distinct")
+    return failures(out)
+
+
+@pytest.mark.parametrize("executor", ["local", "local:2"])
+def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
+    whole = undisturbed(*GOOD)
+    told = check(RAISING, tmp_path, whole, "--executor", executor)
+    out = tmp_path / "out"
+    files = words("--metric", [str(path) for path in sorted(tmp_path.glob("toy*.py"))])
+    assert main(["run", *GOOD, *files, *QUICK, "--executor", executor, "--out", str(out)]) == 1
+    assert scored(out) == {}, "a second run tries those that failed, and scores no other again"
+    for name, known in named(RAISING, tmp_path).items():
+        known.seen(f"exit status 1; `{told[name].strip()}`")
+
+
+@pytest.mark.parametrize(("cases", "more"), [(DYING, ()), (LIMITED, ("--timeout", "6", "--memory", "400MiB"))],
+                         ids=["dying", "limits"])
+def test_what_costs_a_worker_is_tried_three_times(
+        cases: dict[Fault, tuple[str, str]], more: tuple[str, ...], tmp_path: Path, undisturbed: Whole,
+        capfd: pytest.CaptureFixture[str]) -> None:
+    last = {known: (f"print('last words of', self.card.name, flush=True)\n{does}", told)
+            for known, (does, told) in cases.items()}
+    told = check(last, tmp_path, undisturbed(*GOOD), "--executor", "local:2", *more)
+    said = capfd.readouterr().err
+    lost = [event["metric"] for event in events(tmp_path / "out") if event["event"] == "part"
+            and event["told"] == "lost"]
+    for name, known in named(cases, tmp_path).items():
+        assert lost.count(name) == 3
+        assert len(re.findall(rf"^last words of {name}$", said, re.MULTILINE)) == 3, "its log is told"
+        known.seen(f"exit status 1; `{told[name]}`", 3)
+
+
+@pytest.mark.parametrize("known", MENDED, ids=str)
+def test_what_is_well_the_next_time_changes_nothing(known: Fault, tmp_path: Path, undisturbed: Whole) -> None:
+    does, flags = MENDED[known]
+    asked = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
+    flag = tmp_path / re.findall(r"times\('(\w+)'\)", does)[0]
+    flag.write_text("...")
+    whole = undisturbed(*asked)
+    flag.unlink()
+    assert main(["run", *asked, *QUICK, "--executor", "local:2", *flags, "--out", str(tmp_path / "out")]) == 0
+    assert report(tmp_path / "out") == whole
+    lost = sum((event.get("told"), event.get("metric")) == ("lost", "toy") for event in events(tmp_path / "out"))
+    assert lost == (2 if "twice" in known.what else 1)
+    assert set(scored(tmp_path / "out").values()) == {1}
+    known.seen(f"exit status 0, the same bytes; {lost} workers lost", lost)
+
+
+@pytest.mark.parametrize("executor", ["local", "local:2"])
+def test_what_failed_alone_is_scored_by_the_next_run(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
+    asked = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
+    again = ["run", *asked, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
+    assert main(again) == 1
+    assert failures(tmp_path / "out") == {"toy": "OSError: busy"}
+    assert main(again) == 0
+    assert {name for _, name, _ in scored(tmp_path / "out")} == {"toy"}
+    assert report(tmp_path / "out") == undisturbed(*asked)
+    LATER.seen("exit status 1, then 0; the same bytes; only what failed was scored")
+
+
+@pytest.mark.parametrize("executor", ["local", "local:2"])
+def test_nan_is_a_score_that_is_missing(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
+    one = metric(tmp_path, "one", "right[3] = float('nan')")
+    every = metric(tmp_path, "every", "right = [float('nan')] * len(items)")
+    out = tmp_path / "out"
+    assert main(["run", *GOOD, "--metric", one, "--metric", every, *QUICK, "--executor", executor,
+                 "--out", str(out)]) == 0
+    rows = [json.loads(line) for line in report(out)["agreements.jsonl"].splitlines()]
+    counted = {name: {row["n"] for row in rows if row["metric"] == name} for name in ("length", "one", "every")}
+    assert counted["one"] == {number - 1 for number in counted["length"]}
+    assert {row["value"] for row in rows if row["metric"] == "every"} <= {None}
+    assert agreements(report(out), "length", "distinct") == agreements(undisturbed(*GOOD), "length", "distinct")
+    ranks = [row["rank"] for row in map(json.loads, report(out)["standings.jsonl"].splitlines())
+             if row["metric"] == "every"]
+    assert set(ranks) <= {None}
+    NAN.seen(f"exit status 0; n = {max(counted['one'])} of {max(counted['length'])}")
+    NANS.seen("exit status 0; no value, no rank")
+
+
+def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, undisturbed: Whole) -> None:
+    does = ("for stream in (1, 2):\n    os.write(stream, bytes(range(256)) * 1000)\n"
+            "print('\\ud800 {\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
+    asked = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
+    with begun(*asked, *QUICK, "--executor", "local:2", "--json", "--out", str(tmp_path / "out")) as process:
+        printed, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    lines = [json.loads(line) for line in printed.splitlines()]
+    assert {line["metric"] for line in lines} == {"length", "distinct", "toy"}
+    (tmp_path / "quiet").mkdir()
+    plain = undisturbed(*GOOD, "--metric", metric(tmp_path / "quiet", "toy"))
+    assert agreements(report(tmp_path / "out"), "length", "distinct", "toy") == agreements(
+        plain, "length", "distinct", "toy")
+    PRINTS.seen(f"exit status 0; {len(lines)} lines, all JSON; the same agreements")
+
+
+def test_another_order_is_found_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = metric(tmp_path, "toy", "right = sorted(right)")
+    assert main(["check", path]) == 1
+    said = capsys.readouterr().out
+    assert re.search(r"order", said)
+    ORDER.seen("exit status 1 of `harness check`")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted elsewhere in other ways")
+def test_a_process_without_memory_loses_the_cell_alone(tmp_path: Path, undisturbed: Whole) -> None:
+    asked = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
+    limit = 3 << 30
+    with begun(*asked, *QUICK, "--out", str(tmp_path / "out"),
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1, said
+    assert failures(tmp_path / "out") == {"toy": "MemoryError: "}
+    assert agreements(report(tmp_path / "out"), "length", "distinct") == agreements(
+        undisturbed(*GOOD), "length", "distinct")
+    STARVED.seen("exit status 1; `MemoryError`")

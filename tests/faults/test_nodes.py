@@ -1,0 +1,100 @@
+"""A node of a Ray cluster that is lost while its worker is at work: two nodes on this machine, one is taken away."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.executors import ray as place
+from tests.faults.conftest import Whole
+from tests.faults.faults import fault
+from tests.faults.runs import QUICK, begun, events, left_behind, metric, report, scored, until, words
+
+# Ray leaves its files to be closed by the collector
+pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore::ResourceWarning",
+                                                             "ignore::pytest.PytestUnraisableExceptionWarning")]
+
+GROUP = "A Ray cluster"
+AGAIN = "what its worker was at is tried again by another; exit status 0, the same report; nothing else is scored again"
+NODE = fault(GROUP, "a worker node is lost", "two nodes on one machine (`ray.cluster_utils`), one taken away at work",
+             AGAIN)
+ACTOR = fault(GROUP, "SIGKILL of a worker", "`--executor ray`, the process of an actor at work", AGAIN)
+
+NAMES = ("persona-zhao", "dstc10-persona", "esl")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A cluster whose first node has no room for workers."""
+    utils = pytest.importorskip("ray.cluster_utils")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in place._QUIET.items():
+            patch.setenv(name, value)
+        found = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        try:
+            yield found
+        finally:
+            found.shutdown()
+            gc.collect()
+
+
+def mark(folder: Path, stays: str) -> list[str]:
+    """A metric that leaves its process's number, and on one dataset stays there until it is no longer asked to."""
+    does = (f"Path(__file__).with_name(f'at-{{items[0].id[:3]}}-{{os.getpid()}}').touch()\n"
+            f"while items[0].id.startswith({stays!r}) and Path(__file__).with_name('stay').exists():\n"
+            "    time.sleep(0.02)")
+    (folder / "stay").touch()
+    return [*words("--metric", ("length", metric(folder, "marking", does))), *words("--dataset", NAMES)]
+
+
+def outcome(run: Any, asked: list[str], out: Path, undisturbed: Whole) -> str:
+    """The end of a run that lost a worker; in words."""
+    said = run.communicate(timeout=120)[1]
+    assert run.returncode == 0, said
+    assert report(out) == undisturbed(*asked)
+    assert set(scored(out).values()) == {1}
+    assert left_behind(out) == []
+    lost = [event for event in events(out) if event.get("told") == "lost"]
+    assert [event["metric"] for event in lost] == ["marking"]
+    return "exit status 0, the same bytes; one part was tried again"
+
+
+def test_a_node_that_is_lost_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
+    nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
+    asked, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
+    with begun(*asked, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
+               "--out", str(out)) as run:
+        until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
+        at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
+        cluster.remove_node(nodes.pop(hosts(nodes, at)), allow_graceful=False)
+        (tmp_path / "stay").unlink()
+        told = outcome(run, asked, out, undisturbed)
+    for node in nodes:
+        cluster.remove_node(node)
+    NODE.seen(told)
+
+
+def hosts(nodes: list[Any], process: int) -> int:
+    """Which of the nodes a process belongs to: the raylet that started it."""
+    parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    raylets = [[one.process.pid for one in node.all_processes["raylet"]] for node in nodes]
+    return next(place for place, ids in enumerate(raylets) if parent in ids)
+
+
+def test_a_killed_actor_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
+    node = cluster.add_node(num_cpus=2, object_store_memory=place.OBJECTS)
+    asked, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
+    with begun(*asked, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
+               "--out", str(out)) as run:
+        until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
+        os.kill(int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2]), signal.SIGKILL)
+        (tmp_path / "stay").unlink()
+        told = outcome(run, asked, out, undisturbed)
+    cluster.remove_node(node)
+    ACTOR.seen(told)

@@ -1,0 +1,165 @@
+"""The readers of what is kept from before: scores, statistics, embeddings, answers of judges, datasets, traces.
+
+The names of most parts hold the digest of what is in them, so that damage is seen without reading. Here the digest is
+always right: what is left to notice is another form, as an older version wrote it, or one who shares the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import store as datasets
+from benchmarks.dataset import Dataset, Rating
+from harness.commands import trace
+from harness.executors import tracing
+from harness.memo import Memo
+from harness.scoring import Scores
+from harness.store import ScoreStore, _packed, _stem
+from metrics.judges import kept as answers
+from metrics.judges.answer import Answer
+from metrics.kept import Kept, _part
+from tests.fuzz.reading import Reader, sound
+from tests.fuzz.sent import CARDS, ITEMS
+
+PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"
+KEPT = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0, 1e-300])}, 1.25)
+
+
+def _cache() -> dict[str, list[bytes]]:
+    vectors = {hashlib.sha256(f"text\0{text!r}".encode()).digest()[:16]: np.ones((2, 3), np.float32)
+               for text in ("a", "b")}
+    answer = asdict(Answer("4", tokens=((0, "4", (("4", -0.5), ("5", -1.0))),)))
+    cell = _packed(KEPT, SIGNATURE)
+    return {"cell": [cell], "part": [cell], "memo": [json.dumps({"p": [0.5, math.nan], "n": 3}).encode()],
+            "embeddings": [_part(vectors)], "answers": [json.dumps({"key": "k", **answer}).encode()]}
+
+
+def _read_cache(folder: Path, form: str, content: bytes) -> None:
+    """A part whose name has the digest of what is in it: all that is left to notice is its form."""
+    with contextlib.ExitStack() as stack:
+        {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "embeddings": _read_embeddings,
+         "answers": _read_answers}[form](folder, content, stack)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _placed(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    stack.callback(lambda: [one.unlink() for one in path.parent.iterdir()])
+    return path
+
+
+def _read_cell(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+    store = ScoreStore(folder)
+    _placed(folder / PRINT[:20] / f"{_stem(SIGNATURE)}-{_digest(content)[:20]}.parquet", content, stack)
+    found = store.get(PRINT, SIGNATURE)
+    sound(found is not None or store.set_aside, "a cell that is neither read nor set aside")
+    if found is not None:
+        sound(all(column.dtype == np.float64 and column.shape == (len(found.items),)
+                  for column in found.columns.values()), "a column that is no score of each item")
+        sound(all(isinstance(item, str) for item in found.items) and math.isfinite(found.seconds), "items without id")
+    store.put(PRINT, SIGNATURE, KEPT)
+    sound(store.get(PRINT, SIGNATURE), "a store that cannot be written again")
+
+
+def _read_part(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+    store = ScoreStore(folder)
+    _placed(folder / PRINT[:20] / f"{_stem(SIGNATURE)}.0000002-0000004-{_digest(content)[:20]}.shard", content, stack)
+    store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
+    items = ("a", "b", "a", "b")
+    if store.merge(PRINT, SIGNATURE, items):
+        found = store.get(PRINT, SIGNATURE)
+        sound(found is not None and found.items == items, "a cell that is not the items")
+    else:
+        sound(store.set_aside, "a part that is neither merged nor set aside")
+
+
+def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+    memo = Memo(folder / "statistics")
+    memo.get("kind", "key", lambda: 1)
+    (path,) = (folder / "statistics").glob("kind-*.json")
+    path.unlink()
+    _placed(path.with_name(f"{path.stem.rpartition('-')[0]}-{_digest(content)[:20]}.json"), content, stack)
+    memo.get("kind", "key", lambda: 1)
+
+
+def _read_embeddings(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+    _placed(folder / "embeddings" / f"{_digest(content)}.arrow", content, stack)
+    found = Kept(folder / "embeddings").through("text", ("a", "b"), lambda texts: [np.zeros((1, 3), np.float32)
+                                                                                  for _ in texts])
+    sound(all(states.ndim == 2 and states.dtype == np.float32 for states in found), "states that are no table")
+
+
+def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+    kept = answers.Kept(folder, "prompt", "model")
+    lines = b"".join(_digest(line)[:16].encode() + b" " + line + b"\n" for line in content.split(b"\n"))
+    _placed(kept.path, lines, stack)
+    found = answers.Kept(folder, "prompt", "model").get("k")
+    sound(found is None or isinstance(found.text, str), "an answer that is no text")
+
+
+@functools.cache
+def _imported() -> Mapping[str, tuple[str, bytes]]:
+    """The files of a dataset in a home, each with its path there."""
+    ratings = tuple(Rating(item.id, "overall", (1.0, 2.0)) for item in ITEMS)
+    with tempfile.TemporaryDirectory() as home:
+        datasets.save(Dataset(CARDS["turn"], ITEMS, ratings, "imported"), Path(home))
+        files = {path.relative_to(home).as_posix(): path.read_bytes() for path in sorted(Path(home).rglob("*"))
+                 if path.is_file()}
+    forms = {"note": "toy.json", "state": "items/state.json", "items": "items/data-00000-of-00001.arrow",
+             "ratings": "ratings/data-00000-of-00001.arrow"}
+    return {form: (name, files[name]) for form, end in forms.items() for name in files if name.endswith(end)}
+
+
+def _read_imported(folder: Path, form: str, content: bytes) -> None:
+    state = _imported()["state"]
+    for name, data in [*_imported().values(), (state[0].replace("items", "ratings"), state[1])]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    (folder / _imported()[form][0]).write_bytes(content)
+    found = datasets.read(folder, CARDS["turn"])
+    sound(found is not None and found.items == ITEMS, "a dataset with other items than it was saved with")
+
+
+def _events() -> dict[str, list[bytes]]:
+    events = [{"at": 0.0, "event": "run", "command": "harness run --all"},
+              {"at": 1.5, "event": "part", "worker": 0, "dataset": "toy", "metric": "length", "items": [0, 6],
+               "seconds": 0.5, "told": "scored"},
+              {"at": 2, "event": "stage", "stage": "measuring", "dataset": "toy", "seconds": 0.25},
+              {"at": 2.5, "event": "note", "text": "toy"}]
+    return {tracing.NAME: ["".join(json.dumps(event) + "\n" for event in events).encode()]}
+
+
+def _read_events(folder: Path, form: str, content: bytes) -> None:
+    (folder / form).write_bytes(content)
+    with contextlib.redirect_stdout(io.StringIO()):
+        trace.run(argparse.Namespace(out=folder, to=None))
+    json.loads((folder / "trace.json").read_bytes())
+
+
+READERS = (
+    Reader("cache", _cache, _read_cache,
+           ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "width", "states", "text", "finish",
+            "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
+    Reader("imported", lambda: {form: [content] for form, (_, content) in _imported().items()}, _read_imported,
+           ("folder", "origin", "items", "ratings", "_data_files", "filename", "../", "id", "context", "response",
+            "references", "weight", "facts", "system", "votes", "null", "\\ud800")),
+    Reader("trace", _events, _read_events,
+           ("at", "event", "part", "stage", "note", "worker", "dataset", "metric", "items", "seconds", "told", "text",
+            "NaN", "Infinity", "1e999", "null", "[]", "{}", "\\ud800")),
+)

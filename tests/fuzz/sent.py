@@ -1,0 +1,171 @@
+"""The readers of what people send: the organisers' JSON, files of scores and of ratings, and the config of a run."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import official, private, scorefile
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Source, Utterance
+from harness.commands import run
+from harness.settings import home_folder, settings
+from tests.fuzz.reading import Reader, sound
+
+
+def _card(level: str, **more: Any) -> DatasetCard:
+    known: dict[str, Any] = {
+        "name": "toy", "title": "Toy", "split": "dev", "level": level, "size": 2, "licence": "CC0-1.0",
+        "qualities": (Quality("overall", 1, 5), Quality("Natural", 1, 3)), "citation": "Nobody 2020",
+        "sources": (Source("https://example.org/toy.json"),)}
+    return DatasetCard(**{**known, **more})
+
+
+CARDS = {"turn": _card("turn"), "dialogue": _card("dialogue"),
+         "contest": _card("turn", qualities=(Quality("overall", 0, 1),), rated_by="win_ratio")}
+
+
+def _organisers() -> dict[str, list[bytes]]:
+    votes: dict[str, Any] = {"overall": [1, "2", "N/A no vote", 4.5], "Natural": None}
+    turn = {"dialogue_id": "toy_0", "context": "hello\nhow are you?", "response": "fine", "annotations": votes,
+            "reference": ["well", "good"], "fact": "I have a dog.\nI like tea.", "model": "bot"}
+    marked = {**turn, "dialogue_id": "toy_1", "context": "User: hello\nSystem: hi", "response": "System: é ☂",
+              "reference": "one", "model": None, "model_name": "seq2seq"}
+    dialogue = {"dialogue_id": "toy_0", "dialog": [{"speaker": "user", "text": "hi"}, {"speaker": "bot", "text": ""}],
+                "annotations": {"overall": 3}}
+    other = {"dialogue_id": "toy_1", "dialogue": [{"speaker": "Ann", "text": " hello "}], "annotations": None}
+    contest = [{"dialogue_id": f"toy_{row}", "context": "", "response": None, "win_ratio": ratio}
+               for row, ratio in enumerate((0.5, "0.25", "?", math.nan))]
+    return {name: [json.dumps(rows).encode()] for name, rows in
+            (("turn", [turn, marked]), ("dialogue", [dialogue, other]), ("contest", contest))}
+
+
+def _read_organisers(folder: Path, form: str, content: bytes) -> None:
+    path = folder / "toy.json"
+    path.write_bytes(content)
+    _check_dataset(official.parse(path, CARDS[form]))
+
+
+def _check_dataset(dataset: Dataset) -> None:
+    for item in dataset.items:
+        json.dumps(asdict(item), ensure_ascii=False).encode()  # as it is written, half a surrogate pair fails
+    known = {item.id for item in dataset.items}
+    sound(len(known) == len(dataset.items), "two items of one id")
+    for rating in dataset.ratings:
+        sound(rating.item in known and dataset.card.quality(rating.quality), "a rating of nothing")
+        sound(all(map(math.isfinite, rating.votes)), "a vote that is not finite")
+
+
+ITEMS = tuple(Item(f"toy_{number}", (Utterance(USER, "hello"),), Utterance(SYSTEM, "hi")) for number in range(6))
+WANTED = scorefile.Expected({"toy": tuple(item.id for item in ITEMS)}, {"toy": ("overall", "Natural")})
+
+
+def _scores() -> dict[str, list[bytes]]:
+    by_item = {item.id: number / 2 for number, item in enumerate(ITEMS)}
+    pairs = {f"{name}|{quality}": value for name, value in by_item.items() for quality in ("overall", "Natural")}
+    rows = [{"dialogue_id": name, "score": value} for name, value in pairs.items()]
+
+    def table(sign: str, given: Mapping[str, float]) -> bytes:
+        lines = (f"{name}{sign}{value}\n" for name, value in given.items())
+        return f"dialogue_id{sign}score\n{''.join(lines)}".encode()
+
+    def parquet(given: Mapping[str, float], **options: Any) -> bytes:
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"dialogue_id": list(given), "score": list(given.values())}), sink, **options)
+        return sink.getvalue()
+
+    quoted = b'\xef\xbb\xbfid;score;more\n"toy_0";"1e-3";"a\nb"\n'
+    return {".csv": [table(",", by_item), table(",", pairs), quoted], ".tsv": [table("\t", by_item)],
+            ".jsonl": ["".join(json.dumps(row) + "\n" for row in rows).encode()],
+            ".json": [json.dumps(rows).encode(), json.dumps(by_item).encode()],
+            ".parquet": [parquet(by_item), parquet(pairs, use_dictionary=False, compression="none")]}
+
+
+def _read_scores(folder: Path, form: str, content: bytes) -> None:
+    path = folder / f"scores{form}"
+    path.write_bytes(content)
+    found = scorefile.read(path, WANTED)
+    for line in scorefile.told(found.problems, found.unit):
+        sound(line.isascii() and line.isprintable(), f"a problem told as {line!r}")
+    for scores in found.scores.values():
+        sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
+
+
+def _ratings() -> dict[str, list[bytes]]:
+    rows = [(item.id, quality, vote) for item in ITEMS for quality, vote in (("overall", 5), ("Natural", "2.5"))]
+
+    def table(sign: str, *head: str) -> bytes:
+        return "".join(sign.join(map(str, row)) + "\n" for row in [head, *rows]).encode()
+
+    records = [{"dialogue_id": name, "annotations": {quality: [vote, "N/A"]}} for name, quality, vote in rows[::2]]
+    return {".json": [json.dumps(records).encode()], ".tsv": [table("\t", "dialogue_id", "quality", "score")],
+            ".csv": [table(",", "item", "quality", "vote"), b'\xef\xbb\xbfvote,"quality",Item\n1,overall,"toy_0"\n']}
+
+
+def _read_ratings(folder: Path, form: str, content: bytes) -> None:
+    path = folder / f"ratings{form}"
+    path.write_bytes(content)
+    dataset = Dataset(CARDS["turn"], ITEMS, (), "imported")
+    owners = private.Owners()
+    owners.add(dataset)
+    found = private.read(path, owners)
+    sound(found.keys() == {"toy"}, "ratings of no dataset")
+    joined, new = private.join(dataset, found["toy"])
+    sound(len(new) == len(found["toy"]), "ratings of no item")
+    _check_dataset(joined)
+
+
+def _config() -> dict[str, list[bytes]]:
+    full = """[run]
+metric = ["bleu", "rouge-l[references=mean]"]
+with = "length"
+split = "dev"
+aggregate = ["mean", "sum"]
+limit = 40
+seed = 7
+batch-tokens = 4096
+keep_embeddings = true
+gpus = 0
+timeout = 2.5
+memory = "4GiB"
+executor = "local:2"
+ratings = "~/votes.csv"
+home = 'home'
+"""
+    return {".toml": [full.encode(), b"run.all = true\nrun.out = '../out'\n", b"[run]\nquality = ['\\u00e9']\n"]}
+
+
+def _read_config(folder: Path, form: str, content: bytes) -> None:
+    path = folder / f"config{form}"
+    path.write_bytes(content)
+    chosen = settings(argparse.Namespace(config=path))
+    run._check(chosen)
+    run.crew(chosen)
+    home_folder(chosen.home)
+    run.command(chosen).encode()
+
+
+READERS = (
+    Reader("organisers", _organisers, _read_organisers,
+           ("dialogue_id", "context", "response", "annotations", "reference", "fact", "model", "model_name", "dialog",
+            "dialogue", "speaker", "text", "win_ratio", "overall", "Natural", "N/A", "NaN", "Infinity", "null", "true",
+            "1e999", "\\ud800", "System: ", "User: ", "toy_0")),
+    Reader("scores", _scores, _read_scores,
+           ("dialogue_id", "id", "score", "toy_0", "toy_1|overall", "|Natural", "annotations.", "nan", "inf", "1e999",
+            "null", "true", '"', "\\n", "\\t", ";", "PAR1", "\\u0000")),
+    Reader("ratings", _ratings, _read_ratings,
+           ("item", "dialogue_id", "quality", "vote", "score", "annotations", "win_ratio", "overall", "Natural",
+            "toy_0", "toy_5", "N/A", "nan", "inf", "1_0", '"', "\\n", "\\t", "null")),
+    Reader("config", _config, _read_config,
+           ("[run]", "run.", *(f"{name} = " for name in settings(argparse.Namespace(config=None)).__slots__), "true",
+            "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "local:2", "4GiB", "~x/")),
+)

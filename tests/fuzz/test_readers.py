@@ -1,0 +1,142 @@
+"""No reader does anything but read or refuse, whatever it is given: a quick pass of what atheris_run.py does at length.
+
+Two ways to break a valid file: bytes that are changed, cut, doubled or put in its middle; and, where it is JSON, any
+value in the place of any other.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.scoring import Scores
+from harness.store import ScoreStore
+from tests.fuzz.readers import READERS, corpus, forms, split
+from tests.fuzz.reading import Reader
+
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+readers = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+
+
+@readers
+def test_valid_files_are_taken(reader: Reader, tmp_path: Path) -> None:
+    assert {split(reader, every)[0] for every in corpus(reader)} == set(forms(reader))
+    assert all(reader(tmp_path, *split(reader, every)) for every in corpus(reader))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, reader: Reader) -> tuple[str, bytes]:
+    """A valid file with a few changes."""
+    form, content = split(reader, draw(st.sampled_from(list(corpus(reader)))))
+    for _ in range(draw(st.integers(1, 4))):
+        first, last = sorted(draw(st.integers(0, len(content))) for _ in range(2))
+        word = draw(st.one_of(st.binary(max_size=4), st.sampled_from(reader.words).map(str.encode)))
+        middle = draw(st.sampled_from([word, b"", content[first:last] * 2, content[first:last] + word]))
+        content = content[:first] + middle + content[last:]
+    return form, content
+
+
+@readers
+@QUICK
+@given(data=st.data())
+def test_damaged_files_are_read_or_refused(reader: Reader, tmp_path: Path, data: st.DataObject) -> None:
+    reader(tmp_path, *data.draw(damaged(reader)))
+
+
+@readers
+@QUICK
+@given(data=st.data())
+def test_anything_at_all_is_read_or_refused(reader: Reader, tmp_path: Path, data: st.DataObject) -> None:
+    reader(tmp_path, data.draw(st.sampled_from(forms(reader))), data.draw(st.binary(max_size=200)))
+
+
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
+              st.sampled_from(["toy_0", "NaN", "1e999", "\ud800", "overall", -1, 10**400, ""])),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=6)
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON value, as what holds it and its key there."""
+    for key in value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from places(value[key])
+
+
+def in_json(reader: Reader) -> list[tuple[str, Any]]:
+    """The valid files of a reader that are one JSON value, with their forms."""
+    found = []
+    for form, content in (split(reader, every) for every in corpus(reader)):
+        try:
+            found.append((form, json.loads(content)))
+        except ValueError:  # another format
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name, reader in READERS.items() if in_json(reader)])
+@QUICK
+@given(data=st.data())
+def test_any_value_anywhere_is_read_or_refused(name: str, tmp_path: Path, data: st.DataObject) -> None:
+    form, whole = data.draw(st.sampled_from(in_json(READERS[name])))
+    whole = copy.deepcopy(whole)
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(list(places(whole))))
+        if data.draw(st.booleans()) or not isinstance(holder, dict):
+            holder[key] = data.draw(values)
+        else:
+            holder[data.draw(st.text(max_size=5))] = holder.pop(key)
+    READERS[name](tmp_path, form, json.dumps(whole).encode())
+
+
+FOUND = [
+    ("cache", "cell", b""), ("cache", "part", b"PAR1"), ("cache", "memo", b"{"), ("cache", "memo", b"\xff"),
+    ("cache", "embeddings", b"ARROW1\0\0"), ("cache", "answers", b"[]"), ("cache", "answers", b'{"key": "k"}'),
+    ("cache", "answers", b'{"key": []}\xff'),
+]
+"""What was found once."""
+
+
+@pytest.mark.parametrize(("name", "form", "content"), FOUND)
+def test_what_was_found_once_is_refused(name: str, form: str, content: bytes, tmp_path: Path) -> None:
+    READERS[name](tmp_path, form, content)
+
+
+@pytest.mark.parametrize(("items", "column"), [(("a", "b"), "z"), (("b", "a"), "x")])
+def test_parts_that_do_not_belong_together_are_set_aside(items: tuple[str, str], column: str, tmp_path: Path) -> None:
+    """Else they would be met again in each run, and none would ever end."""
+    store, good = ScoreStore(tmp_path), Scores(("a", "b"), {"x": np.array([0.5, 1.0])}, 1.0)
+    store.put_part("f", "toy|r1", (0, 2), good)
+    store.put_part("f", "toy|r1", (2, 4), Scores(items, {column: np.array([0.5, 1.0])}, 1.0))
+    assert not store.merge("f", "toy|r1", "abab")
+    assert store.set_aside
+    for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
+        store.put_part("f", "toy|r1", span, good)
+    assert store.merge("f", "toy|r1", "abab")
+
+
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as made:
+        made.writestr(zipfile.ZipInfo(""), b"{}")
+    assert not READERS["bundle"](tmp_path, "zip", sink.getvalue())
+
+
+def test_a_find_is_seen(tmp_path: Path) -> None:
+    """The net has no hole: a reader that raises anything else, or takes what is not sound, fails."""
+    def broken(folder: Path, form: str, content: bytes) -> None:
+        raise KeyError(form)
+
+    with pytest.raises(KeyError):
+        Reader("broken", dict, broken, ())(tmp_path, "any", b"")

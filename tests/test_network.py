@@ -1,0 +1,107 @@
+"""Tests reach nothing but this machine, and neither does what they start (tests/guard)."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.guard.sitecustomize import OPEN
+from tests.judge_server import serving
+
+TRIES = """
+import json, socket, urllib.request
+
+def connect(address, family=socket.AF_INET, kind=socket.SOCK_STREAM):
+    with socket.socket(family, kind) as tried:
+        tried.settimeout(5)
+        tried.connect(address)
+
+def send(address):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        tried.sendto(b"", address)
+
+def told(try_, *given):
+    try:
+        try_(*given)
+    except OSError as error:
+        return str(error)
+    return "let through"
+
+found = [told(*one) for one in (
+    (connect, ("192.0.2.1", 80)), (connect, ("2001:db8::1", 80), socket.AF_INET6),
+    (connect, ("192.0.2.1", 53), socket.AF_INET, socket.SOCK_DGRAM), (send, ("192.0.2.1", 53)),
+    (socket.getaddrinfo, "example.org", 80), (socket.gethostbyname, "example.org"),
+    (urllib.request.urlopen, "http://example.org/"))]
+"""
+
+
+def refused(found: list[str]) -> bool:
+    return len(found) == 7 and all("no network in tests" in one for one in found)
+
+
+def test_nothing_leaves_this_process() -> None:
+    names: dict[str, list[str]] = {}
+    exec(TRIES, names)  # noqa: S102  (the same lines as in the child)
+    assert refused(names["found"]), names["found"]
+
+
+@pytest.mark.parametrize("more", [[], ["-s"], ["-P"]])
+def test_nothing_leaves_a_process_that_a_test_starts(more: list[str], tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, *more, "-c", f"{TRIES}\nprint(json.dumps(found))"], cwd=tmp_path, check=True,
+                          capture_output=True, text=True)
+    assert refused(json.loads(done.stdout)), done.stdout
+
+
+def test_a_process_is_guarded_by_its_path(tmp_path: Path) -> None:
+    """It is the folder on the PYTHONPATH that guards it, and nothing of this machine."""
+    code = "import sys; print('sitecustomize' in sys.modules, flush=True)"
+    for path, there in ((os.environ["PYTHONPATH"], "True"), ("", "False")):
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, check=True,
+                              capture_output=True, text=True, cwd=tmp_path)
+        assert done.stdout.split() == [there]
+
+
+def test_this_machine_answers() -> None:
+    with serving() as server:
+        port = server.server_address[1]
+        for host in ("127.0.0.1", "localhost"):
+            with pytest.raises(urllib.error.HTTPError, match="501"):  # it knows no GET
+                urllib.request.urlopen(f"http://{host}:{port}/", timeout=5)
+
+
+def test_an_address_of_this_machine_is_let_through() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.bind(("0.0.0.0", 0))  # noqa: S104
+        listening.listen()
+        with socket.create_connection((socket.gethostname(), listening.getsockname()[1]), timeout=5) as made:
+            assert made.getpeername()[1] == listening.getsockname()[1]
+
+
+def test_a_unix_socket_is_let_through(tmp_path: Path) -> None:
+    place = os.path.relpath(tmp_path / "socket")  # such a name may not be long
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as made:
+        listening.bind(place)
+        listening.listen()
+        thread = threading.Thread(target=lambda: listening.accept()[0].close())
+        thread.start()
+        made.connect(place)
+        thread.join(5)
+        assert not thread.is_alive()
+
+
+@pytest.mark.network
+def test_a_test_that_says_so_is_not_guarded() -> None:
+    """Nothing is sent by connecting a datagram socket."""
+    assert os.environ[OPEN]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        told = os.strerror(made.connect_ex(("192.0.2.1", 53)))  # a machine may have no way there, whoever asks
+    assert "no network in tests" not in told
