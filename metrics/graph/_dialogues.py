@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.dataset import Item, Utterance
 from metrics.metric import Column
-from metrics.trained._pairs import DECIMALS, Rows, Table, reading, where
+from metrics.trained._pairs import DECIMALS, Rows, Table, reading, settled, where
 
 if TYPE_CHECKING:
     from metrics.encoder import Encoder
@@ -95,13 +95,18 @@ def judged(network: Any, dialogues: Sequence[Spoken], table: Table, window: int,
 
     kind = torch.float64 if exact else torch.float32
     network = network.cpu().to(kind).eval()
-    found = np.full(len(dialogues), np.nan)
-    with torch.inference_mode():
-        for places in _blocks([len(one) for one in dialogues]):
-            batch = graphs([dialogues[place] for place in places], table, window, speakers)
-            batch.x = batch.x.to(kind)
-            found[places] = network(batch).numpy()
-    return found.round(DECIMALS)
+
+    def said(rows: Rows) -> Column:
+        found = np.full(len(rows), np.nan)
+        with torch.inference_mode():
+            for places in _blocks([len(dialogues[row]) for row in rows]):
+                batch = graphs([dialogues[row] for row in rows[places]], table, window, speakers)
+                batch.x = batch.x.to(kind)
+                found[places] = network(batch).numpy()
+        return found
+
+    rows = np.arange(len(dialogues))
+    return settled(rows, said) if exact else said(rows).round(DECIMALS)
 
 
 def _blocks(lengths: Sequence[int]) -> Iterator[list[int]]:

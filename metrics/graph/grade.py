@@ -35,7 +35,7 @@ from metrics.keywords import Tagger
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models import Models
 from metrics.text import reply
-from metrics.trained._pairs import BLOCK, DECIMALS, FIVE, TURNS, contexts, items_table, probabilities, where
+from metrics.trained._pairs import BLOCK, FIVE, TURNS, Rows, contexts, items_table, probabilities, settled, where
 from metrics.training import Objective, Recipe, TrainingData
 
 
@@ -87,12 +87,12 @@ class Grade:
         topics = (_topics.of_items(contexts(items), [reply(item) for item in items], self._source(models), self.tagger,
                                    self.weighted) if self.branch == "both" else None)
 
-        def logits(there: Any) -> Any:
-            return _topics.in_blocks(np.flatnonzero(there), BLOCK, lambda some: network(
+        def logits(rows: Rows) -> Column:
+            return _topics.in_blocks(rows, BLOCK, lambda some: network(
                 table.tensor(before[some]).double(), table.tensor(replies[some]).double(),
                 topics and topics.batch(some).apply(_topics.double)))
 
-        return where(before[:, 0] > 0, lambda there: probabilities(logits(there).round(DECIMALS)))
+        return where(before[:, 0] > 0, lambda there: probabilities(settled(np.flatnonzero(there), logits)))
 
     def objective(self, data: TrainingData) -> Objective:
         """Give true replies more than false ones that are like them."""

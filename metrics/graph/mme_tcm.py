@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from benchmarks.dataset import Item
 from metrics.graph import _grade_training as training
 from metrics.graph import _topics
 from metrics.keywords import Tagger
-from metrics.metric import Columns, MetricCard
+from metrics.metric import Column, Columns, MetricCard
 from metrics.models import Models
 from metrics.text import reply
-from metrics.trained._pairs import BLOCK, DECIMALS, FIVE, contexts, probabilities, where
+from metrics.trained._pairs import BLOCK, FIVE, Rows, contexts, probabilities, settled, where
 from metrics.training import Objective, Recipe, TrainingData
 
 
@@ -56,12 +56,11 @@ class MmeTcm:
         source = _topics.source(models, self.encoder, self.graph, 10, 10)
         topics = _topics.of_items(before, [reply(item) for item in items], source, self.tagger)
 
-        def judged(there: Any) -> Any:
-            return _topics.in_blocks(np.flatnonzero(there), BLOCK,
-                                     lambda some: network(topics.batch(some).apply(_topics.double)))
+        def logits(rows: Rows) -> Column:
+            return _topics.in_blocks(rows, BLOCK, lambda some: network(topics.batch(some).apply(_topics.double)))
 
         there = np.array([bool(texts[0]) for texts in before])
-        return {"mme-tcm": where(there, lambda some: probabilities(judged(some).round(DECIMALS)))}
+        return {"mme-tcm": where(there, lambda some: probabilities(settled(np.flatnonzero(some), logits)))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""

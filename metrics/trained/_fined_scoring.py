@@ -10,7 +10,7 @@ from benchmarks.dataset import Item
 from metrics.metric import Column, Columns
 from metrics.models import Models
 from metrics.trained._fined_pairs import DIMENSIONS, padded
-from metrics.trained._pairs import Table, judged, probabilities, reading
+from metrics.trained._pairs import Table, computed, probabilities, reading, settled
 
 TOGETHER = 4096
 """Utterances, with those that fill up, that are read together."""
@@ -27,7 +27,8 @@ def scored(items: Sequence[Item], models: Models, name: str, encoder: str) -> Co
     rows = [some[there[some]] for some in map(table.rows, said)]
     found = np.full((len(items), len(DIMENSIONS)), np.nan)
     for places in together([len(one) for one in rows]):
-        found[places] = probabilities(judged(network, table, padded([rows[place] for place in places])))
+        found[places] = probabilities(settled(np.array(places), lambda some: computed(
+            network, table, padded([rows[place] for place in some]))))
     return fused(name, found)
 
 

@@ -3,6 +3,7 @@
     Table(texts, read)              a row for each distinct text, row 0 for an utterance that is not there
     pairs(dialogues, table)         every reply of the dialogues with the utterances before it, as rows
     judged(network, table, *rows)   what a network says of rows, the same whatever else is judged with them
+    settled(rows, compute)          what is computed of rows, rounded so that it is the same in whatever company
 
 A network sees an utterance as `Table` has it: the mean and the largest of its token states, side by side (2 · width).
 A context is its last three utterances that hold words, the last one first.
@@ -37,7 +38,10 @@ BATCH = 128
 BLOCK = 256
 """How many rows are judged at a time."""
 DECIMALS = 10
-"""Double precision, rounded so far, gives the same score in whatever company an item is judged."""
+"""Decimals of a score that was computed in double precision."""
+DOUBTFUL = 5e-3
+"""How near a value may come to the middle between two such scores, in units of the last decimal, before company and the
+number of cores, which move the thirteenth decimal at most, could decide which of them it becomes."""
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -197,7 +201,12 @@ def reading(encoder: Encoder) -> Callable[[Sequence[str]], Vectors]:
 
 
 def judged(network: Any, table: Table, *rows: Rows) -> Column:
-    """What the network gives for the vectors of each row: network(*vectors) of shape (rows, ...)."""
+    """What the network gives for the vectors of each row: network(*vectors) of shape (rows, ...), to DECIMALS."""
+    return settled(np.arange(len(rows[0])), lambda places: computed(network, table, *(some[places] for some in rows)))
+
+
+def computed(network: Any, table: Table, *rows: Rows) -> Column:
+    """What the network gives for the vectors of each row, in double precision, not rounded."""
     import torch
 
     network = network.cpu().double().eval()
@@ -206,7 +215,28 @@ def judged(network: Any, table: Table, *rows: Rows) -> Column:
         for start in range(0, len(rows[0]), BLOCK):
             inputs = [table.tensor(some[start : start + BLOCK]).double() for some in rows]
             found.append(network(*inputs).numpy())
-    return np.concatenate(found[1:] or found).round(DECIMALS)
+    return np.concatenate(found[1:] or found)
+
+
+def settled(rows: Rows, compute: Callable[[Rows], Column]) -> Column:
+    """What is computed of the rows, to DECIMALS: the same in whatever company, and on however many cores.
+
+    Rounding alone hides what those change, until a value stands where its last bits decide: such a row is computed once
+    more by itself, on one core.
+    """
+    import torch
+
+    found = compute(rows)
+    scaled = found.reshape(len(rows), -1) * 10.0**DECIMALS
+    doubtful = (np.abs(scaled - np.floor(scaled) - 0.5) < DOUBTFUL).any(axis=1)
+    cores = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        for place in np.flatnonzero(doubtful):
+            found[place] = compute(rows[place : place + 1])[0]
+    finally:
+        torch.set_num_threads(cores)
+    return found.round(DECIMALS)
 
 
 def where(there: npt.NDArray[np.bool_], score: Callable[[npt.NDArray[np.bool_]], Column]) -> Column:

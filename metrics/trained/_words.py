@@ -14,7 +14,7 @@ from metrics.errors import MetricError
 from metrics.memory import Vectors
 from metrics.metric import Column
 from metrics.text import reply
-from metrics.trained._pairs import DECIMALS, TURNS, contexts, probabilities
+from metrics.trained._pairs import TURNS, Rows, contexts, probabilities, settled
 from metrics.training import Objective, TrainingData
 
 if TYPE_CHECKING:
@@ -74,18 +74,22 @@ def unreferenced(items: Sequence[Item], words: Words, network: Any) -> Column:
     import torch
 
     network = network.cpu().double().eval()
-    column = np.full(len(items), np.nan)
     before = contexts(items)
-    there = [row for row, texts in enumerate(before) if texts[0]]
-    for start in range(0, len(there), BLOCK):
-        rows = there[start : start + BLOCK]
+
+    def logits(rows: Rows) -> Column:
         queries = [query(words.tokens(before[row][::-1])) for row in rows]
         replies = [tokens[:RESPONSE] for tokens in words.tokens([reply(items[row]) for row in rows])]
         (left, lengths), (right, others) = words.padded(queries), words.padded(replies)
         with torch.inference_mode():
-            logits = network(left.double(), lengths, right.double(), others).numpy()
-        column[rows] = probabilities(logits)
-    return column.round(DECIMALS)
+            found: Column = network(left.double(), lengths, right.double(), others).numpy()
+        return found
+
+    column = np.full(len(items), np.nan)
+    there = np.array([row for row, texts in enumerate(before) if texts[0]], dtype=np.intp)
+    for start in range(0, len(there), BLOCK):
+        rows = there[start : start + BLOCK]
+        column[rows] = probabilities(settled(rows, logits))
+    return column
 
 
 def hinge_objective(data: TrainingData, words: Words, more: Mapping[str, Any]) -> Objective:

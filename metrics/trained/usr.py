@@ -25,7 +25,7 @@ from metrics.masked import mean_log_likelihoods
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models import Models
 from metrics.trained._facts import fact_rows, facts_table, sentences
-from metrics.trained._pairs import FIVE, TURNS, judged, probabilities, where
+from metrics.trained._pairs import FIVE, TURNS, judged, probabilities, settled, where
 from metrics.trained._usr_training import UsrBatches
 from metrics.training import Objective, Recipe, TrainingData
 
@@ -73,8 +73,8 @@ def _whole(network: Any, likely: Column, context: Column, fact: Column) -> Colum
     import torch
 
     def regressed(*columns: Column) -> Column:
+        given, regression = torch.from_numpy(np.stack(columns, axis=1)), network.cpu().double()
         with torch.inference_mode():
-            found: Column = network.cpu().double()(torch.from_numpy(np.stack(columns, axis=1))).numpy()
-        return probabilities(found)
+            return probabilities(settled(np.arange(len(given)), lambda rows: regression(given[rows]).numpy()))
 
     return np.where(np.isnan(fact), regressed(likely, context), regressed(likely, context, fact))

@@ -13,8 +13,9 @@ from benchmarks.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from metrics import registry
 from metrics.errors import MetricError
+from metrics.metric import Column
 from metrics.trained._facts import sentences
-from metrics.trained._pairs import Table, last_turns, pairs, probabilities
+from metrics.trained._pairs import Rows, Table, last_turns, pairs, probabilities, settled
 from metrics.trained._references import against_references
 from metrics.trained._ruber import blended, referenced
 from metrics.trained.mme_em import _rated
@@ -251,3 +252,28 @@ def test_large_ruber_names_its_own_weights() -> None:
     assert registry.choose("ruber").metric.card.checkpoints == ("ruber",)
     assert registry.choose("ruber[size=large]").metric.card.checkpoints == ("ruber-large",)
     assert registry.choose("ruber[blend=max]").metric.card.checkpoints == ("ruber",)
+
+
+def test_company_and_cores_never_decide_how_a_score_is_rounded() -> None:
+    middle = (np.arange(1000) + 0.5) / 1e10  # each where a last bit decides
+    noise = np.random.default_rng(0).uniform(-1, 1, 1000) * 1e-14
+    calls: list[int] = []
+
+    def compute(rows: Rows) -> Column:
+        calls.append(len(rows))
+        assert torch.get_num_threads() == 1 or len(rows) > 1, "alone, on one core"
+        return middle[rows] + noise[rows] * (len(rows) > 1) * rng.choice([-1, 1], len(rows))
+
+    cores = torch.get_num_threads()
+    rng = np.random.default_rng(1)
+    found = settled(np.arange(1000), compute)
+    assert len(calls) == 1001
+    assert torch.get_num_threads() == cores
+    for rows in (np.arange(1000)[::-1], np.arange(0, 1000, 3)):
+        np.testing.assert_array_equal(settled(rows, compute), found[rows])
+    np.testing.assert_allclose(found, middle, atol=0.6e-10)
+    calls.clear()
+    table = rng.normal(size=(1000, 3))
+    np.testing.assert_array_equal(settled(np.arange(1000), lambda rows: (calls.append(len(rows)), table[rows])[1]),
+                                  table.round(10))
+    assert 10 < len(calls) < 60, "few are computed twice"
