@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
 from tests import tiny
@@ -21,6 +22,10 @@ if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  #
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+settings.register_profile("unhurried", deadline=None)  # a machine with other work is slow, and no test is wrong for it
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

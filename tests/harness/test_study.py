@@ -287,9 +287,13 @@ def test_what_cannot_be_studied_is_one_line(argv: list[str], part: str, tmp_path
     assert not (tmp_path / "studies").exists()
 
 
+METRICS = ("bleu", "chrf", "cosine", "distinct", "length", "random", "rouge-l")
+SOME = ["--dataset", "dailydialog-gupta", "--dataset", "esl",
+        *(word for name in METRICS for word in ("--metric", name))]
+
+
 def run(out: Path, *argv: str) -> dict[str, bytes]:
-    assert main(["study", "measures", "--dataset", "dailydialog-gupta", "--dataset", "esl", "--draws", "60",
-                 "--out", str(out), *argv]) == 0
+    assert main(["study", "measures", *SOME, "--draws", "60", "--out", str(out), *argv]) == 0
     return {path.name: path.read_bytes() for path in (out / "studies" / "measures").iterdir()}
 
 
@@ -311,7 +315,7 @@ def test_measures_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_scores_of_a_run_are_used_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["run", "--dataset", "dailydialog-gupta", "--dataset", "esl", "--draws", "0", "--out", str(tmp_path)])
+    main(["run", *SOME, "--draws", "0", "--out", str(tmp_path)])
     scores = sorted((tmp_path / "scores").rglob("*.parquet"))
     capsys.readouterr()
     run(tmp_path)
