@@ -19,6 +19,8 @@ from benchmarks.files import write_atomically
 from harness.errors import BadConfig
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+_NOWHERE = re.compile(r"(?!memory:)[a-z][a-z0-9+.-]+:/(?:/*$|(?!/))")
+"""A protocol without a place, as an empty variable leaves it, or with one slash for two."""
 _FOLDER = re.compile(r"(file|local)://")
 _NO_FOLDERS = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
 """Object stores: what would be made there for a folder is a bucket, of a name that may be a mistake."""
@@ -55,6 +57,8 @@ class Blobs(Protocol):
 
 def opened(place: str | Path) -> Blobs:
     """The files of a folder, or of a URL."""
+    if isinstance(place, str) and _NOWHERE.match(place):
+        raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
     if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
         return Remote(place.rstrip("/"))
     return Folder(Path(_FOLDER.sub("", str(place), count=1)))

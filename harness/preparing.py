@@ -67,9 +67,9 @@ def prepared(
     progress = Progress(len(planned.cards) * len(planned.chosen))
     store = ScoreStore(crew.store or out / "scores")
     setup = Setup(planned.selection, home.absolute(), store.blobs.place, chosen)
+    seen = Seen(progress, crew.logs)  # its clock runs from here: a cluster takes seconds to start
     executor = executors.opened(crew.executor, setup, models, devices, crew.address, crew.jobs, crew.gpus)
     costs = cutting.costs(_earlier(out), {one.label: cutting.shared(one.metric, models) for one in planned.chosen})
-    seen = Seen(progress, crew.logs)
     filling = Filling(executor, store, models, Claims(store.blobs), seen, crew.limits, costs, rescore)
     return Context(planned, home, store, models, progress, Memo(out / "statistics"), draws, filling, seen, rescore,
                    examples)

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import gc
 import math
+import os
 import re
 import shlex
 import sys
@@ -198,6 +199,8 @@ def _check_limits(chosen: Settings) -> None:
     if not 0 <= chosen.gpus < math.inf or (chosen.gpus and chosen.executor != "ray"):
         raise BadConfig(f"--gpus {chosen.gpus:g}: should be 0 or more, and is for --executor ray; "
                         "local:N takes --device cuda:0,cuda:1")
+    if chosen.address and chosen.executor != "ray":
+        raise BadConfig(f"--address {chosen.address}: is of a Ray cluster, and for --executor ray")
     if chosen.memory and chosen.executor == "ray":
         raise BadConfig("--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")
 
@@ -233,7 +236,12 @@ def crew(chosen: Settings) -> CrewChoice:
 
 
 def _executor(chosen: Settings) -> str:
-    """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself."""
+    """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself.
+
+    A dry run starts no cluster: it counts the workers that one on this machine would have.
+    """
+    if chosen.dry_run and chosen.executor == "ray" and not chosen.address:
+        return f"local:{chosen.jobs or os.cpu_count() or 1}"
     if chosen.executor == "local" and (chosen.jobs or chosen.timeout or chosen.memory):
         return f"local:{chosen.jobs or 1}"
     return chosen.executor
@@ -245,7 +253,10 @@ def _size(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip()) if text else None
     if text and (found is None or found[2].upper() not in units):
         raise BadConfig(f"--memory {text!r:.40}: should be a size such as 4GiB or 800MiB")
-    return int(float(found[1]) * units[found[2].upper()]) if found else 0
+    size = int(float(found[1]) * units[found[2].upper()]) if found else 0
+    if found and size < units["MIB"]:
+        raise BadConfig(f"--memory {text}: no worker fits into {size} bytes; say the unit, as in {found[1]}MiB")
+    return size
 
 
 def command(chosen: Settings) -> str:

@@ -232,18 +232,23 @@ class Crew:
 
 @contextlib.contextmanager
 def _interrupts(crew: Crew) -> Iterator[None]:
-    """The first Ctrl-C stops the crew; the second is an interrupt like any other."""
+    """The first Ctrl-C, or SIGTERM as schedulers send it, stops the crew; the second is a signal like any other."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        signal.signal(signal.SIGINT, before)
+        restore()
         crew.stop()
 
-    signal.signal(signal.SIGINT, stop)
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()

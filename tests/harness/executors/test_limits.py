@@ -93,7 +93,9 @@ def test_a_limit_makes_a_worker_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("argv", "part"), [
     (("--jobs", "3", "--executor", "local:2"), "they differ"), (("--timeout", "-1"), "0 or more"),
     (("--timeout", "nan"), "0 or more"), (("--memory", "much"), "4GiB"),
-    (("--memory", "1GiB", "--executor", "ray"), "Ray watches"),
+    (("--memory", "1GiB", "--executor", "ray"), "Ray watches"), (("--memory", "400"), "say the unit, as in 400MiB"),
+    (("--address", "10.0.0.1:6379"), "for --executor ray"),
+    (("--store", "s3://"), "names no place"), (("--store", "s3:/bucket/scores"), "names no place"),
 ])
 def test_what_would_be_no_limit_is_refused(argv: tuple[str, ...], part: str, tmp_path: Path,
                                            capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,11 +161,18 @@ def slow(tmp_path: Path, seconds: float) -> tuple[list[str], Path]:
     return ["--metric", asked, "--limit", "10", "--draws", "0", *names], marks
 
 
-@pytest.mark.parametrize(("executor", "most"), [("local", 1), ("local:2", 2), pytest.param("ray", 2, marks=RAY)])
-def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(executor: str, most: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("executor", "most", "told"), [
+    ("local", 1, signal.SIGINT), ("local:2", 2, signal.SIGINT), pytest.param("ray", 2, signal.SIGINT, marks=RAY),
+    ("local:2", 2, signal.SIGTERM), pytest.param("ray", 2, signal.SIGTERM, marks=RAY),
+])
+def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(
+        executor: str, most: int, told: signal.Signals, tmp_path: Path) -> None:
     asked, marks = slow(tmp_path, 0.5)
     with begun([*asked, *by(executor)], tmp_path / "out", marks) as process:
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: the workers hear it too
+        if told is signal.SIGINT:
+            os.killpg(process.pid, told)  # as a terminal does it: the workers hear it too
+        else:
+            process.send_signal(told)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
     assert re.search(r"stopping: waiting for [12] parts? to end", said)
