@@ -11,9 +11,11 @@ import pkgutil
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from benchmarks import official, sources, store
+from benchmarks import sources
 from benchmarks.dataset import Dataset, DatasetCard, Split
 from benchmarks.errors import UnknownDataset, nearest
+from benchmarks.formats import official
+from benchmarks.storage import store
 
 ORDER = (
     "dstc6", "dstc7", "persona-see", "persona-usr", "topical-usr", "fed-turn", "fed-dial", "dailydialog-gupta",

@@ -20,8 +20,8 @@ import harness
 from benchmarks.errors import BenchmarkError
 from harness import commands
 from harness.errors import HarnessError
-from harness.redaction import redacted
-from harness.settings import home_folder
+from harness.run.redaction import redacted
+from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.api import score
 from harness.errors import BadConfig
-from harness.scores_of import score
 from metrics import registry
 from metrics.metric import Column, MetricCard
 

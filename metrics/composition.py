@@ -9,8 +9,8 @@ A composition has two columns: `NAME` is given per quality (`NAME@QUALITY`, one 
 `NAME-single` once: the mean over the qualities, as a test phase wants it that takes one score per item. Where no
 quality is known both are the same. One whose weights are the same for every quality has the first alone.
 
-The harness makes compositions of scores that it has (harness/composing.py), on a development dataset with the weights
-that were learned on the others. `score` is for whoever has items alone.
+The harness makes compositions of scores that it has (harness/scoring/composites.py), on a development dataset
+with the weights that were learned on the others. `score` is for whoever has items alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
 from metrics.metric import Column, Columns, Metric, MetricCard, signature
-from metrics.models import Models
+from metrics.models.service import Models
 from metrics.registry import Chosen
 
 Table: TypeAlias = npt.NDArray[np.float64]

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Level
-from metrics.checkpoint import SHIPPED
 from metrics.errors import MissingResource
+from metrics.training.checkpoint import SHIPPED
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 FILE = "evidence.json"

@@ -23,7 +23,7 @@ from benchmarks.dataset import Item, Level
 from metrics.errors import MissingResource
 
 if TYPE_CHECKING:
-    from metrics.models import Models
+    from metrics.models.service import Models
 
 Column: TypeAlias = npt.NDArray[np.float64]
 """One score per item, higher is better; NaN means not scorable."""

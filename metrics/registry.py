@@ -1,11 +1,12 @@
 """The registry: every metric by name, imported only when it is asked for.
 
-A metric is one file in a folder of this package; the file's name, with hyphens, is the metric's. Packages of other
+A metric is one file in a family's folder, or the file `metric.py` of a package there; the name of the file or the
+package, with hyphens, is the metric's. Packages of other
 people add theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
 
 A metric is asked for as `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
 (metrics/adapters), such as `st:MODEL`; one that is a path, such as `./my_metric.py`, is a metric that is not installed
-(metrics/plugin_files.py). Neither is listed, for there is no end to them.
+(metrics/external/files.py). Neither is listed, for there is no end to them.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import KINDS, NEEDS, Metric, MetricCard, unsigned
 
 GROUP = "harness.metrics"
-BACKBONES = "backbones"
-"""The folder of what metrics share (metrics/trainables.py finds it)."""
-WITHOUT = {BACKBONES, "isolation", "judges"}
-"""Folders that hold no metric."""
+FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
+"""The folders of metrics."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -55,11 +54,13 @@ class Chosen:
 def _built_in() -> dict[str, str]:
     found = {}
     for root in package.__path__:
-        folders = [path for path in Path(root).iterdir() if (path / "__init__.py").is_file()]
-        for folder in sorted(path for path in folders if path.name not in WITHOUT):
-            for module in pkgutil.iter_modules([str(folder)]):
-                if not module.name.startswith("_"):
-                    found[module.name.replace("_", "-")] = f"{package.__name__}.{folder.name}.{module.name}"
+        for family in FAMILIES:
+            for module in pkgutil.iter_modules([str(Path(root) / family)]):
+                own = f"{package.__name__}.{family}.{module.name}"
+                if (Path(root) / family / module.name / "metric.py").is_file():
+                    found[module.name.replace("_", "-")] = f"{own}.metric"
+                elif not module.ispkg and not module.name.startswith("_"):
+                    found[module.name.replace("_", "-")] = own
     return dict(sorted(found.items()))
 
 
@@ -131,14 +132,14 @@ def shown(asked: str) -> str:
 def _kind(name: str) -> type[Metric]:
     """The class behind a name; one of another library, or of a file, is made anew, since that can have changed."""
     if is_path(name):
-        from metrics import plugin_files
+        from metrics.external import files
 
-        return plugin_files.metric_class(name)
+        return files.metric_class(name)
     if ":" not in name:
         return metric_class(name)
-    from metrics import adapters
+    from metrics.external import libraries
 
-    return adapters.metric_class(name)
+    return libraries.metric_class(name)
 
 
 def origin(name: str) -> str:
@@ -148,7 +149,7 @@ def origin(name: str) -> str:
 
 def _load(point: EntryPoint) -> type[Metric]:
     """The class of a plug-in. It is foreign code: whatever its import raises is told as its own fault."""
-    from metrics import isolation
+    from metrics.external import isolation
 
     try:
         loaded = isolation.plugged_in(point) or point.load()

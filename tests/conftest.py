@@ -72,7 +72,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with weights of every trained metric for the tiny encoder, after a step each."""
-    from metrics.models import Choice, Models
+    from metrics.models.service import Choice, Models
     from tests import tiny_weights
 
     home = tmp_path_factory.mktemp("tiny-weights")

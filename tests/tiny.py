@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metrics.encoder import Encoder
+    from metrics.models.encoder import Encoder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = ("hello", "there", "you", "like", "tea", "what", "good", "reply", "a", "i", "to", "is", "the", "not")

@@ -6,13 +6,13 @@ import dataclasses
 import gzip
 from typing import Any
 
-from benchmarks import assertions
-from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
-from metrics import checkpoint, trainables
-from metrics.fit import Fitted, fit, randomness
-from metrics.models import Models
-from metrics.training import TrainingData
+from benchmarks.storage import assertions
+from metrics.models.service import Models
+from metrics.training import checkpoint, trainables
+from metrics.training.loop import Fitted, fit, randomness
+from metrics.training.recipe import TrainingData
 
 METRICS = tuple(one for one in trainables.shipped() if one not in ("lm", "mlm"))
 """Every trained metric that comes with the project, and the variants."""
@@ -51,7 +51,7 @@ def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
 
 def everything(models: Models, steps: int) -> dict[str, Fitted]:
     """Train the masked model, then every metric; ConceptNet is three edges."""
-    from metrics.backbones.mlm import MaskedLanguageModel
+    from metrics.training.backbones.mlm import MaskedLanguageModel
 
     edges = assertions.path(models.home)
     edges.parent.mkdir(parents=True, exist_ok=True)

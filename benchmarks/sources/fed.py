@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import official as release
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Level, Quality, Source, Utterance
+from benchmarks.formats import official as release
 from benchmarks.sources.origins import mirror, official
 from benchmarks.sources.rows import Converter, Row, assemble, find, lines, read_each
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from benchmarks import official as release
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BenchmarkError, FetchError, Offline
+from benchmarks.formats import official as release
 from benchmarks.sources.rows import Converter, find
-from benchmarks.web import reach
+from benchmarks.storage.web import reach
 
 CARDS: tuple[DatasetCard, ...] = ()
 

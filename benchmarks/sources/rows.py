@@ -1,7 +1,7 @@
 """What every converter shares: rows without ids, and how they become a dataset.
 
 A converter yields one row for each thing that people judged, in the order of its upstream. Ids are NAME_00000 and
-on, as in the organisers' files. Texts are stripped, as `benchmarks.official` does.
+on, as in the organisers' files. Texts are stripped, as `benchmarks.formats.official` does.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source, Utterance
-from benchmarks.official import SPEAKERS
+from benchmarks.formats.official import SPEAKERS
 from benchmarks.sources.origins import mirror, official
 from benchmarks.sources.rows import Converter, Row, assemble, find, read_each
 

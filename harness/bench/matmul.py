@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from metrics.device import Machine
+from metrics.models.device import Machine
 
 SIDES = {"cpu": (1_024, 2_048), "mps": (2_048, 4_096), "cuda": (4_096, 8_192)}
 ROUNDS = 8
@@ -52,7 +52,7 @@ def _product(machine: Machine, side: int) -> Callable[[], object]:
 def _quantised(side: int) -> Any:
     import torch
 
-    from metrics import eight_bit
+    from metrics.models import eight_bit
 
     return eight_bit.quantize(torch.nn.Sequential(torch.nn.Linear(side, side, bias=False)).requires_grad_(False))
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness.bench.matmul import seconds
 from harness.bench.texts import TextSet, part
-from metrics.device import Machine
+from metrics.models.device import Machine
 
 if TYPE_CHECKING:
-    from metrics.batches import Forward, Positions
-    from metrics.encoder import Encoder
-    from metrics.tokens import Tokenized
+    from metrics.models.batches import Forward, Positions
+    from metrics.models.encoder import Encoder
+    from metrics.models.tokens import Tokenized
 
 MOST = {"cpu": 2.5e11, "mps": 1e13}
 """FLOP in one pass: on slower devices a part of the texts stands for all of them."""
@@ -109,8 +109,8 @@ def batches(encoder: Encoder, rows: Sequence[Tokenized]) -> list[dict[str, Any]]
     """The batches that the encoder makes of the texts, already on the device."""
     import torch
 
-    from metrics.batches import cut
-    from metrics.encoder import padded
+    from metrics.models.batches import cut
+    from metrics.models.encoder import padded
 
     machine: Machine = encoder.machine
     return [{name: torch.from_numpy(array).to(machine.devices[0])
@@ -120,8 +120,8 @@ def batches(encoder: Encoder, rows: Sequence[Tokenized]) -> list[dict[str, Any]]
 
 def forward(encoder: Encoder, inputs: Sequence[dict[str, Any]]) -> None:
     """Send the batches through the network, by as many workers as the encoder has, and keep nothing."""
-    from metrics.batches import Batches
-    from metrics.networks import workers
+    from metrics.models.batches import Batches
+    from metrics.models.networks import workers
 
     forwards = [_through(network, inputs) for network, _ in workers(encoder.networks, encoder.machine)]
     Batches(1).run([batch["input_ids"].numel() for batch in inputs], forwards)

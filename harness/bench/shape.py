@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics import weights
+from metrics.models import weights
 
 NAME = "bert-base-shape"
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
@@ -33,7 +33,7 @@ def made(folder: Path, home: Path, **sizes: int) -> Path:
     import torch
     from transformers import BertConfig, BertModel
 
-    from metrics.networks import quiet
+    from metrics.models.networks import quiet
 
     with quiet():
         torch.manual_seed(0)

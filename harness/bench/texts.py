@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import official, registry
+from benchmarks import registry
 from benchmarks.dataset import Dataset
+from benchmarks.formats import official
 
 SIDE = {"dstc7": "dstc7-partial.json", "humod": "humod_text.json"}
 """Texts of two large datasets, in the folder `side` of HARNESS_REAL_DATA."""

@@ -29,13 +29,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
-from harness import full_scores, reports
 from harness.errors import BadBundle
-from harness.full_scores import Name
-from harness.points import slug
-from harness.results import Agreement, DatasetEntry, Failure, MetricEntry, Report, Run, Skip, Standing
+from harness.results import files as reports
+from harness.results import full_scores
+from harness.results.full_scores import Name
+from harness.results.item_scores import slug
+from harness.results.rows import Agreement, DatasetEntry, Failure, MetricEntry, Report, Run, Skip, Standing
+from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
-from harness.store import ScoreStore
 
 FORM = 1
 MANIFEST = "manifest.json"

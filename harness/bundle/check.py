@@ -18,16 +18,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import private
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
-from benchmarks.store import ratings_fingerprint
-from harness import evaluation, full_scores, plan
+from benchmarks.formats import private
+from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
-from harness.challenge import RULES, Cell
-from harness.evaluation import Judged
-from harness.results import Agreement, DatasetEntry, Standing
+from harness.results import full_scores
+from harness.results.rows import Agreement, DatasetEntry, Standing
+from harness.run import correlate, plan
+from harness.run.correlate import Judged
+from harness.run.rank import RULES, Cell
 from harness.statistics.panel import codes
 
 TOLERANCE = 0.001
@@ -141,14 +142,14 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Agree
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     for one in judged(bundle, dataset):
         table = np.array([full_scores.on(scored.columns, name, one.quality.dimension)[order] for name in names])
-        yield from evaluation.agreements(evaluation.Cell(dataset.card.name, one, names, table, system, context))
+        yield from correlate.agreements(correlate.Cell(dataset.card.name, one, names, table, system, context))
 
 
 def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
     """The qualities of a dataset that the bundle is about."""
     (entry,) = (entry for entry in bundle.datasets if entry.name == dataset.card.name)
     names = {quality.name for quality in entry.qualities}
-    return evaluation.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
+    return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
 def _differences(where: str, told: Agreement, found: Agreement) -> Iterator[Drift]:

@@ -1,6 +1,6 @@
 """Reading a bundle that nobody has looked into: it is what it says, or it is refused with its reason.
 
-It is unpacked into a folder of its own by benchmarks/archive.py, which refuses bombs, links and paths that leave it.
+benchmarks/storage/archive.py unpacks it into a folder of its own and refuses bombs, links and paths that leave it.
 Every member must be in the manifest with its sha256 and none may be besides. All is text: numbers are finite, records
 have the fields they must have and no others, names agree from file to file. Nothing is executed, decoded or imported.
 """
@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import archive
 from benchmarks.errors import BadArchive
+from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Scored, heading, scores_file
 from harness.bundle.records import Refused, lines, load, mapping, records, text, value_of
 from harness.errors import BadBundle
-from harness.full_scores import Name
-from harness.results import Agreement, DatasetEntry, Failure, MetricEntry, Run, Skip, Standing
+from harness.results.full_scores import Name
+from harness.results.rows import Agreement, DatasetEntry, Failure, MetricEntry, Run, Skip, Standing
 from harness.statistics.panel import Vector
 from metrics.composition import AT
 

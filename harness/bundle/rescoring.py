@@ -9,18 +9,18 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.dataset import Dataset
-from harness import entries
+from harness.api import Unkept
 from harness.bundle import Bundle, Scored, placeless
 from harness.bundle.check import TOLERANCE, Checked, Drift
-from harness.composing import Source
-from harness.results import MetricEntry
-from harness.scores_of import Unkept
+from harness.results.rows import MetricEntry
+from harness.run import entries
+from harness.scoring.composites import Source
 from harness.statistics.panel import Vector
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError
 from metrics.metric import Metric, checkpoints
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 
 How = Literal["auto", "always", "never"]

@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import reports
 from harness.errors import BadConfig
-from harness.results import Report
-from leaderboard import changes_page
-from leaderboard.render import WIDTH, plain, text
-from leaderboard.tables import Block, Facts, Group, Prose, Table
+from harness.results import files
+from harness.results.rows import Report
+from leaderboard.blocks.tables import Block, Facts, Group, Prose, Table
+from leaderboard.pages import changes
+from leaderboard.render.html import WIDTH, plain, text
 
 MOST = 25
 """As many rows of a table are printed."""
@@ -27,14 +27,14 @@ def earlier(folder: Path | None) -> Report | None:
         return None
     for place in (folder, folder / "report"):
         if (place / "report.json").is_file():
-            return reports.read(place)
+            return files.read(place)
     raise BadConfig(f"{folder}: no report there, neither {folder / 'report.json'} nor "
                     f"{folder / 'report' / 'report.json'}; name the folder of an earlier run's results")
 
 
 def lines(before: Report, report: Report) -> Iterator[str]:
     """Write the page of what moved as plain text; a long table is cut and says so."""
-    page = changes_page.build(before, report)
+    page = changes.build(before, report)
     yield from _filled(page.lead)
     for section in page.sections:
         yield ""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.results import Agreement, Ceiling, Contest, Report
+from harness.results.rows import Agreement, Ceiling, Contest, Report
 from harness.statistics import significance
-from leaderboard.cells import number
-from leaderboard.render import text
-from leaderboard.tables import Cell, Group, Heading, Table
+from leaderboard.blocks.cells import number
+from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.render.html import text
 
 ALPHA = 0.05
 Place = tuple[str, str]

@@ -6,11 +6,11 @@ import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
-from harness.counterparts import Counterpart
-from harness.figures import CONTROLS, RELEVANCE, TURNS, Beaten, Figure, Figures, Row
-from leaderboard import render
-from leaderboard.cells import number
-from leaderboard.tables import Cell, Group, Heading, Table
+from harness.published.counterparts import Counterpart
+from harness.published.figures import CONTROLS, RELEVANCE, TURNS, Beaten, Figure, Figures, Row
+from leaderboard.blocks.cells import number
+from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.render import html
 
 SHORT = {
     "convai2-grade": "convai2", "dailydialog-grade": "daily", "empathetic-grade": "empath",
@@ -38,7 +38,7 @@ def text(figures: Figures, rows: Iterable[Row]) -> str:
     caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
                "below a column and below the rest: published figures")
     groups = (Group(tuple(lines)), Group(ahead))
-    return render.text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
+    return html.text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
 
 
 def _chosen(figures: Figures) -> list[Row]:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.files import write_atomically
+from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.results import Report
+    from harness.results.rows import Report
 
 LISTING = ".published.json"
 """Which files the last publishing wrote, so that pages of datasets no longer in the report go."""
@@ -21,7 +21,7 @@ LISTING = ".published.json"
 
 def print_agreements(report: Report, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
     """One JSON object a line: split, origin and level of the dataset, then the agreement."""
-    from harness.reports import json_line
+    from harness.results.files import json_line
 
     about = {entry.name: entry for entry in report.datasets}
     for row in report.agreements:
@@ -32,8 +32,8 @@ def print_agreements(report: Report, wanted: Callable[[str, str], bool] = lambda
 
 def with_exhibits(report: Report, out: Path) -> Report:
     """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
-    from harness import exhibits
-    from harness.reproduce import exhibit
+    from harness.published.reproduce import exhibit
+    from harness.results import exhibits
 
     studies, warnings = exhibits.gathered(out)
     for line in warnings:

@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchmarks.errors import BadStore
-from harness import composing, plan
-from harness.executors import cutting
-from harness.executors.seeing import span
-from harness.preparing import state
+from harness.run import plan
+from harness.run.preparing import state
+from harness.scoring import composites
+from harness.scoring.executors import cutting
+from harness.scoring.executors.seeing import span
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
-    from harness.executors.cutting import Cell
-    from harness.executors.tasks import Task
-    from harness.preparing import Context
+    from harness.run.preparing import Context
+    from harness.scoring.executors.cutting import Cell
+    from harness.scoring.executors.tasks import Task
     from metrics.registry import Chosen
 
 
@@ -67,7 +68,7 @@ def _dataset(context: Context, dataset: Dataset, total: _Sum) -> Iterator[str]:
 
 def _key(context: Context, dataset: Dataset, chosen: Chosen) -> str:
     try:
-        return composing.key(chosen.metric, dataset, context.models)
+        return composites.key(chosen.metric, dataset, context.models)
     except MissingResource:
         return ""
 

@@ -14,8 +14,8 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.bench.passes import Measured
-    from metrics.device import Machine
-    from metrics.encoder import Encoder
+    from metrics.models.device import Machine
+    from metrics.models.encoder import Encoder
 
 NAME = "bench"
 HELP = "measure what encoders reach on this machine"
@@ -71,9 +71,9 @@ def _check(args: argparse.Namespace) -> None:
 def _rows(args: argparse.Namespace, name: str) -> Iterator[tuple[Encoder, Measured]]:
     """Each set of texts in each precision, with the encoder that read it."""
     from harness.bench import matmul, passes, texts
-    from metrics.device import machine
-    from metrics.memory import Memory
-    from metrics.models import Choice, Models
+    from metrics.models.device import machine
+    from metrics.models.memory import Memory
+    from metrics.models.service import Choice, Models
 
     sets = list(texts.text_sets())
     every = EVERY[machine(args.device).kind] if args.precision == "all" else (args.precision,)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.calibration import LeftOut
-    from harness.composing import Source
+    from harness.learning.calibrate import LeftOut
+    from harness.scoring.composites import Source
     from metrics.composition import Composite
     from metrics.evidence import Evidence
-    from metrics.models import Models
+    from metrics.models.service import Models
 
 NAME = "calibrate"
 HELP = "learn the weights of a composition from development datasets"
@@ -42,18 +42,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn the weights, write them, and print them."""
-    from benchmarks.files import write_atomically
-    from harness import calibration
+    from benchmarks.storage.files import write_atomically
+    from harness.learning import calibrate
     from metrics import evidence as evidences
-    from metrics.models import Choice, Models
+    from metrics.models.service import Choice, Models
 
     metric = _chosen(args)
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
-    models, left_out = Models(args.home, choice), calibration.LeftOut()
+    models, left_out = Models(args.home, choice), calibrate.LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
-    found = calibration.calibrate(metric, _sources(args, models), models, drawn, args.seed, left_out)
+    found = calibrate.calibrate(metric, _sources(args, models), models, drawn, args.seed, left_out)
     models.close()
-    found = calibration.with_card(found, command(args), drawn, args.seed, left_out)
+    found = calibrate.with_card(found, command(args), drawn, args.seed, left_out)
     names = tuple(one.name for one in metric.made_of())
     path = args.out or evidences.place(metric.card.name, names, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +80,8 @@ def _chosen(args: argparse.Namespace) -> Composite:
 def _sources(args: argparse.Namespace, models: Models) -> Iterator[Source]:
     """The datasets, one in memory at a time."""
     from benchmarks import registry
-    from harness.composing import Source
-    from harness.store import ScoreStore
+    from harness.scoring.composites import Source
+    from harness.scoring.store import ScoreStore
 
     store = ScoreStore(args.scores / "scores")
     cards = [registry.card(name) for name in dict.fromkeys(args.dataset)] or [
@@ -108,7 +108,7 @@ def command(args: argparse.Namespace) -> str:
 
 
 def _say(metric: Composite, found: Evidence, left_out: LeftOut, path: Path) -> None:
-    from harness.calibration import weights_shown
+    from harness.learning.calibrate import weights_shown
 
     print(f"{metric.card.name}: weights from {len(found.witnesses)} datasets: {', '.join(found.datasets)}")
     for what, why in left_out.reasons:

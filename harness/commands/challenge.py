@@ -13,8 +13,8 @@ from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.organising.rulebook import Rulebook
-    from harness.results import Exhibit, Grid, Report
+    from harness.challenge.rulebook import Rulebook
+    from harness.results.rows import Exhibit, Grid, Report
 
 NAME = "challenge"
 HELP = "run a challenge: its rules, its submissions, the official table and its pages"
@@ -69,7 +69,7 @@ def _folder(given: Path) -> Path:
 
 
 def _init(folder: Path, args: argparse.Namespace) -> int:
-    from harness.organising import setup
+    from harness.challenge import setup
 
     written = setup.init(folder, args.home, args.example)
     print(f"{folder}: {len(written)} files; the rules are in {folder / 'challenge.toml'}")
@@ -79,14 +79,14 @@ def _init(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _template(folder: Path, args: argparse.Namespace) -> int:
-    from harness.organising import setup
+    from harness.challenge import setup
 
     print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(setup.template(folder, args.home))}")
     return 0
 
 
 def _validate(folder: Path, args: argparse.Namespace) -> int:
-    from harness.organising import outcome, rulebook
+    from harness.challenge import outcome, rulebook
 
     if rulebook.read(folder).published:
         print(f"{folder.name}: published results, without submissions; nothing to validate")
@@ -108,8 +108,8 @@ def _validate(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Report, Exhibit, Path]:
-    from harness.organising import folder as written
-    from harness.organising import outcome, published, rulebook
+    from harness.challenge import folder as written
+    from harness.challenge import outcome, published, rulebook
 
     rules = rulebook.read(folder)
     if rules.published:
@@ -128,9 +128,9 @@ def _publish(report: Report, shown: Exhibit, folder: Path) -> None:
     import dataclasses
 
     from harness.commands._output import write_site
-    from leaderboard import page
+    from leaderboard import site
 
-    write_site(page.site(dataclasses.replace(report, exhibits=(shown,))), folder)
+    write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), folder)
     print(f"leaderboard: {(folder / 'challenge.html').resolve()}")
 
 
@@ -143,7 +143,7 @@ def _print(rules: Rulebook, shown: Exhibit) -> None:
 
 def _text(grid: Grid) -> str:
     """A table for the terminal: nothing is cut. Long words wrap; columns for which there is no room are named below."""
-    from leaderboard.render import plain
+    from leaderboard.render.html import plain
 
     rows = [tuple(map(plain, row)) for row in grid.rows[:MOST]]
     columns = [_column(plain(name), [row[place] for row in rows], WRAP if len(grid.head) > 2 else REASON)

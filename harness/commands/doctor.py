@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _environment() -> Iterator[str]:
     import harness
-    from harness.environment import PACKAGES, packages
+    from harness.run.environment import PACKAGES, packages
 
     yield f"harness {harness.__version__}, Python {platform.python_version()}, {platform.platform()}"
     found = packages()
@@ -68,8 +68,9 @@ def _home(home: Path) -> Iterator[str]:
 
 
 def _data(home: Path) -> Iterator[str]:
-    from benchmarks import registry, store
+    from benchmarks import registry
     from benchmarks.errors import BenchmarkError
+    from benchmarks.storage import store
 
     for name, card in registry.cards().items():
         try:
@@ -93,12 +94,12 @@ def _readable(home: Path) -> Iterator[Dataset]:
 
 
 def _metrics(home: Path) -> Iterator[str]:
-    from harness.entries import metric_entry
-    from harness.scoring import unmet
+    from harness.run.entries import metric_entry
+    from harness.scoring.score import unmet
     from metrics import registry
     from metrics.errors import BrokenPlugin, MissingResource
     from metrics.metric import signature
-    from metrics.models import Models
+    from metrics.models.service import Models
 
     models = Models(home)
     loaded = list(_readable(home))
@@ -118,7 +119,7 @@ def _metrics(home: Path) -> Iterator[str]:
 
 def _models(home: Path) -> Iterator[str]:
     """Every model, three lines each; a broken one is a line that says what is wrong."""
-    from metrics import folders, weights
+    from metrics.models import folders, weights
 
     for found in weights.here(home):
         if isinstance(found, str):
@@ -134,7 +135,7 @@ def _models(home: Path) -> Iterator[str]:
 
 def _trained(home: Path) -> Iterator[str]:
     """Every checkpoint, two lines each; a damaged one is a line that says what is wrong."""
-    from metrics import checkpoint
+    from metrics.training import checkpoint
 
     for found in checkpoint.here(home):
         if isinstance(found, str):
@@ -161,7 +162,7 @@ def _parameters(files: list[Path]) -> int:
 
 
 def _vectors(home: Path) -> Iterator[str]:
-    from metrics.models import Models
+    from metrics.models.service import Models
 
     folder, models = home / "vectors", Models(home)
     for path in sorted(path for path in folder.glob("*")

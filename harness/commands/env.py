@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _create(args: argparse.Namespace) -> None:
-    from metrics import isolation
-    from metrics.isolation import env
+    from metrics.external import isolation
+    from metrics.external.isolation import env
 
     folder = env.folder_of(args.target)
     python = env.create(folder, args.python)
@@ -42,15 +42,15 @@ def _create(args: argparse.Namespace) -> None:
 
 
 def _list(_args: argparse.Namespace) -> None:
-    from metrics import isolation
-    from metrics.isolation import env
+    from metrics.external import isolation
+    from metrics.external.isolation import env
 
     for name, folder in env.installed().items():
         print(f"{name:<18} {isolation.runner(folder)}  {folder}")
 
 
 def _remove(args: argparse.Namespace) -> None:
-    from metrics.isolation import env
+    from metrics.external.isolation import env
 
     made = env.folder_of(args.target) / ".venv"
     there = made.exists()

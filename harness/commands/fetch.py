@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fetch one after the other; the status says whether all of them came."""
     from benchmarks import registry
-    from benchmarks.fetch import RESOURCES, needs_registration
+    from benchmarks.storage.fetch import RESOURCES, needs_registration
 
     if args.corpora:
         return _corpora(list(dict.fromkeys(args.names)), args.home)
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
 def _missing(home: Path) -> list[str]:
     """What the home does not hold: what was imported or fetched stays as it is."""
     from benchmarks import registry
-    from benchmarks.fetch import LARGE, RESOURCES
-    from benchmarks.resources import resource_path
+    from benchmarks.storage.fetch import LARGE, RESOURCES
+    from benchmarks.storage.resources import resource_path
 
     datasets = [name for name in registry.names() if not _is_there(home, name)]
     small = [name for name in RESOURCES if name not in LARGE]
@@ -56,8 +56,8 @@ def _missing(home: Path) -> list[str]:
 
 
 def _is_there(home: Path, name: str) -> bool:
-    from benchmarks import store
     from benchmarks.errors import BadStore
+    from benchmarks.storage import store
 
     try:
         return store.entry(home, name) is not None
@@ -67,9 +67,10 @@ def _is_there(home: Path, name: str) -> bool:
 
 def _came(name: str, home: Path) -> bool:
     """Fetch and keep one; say what came, or why it did not."""
-    from benchmarks import registry, store
+    from benchmarks import registry
     from benchmarks.errors import BenchmarkError
-    from benchmarks.fetch import RESOURCES, fetch, fetch_resource
+    from benchmarks.storage import store
+    from benchmarks.storage.fetch import RESOURCES, fetch, fetch_resource
 
     try:
         if name in RESOURCES:
@@ -98,9 +99,9 @@ def _point_to_registration(names: Sequence[str]) -> None:
 
 def _corpora(names: Sequence[str], home: Path) -> int:
     """Fetch the corpora named, or all that are not there; each is kept as soon as it came."""
-    from benchmarks import corpora
-    from benchmarks.corpus_cards import CARDS
-    from benchmarks.corpus_sources import SOURCES
+    from benchmarks.corpora import corpora
+    from benchmarks.corpora.cards import CARDS
+    from benchmarks.corpora.sources import SOURCES
 
     for name in names:
         corpora.card(name)
@@ -111,11 +112,11 @@ def _corpora(names: Sequence[str], home: Path) -> int:
 
 
 def _corpus_came(name: str, home: Path, licence: str) -> bool:
-    from benchmarks import corpus_sources
+    from benchmarks.corpora import sources
     from benchmarks.errors import BenchmarkError
 
     try:
-        count = corpus_sources.fetch(name, home)
+        count = sources.fetch(name, home)
     except BenchmarkError as error:
         print(f"harness: {error}", file=sys.stderr)
         return False

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.corpus_folder import CorpusFolder
-    from benchmarks.release import Release
+    from benchmarks.corpora.folder import CorpusFolder
+    from benchmarks.storage.release import Release
 
 NAME = "import"
 HELP = "take datasets from a folder or zip of the organisers' human_evaluation_data, and corpora from a folder"
@@ -22,10 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
-    from benchmarks import assertions, corpus_folder, release
+    from benchmarks.corpora import folder
+    from benchmarks.storage import assertions, release
 
     path = args.path.expanduser()
-    corpora, edges = corpus_folder.look(path), assertions.look(path)
+    corpora, edges = folder.look(path), assertions.look(path)
     read = release.read(path, required=not corpora.found and not edges)
     _keep_release(read, args.home)
     _keep_corpora(corpora, args.home)
@@ -38,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _keep_release(read: Release, home: Path) -> None:
-    from benchmarks import store
-    from benchmarks.files import write_atomically
-    from benchmarks.resources import resource_path
+    from benchmarks.storage import store
+    from benchmarks.storage.files import write_atomically
+    from benchmarks.storage.resources import resource_path
 
     for found in read.found:
         store.save(found.dataset, home)
@@ -57,12 +58,12 @@ def _keep_release(read: Release, home: Path) -> None:
 
 
 def _keep_corpora(corpora: CorpusFolder, home: Path) -> None:
-    from benchmarks import corpus_folder
-    from benchmarks.corpus_cards import CARDS
+    from benchmarks.corpora import folder
+    from benchmarks.corpora.cards import CARDS
 
     for found in corpora.found:
-        corpus_folder.keep(found, home)
-        if found.name == corpus_folder.LIST:
+        folder.keep(found, home)
+        if found.name == folder.LIST:
             print(f"{found.name:<22} {found.rows:>6} dialogues that are never trained on")
         else:
             licence = CARDS[found.name].licence if found.name in CARDS else "of your own, or not known here"

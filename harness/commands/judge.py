@@ -12,7 +12,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Item
-    from metrics.adapters._judge import Judge
+    from metrics.external.libraries.judge import Judge
 
 NAME = "judge"
 HELP = "try a judge's prompt on one item, or sum up what judges have cost"
@@ -40,7 +40,7 @@ def _try(args: argparse.Namespace) -> list[str]:
     from benchmarks import registry as datasets
     from metrics import registry
     from metrics.judges import prompt
-    from metrics.models import Models
+    from metrics.models.service import Models
 
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: a judge is asked for as judge:PROMPT[model=NAME]")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BadConfig, BadReport
-from harness.settings import Settings, home_folder, settings
+from harness.run.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
-    from harness.neighbours import Around, Neighbour
-    from harness.results import Report
+    from harness.results.rows import Report
+    from harness.run.placement import Around, Neighbour
 
 NAME = "leaderboard"
 HELP = "where a metric would stand among those of an earlier run, and which of them it can be told apart from"
@@ -46,18 +46,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
-    from harness import neighbours, reports
-    from harness.store import ScoreStore
+    from harness.results import files
+    from harness.run import placement
+    from harness.scoring.store import ScoreStore
 
     args.metric = [args.named]
     chosen = settings(args)
     if chosen.limit is not None and chosen.limit < 3:
         raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
-    earlier = reports.read(chosen.out / "report")
+    earlier = files.read(chosen.out / "report")
     if not earlier.points:
         raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
     own = _scored(earlier, chosen, args.data)
-    boards = list(neighbours.around(earlier, own, ScoreStore(chosen.out / "scores"), args.rule))
+    boards = list(placement.around(earlier, own, ScoreStore(chosen.out / "scores"), args.rule))
     for board in boards:
         print(json.dumps({"metric": args.named, **dataclasses.asdict(board)}) if chosen.json else _shown(board))
     if not chosen.json:
@@ -71,10 +72,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
     """A report of the metric alone, over the datasets of the earlier one."""
-    from harness import plan, preparing, running
     from harness.commands.run import choice
-    from harness.comparison import Draws
-    from harness.plan import Selection
+    from harness.run import plan, preparing
+    from harness.run import run as running
+    from harness.run.compare import Draws
+    from harness.run.plan import Selection
 
     kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets}
     kind = data or ("real" if "real" in kinds else "sample")
@@ -103,8 +105,8 @@ def _left_out(own: Report) -> Iterator[str]:
 
 def _shown(board: Around) -> str:
     """The board around the metric, what can be told apart, and where it is best and worst."""
-    from leaderboard.render import text
-    from leaderboard.tables import Cell, Group, Heading, Row, Table
+    from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+    from leaderboard.render.html import text
 
     on = f"{board.cells} cells" if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"

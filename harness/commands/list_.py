@@ -22,8 +22,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _datasets(home: Path) -> list[str]:
-    from benchmarks import registry, store
+    from benchmarks import registry
     from benchmarks.errors import BenchmarkError
+    from benchmarks.storage import store
 
     lines = []
     for card in registry.cards().values():

@@ -13,7 +13,7 @@ from harness.errors import BadConfig
 
 NAME = "new"
 HELP = "write a package with a metric of your own to start from"
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "metric"
+TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates" / "metric"
 KINDS = ("plain", "encoder", "trained", "composite", "remote")
 FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
 """Templates by where they go; the metric and its test are chosen by kind."""

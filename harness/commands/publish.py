@@ -20,13 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render and write."""
-    from harness import reports
     from harness.commands._against import earlier
     from harness.commands._output import with_exhibits, write_site
-    from leaderboard import page
+    from harness.results import files
+    from leaderboard import site
 
-    report = with_exhibits(reports.read(args.out / "report"), args.out)
+    report = with_exhibits(files.read(args.out / "report"), args.out)
     folder = args.site or args.out / "site"
-    write_site(page.site(report, earlier(args.against)), folder)
+    write_site(site.site(report, earlier(args.against)), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
     return 0

@@ -11,7 +11,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.commands._contests import Chosen
-    from harness.results import Report
+    from harness.results.rows import Report
 
 NAME = "report"
 HELP = "print the report of a run, as tables or as JSON lines"
@@ -41,10 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from harness import reports
     from harness.commands._contests import Chosen
+    from harness.results import files
 
-    report = reports.read(args.out / "report")
+    report = files.read(args.out / "report")
     chosen = Chosen(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()), args.statistic,
                     args.test, args.every_pair)
     _check(report, chosen)
@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
     elif chosen.datasets or chosen.qualities:
         raise BadConfig("--dataset and --quality go with --compare, --clusters or --json")
     else:
-        from leaderboard import page
+        from leaderboard import site
 
-        print(page.summary(report))
+        print(site.summary(report))
     return 0
 
 
@@ -82,9 +82,10 @@ def _latex(report: Report, board: str) -> None:
     """Print a board; its name is that of its file under latex/ of the site."""
     import difflib
 
-    from leaderboard import latex, page
+    from leaderboard import site
+    from leaderboard.render import latex
 
-    found = latex.boards(page.boards(report))
+    found = latex.boards(site.boards(report))
     if not found:
         raise BadConfig("the report has no board; `harness run --all` makes one")
     name = board.removesuffix(".tex") or next(iter(found))
@@ -97,7 +98,7 @@ def _latex(report: Report, board: str) -> None:
 
 def _contests(report: Report, chosen: Chosen, args: argparse.Namespace) -> None:
     from harness.commands._contests import clustered, compared
-    from harness.reports import json_line
+    from harness.results.files import json_line
 
     if not chosen.contests(report):
         raise BadConfig(f"the report has no contests by {chosen.test} there"

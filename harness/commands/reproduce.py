@@ -12,10 +12,10 @@ from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.reproduce import Paper
-    from harness.reproduce.check import Finding
-    from harness.reproduce.rounding import State
-    from harness.reproduce.winners import Winner
+    from harness.published.reproduce import Paper
+    from harness.published.reproduce.check import Finding
+    from harness.published.reproduce.rounding import State
+    from harness.published.reproduce.winners import Winner
 
 NAME = "reproduce"
 HELP = "recompute the averages, rankings and claims that papers print"
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Recompute and print; a difference in print is a finding and no error."""
-    from harness.reproduce import PAPERS
+    from harness.published.reproduce import PAPERS
 
     for name in args.paper:
         if name not in PAPERS:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NoReturn
 from benchmarks.errors import BadStore
 from harness.commands import run as command
 from harness.errors import BadConfig
-from harness.settings import Settings, settings
+from harness.run.settings import Settings, settings
 
 if TYPE_CHECKING:
-    from harness.drift import Drift
-    from harness.preparing import Context
-    from harness.results import Report
+    from harness.results.differences import Drift
+    from harness.results.rows import Report
+    from harness.run.preparing import Context
 
 NAME = "rerun"
 HELP = "repeat the run behind a report, and tell what differs"
@@ -48,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Repeat and compare. 0: every number is what it was; 1: some are not."""
-    from harness import drift
     from harness.commands._against import earlier, lines
+    from harness.results import differences
 
     before = earlier(args.report)
     if before is None or args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     context.progress.line(context.seen.summary())
     print(f"repeated: {chosen.out.resolve()}; pairs of metric and dataset: {found.scored} scored, "
           f"{len(report.timings) - found.scored} kept from an earlier repetition there")
-    drifts = drift.drifts(before, report, args.tolerance)
+    drifts = differences.drifts(before, report, args.tolerance)
     if all(one.equal for one in drifts):
         print("\n".join(map(_shown, drifts)))
         return 0
@@ -99,8 +99,8 @@ def _check_ratings(before: Report, args: argparse.Namespace) -> None:
 
 def _otherwise(before: Report, context: Context) -> Iterator[str]:
     """What is known to differ before anything is scored: code, packages, the machine, the items."""
-    from harness import environment, plan
-    from leaderboard.causes import surroundings
+    from harness.run import environment, plan
+    from leaderboard.model.causes import surroundings
 
     now = environment.facts(before.run.seed, str(context.models.machine), {}, "")
     for cause in surroundings(before.run, now):
@@ -124,7 +124,7 @@ def _shown(one: Drift) -> str:
 
 def _cause(before: Report, report: Report) -> str:
     """What differs between the runs, those things first that a number depends on by itself."""
-    from leaderboard.causes import causes, told
+    from leaderboard.model.causes import causes, told
 
     found = causes(before, report)
     own = [cause for rows in (*found.datasets.values(), *found.metrics.values()) for cause in rows]

@@ -14,16 +14,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.files import sweep
+from benchmarks.storage.files import sweep
 from harness.errors import BadConfig
-from harness.settings import Settings, home_folder, settings
+from harness.run.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
-    from harness.plan import Selection
-    from harness.preparing import Context, CrewChoice
-    from harness.results import Report
-    from harness.running import Found
-    from metrics.models import Choice
+    from harness.results.rows import Report
+    from harness.run.plan import Selection
+    from harness.run.preparing import Context, CrewChoice
+    from harness.run.run import Found
+    from metrics.models.service import Choice
 
 NAME = "run"
 FILES = {"encoder", "lm", "vectors"}
@@ -123,8 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
 def prepared(chosen: Settings) -> Context:
     """Everything that settings ask for, ready to run; nothing is scored or written yet."""
-    from harness import plan, preparing
-    from harness.comparison import Draws
+    from harness.run import plan, preparing
+    from harness.run.compare import Draws
 
     _check(chosen)
     planned = plan.make(_selection(chosen))
@@ -135,10 +135,11 @@ def prepared(chosen: Settings) -> Context:
 
 def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
     """Run, and write the report and the pages."""
-    from harness import reports, running
     from harness.commands._output import with_exhibits, write_site
-    from harness.executors import tracing
-    from leaderboard import page
+    from harness.results import files
+    from harness.run import run as running
+    from harness.scoring.executors import tracing
+    from leaderboard import site
 
     gc.set_threshold(100_000, 50, 50)  # a report is made of very many small rows, none of them in a cycle
     for name in ("scores", "report", "site"):
@@ -147,9 +148,9 @@ def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
     (chosen.out / tracing.NAME).unlink(missing_ok=True)
     report, found = running.run(context, chosen.ratings, command(chosen))
     with context.seen.stage("report"):
-        reports.write(report, chosen.out / "report")
+        files.write(report, chosen.out / "report")
     with context.seen.stage("pages"):
-        write_site(page.site(with_exhibits(report, chosen.out)), chosen.out / "site")
+        write_site(site.site(with_exhibits(report, chosen.out)), chosen.out / "site")
     for path in context.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     return report, found
@@ -157,12 +158,12 @@ def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
 
 def _print(report: Report, found: Found, chosen: Settings) -> None:
     from harness.commands._output import print_agreements
-    from leaderboard import page
+    from leaderboard import site
 
     if chosen.json:
         print_agreements(report)
     else:
-        print(page.summary(report))
+        print(site.summary(report))
         if beside := _beside(report):
             print(beside)
         print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "
@@ -172,8 +173,8 @@ def _print(report: Report, found: Found, chosen: Settings) -> None:
 
 def _beside(report: Report) -> str:
     """The figures beside published ones; empty where the run had none of the real datasets, or parts of them."""
-    from harness import figures
     from harness.commands import _figures
+    from harness.published import figures
 
     return "" if figures.partial(report) else _figures.short(figures.gather([report]))
 
@@ -206,7 +207,7 @@ def _check_limits(chosen: Settings) -> None:
 
 
 def _selection(chosen: Settings) -> Selection:
-    from harness.plan import Selection
+    from harness.run.plan import Selection
 
     return Selection(
         metrics=chosen.metric, beside=chosen.with_, datasets=chosen.dataset, split=chosen.split,
@@ -216,7 +217,7 @@ def _selection(chosen: Settings) -> Selection:
 
 def choice(chosen: Settings) -> Choice:
     """The models of the settings."""
-    from metrics.models import Choice
+    from metrics.models.service import Choice
 
     return Choice(
         encoder=chosen.encoder, lm=chosen.lm, vectors=chosen.vectors, device=chosen.device, precision=chosen.precision,
@@ -226,9 +227,9 @@ def choice(chosen: Settings) -> Choice:
 
 def crew(chosen: Settings) -> CrewChoice:
     """Who scores, by the settings, and what a part may take."""
-    from harness.executors import tracing
-    from harness.executors.crew import Limits
-    from harness.preparing import CrewChoice
+    from harness.run.preparing import CrewChoice
+    from harness.scoring.executors import tracing
+    from harness.scoring.executors.scheduler import Limits
 
     logs = (chosen.out / tracing.NAME, *([chosen.log_json] if chosen.log_json else []))
     return CrewChoice(_executor(chosen), chosen.address, chosen.jobs, chosen.gpus, chosen.store,

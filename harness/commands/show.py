@@ -12,7 +12,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from metrics.metric import Metric
-    from metrics.models import Models
+    from metrics.models.service import Models
 
 NAME = "show"
 HELP = "show the card of a dataset or a metric"
@@ -64,7 +64,7 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
     from metrics import registry
     from metrics.errors import MissingResource
     from metrics.metric import options, signature
-    from metrics.models import Models
+    from metrics.models.service import Models
 
     chosen = registry.choose(name)
     card = chosen.metric.card
@@ -84,9 +84,9 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
 
 def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str]]:
     """How the weights that a metric reads were made, or what is wrong with them."""
-    from metrics import checkpoint
     from metrics.errors import MissingResource
     from metrics.metric import checkpoints
+    from metrics.training import checkpoint
 
     lines = []
     for name in checkpoints(metric):
@@ -110,7 +110,7 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
 
 def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
     """What a composition is made of, and its weights for each quality with what they were learned on."""
-    from harness.calibration import weights_shown
+    from harness.learning.calibrate import weights_shown
     from metrics.composition import Composite, learned
     from metrics.errors import MissingResource
 

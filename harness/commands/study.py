@@ -13,16 +13,16 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.files import sweep, write_atomically
-from harness import exhibits
+from benchmarks.storage.files import sweep, write_atomically
 from harness.errors import BadConfig
-from harness.settings import expanded
-from harness.study import RatingsStudy, Study, load, materials, names
+from harness.results import exhibits
+from harness.run.settings import expanded
+from harness.studies import RatingsStudy, Study, load, materials, names
 
 if TYPE_CHECKING:
-    from harness.plan import Plan
-    from harness.preparing import Context
-    from harness.study import Findings, LoneStudy
+    from harness.run.plan import Plan
+    from harness.run.preparing import Context
+    from harness.studies import Findings, LoneStudy
 
 NAME = "study"
 HELP = "ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics"
@@ -103,7 +103,7 @@ def command(args: argparse.Namespace) -> str:
 
 def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:
     """A study of the cells, from the scores that a run has left and new ones where it has left none."""
-    from harness import running
+    from harness.run import run as running
 
     if args.folder:
         raise BadConfig(f"--from names the data of another study; {args.study} takes the rated datasets")
@@ -115,7 +115,7 @@ def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:
 
 def _of_ratings(chosen: RatingsStudy, args: argparse.Namespace) -> Findings:
     """A study of ratings alone: no metric is loaded."""
-    from harness import plan
+    from harness.run import plan
 
     if args.metric or args.folder:
         raise BadConfig(f"{args.study} takes ratings alone: no --metric, and no --from")
@@ -126,7 +126,7 @@ def _of_ratings(chosen: RatingsStudy, args: argparse.Namespace) -> Findings:
 
 def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:
     """A study that has data of its own."""
-    from harness.study import Bench
+    from harness.studies import Bench
 
     if given := [name for name in RATED if getattr(args, name)]:
         raise BadConfig(f"--{given[0]} chooses among the rated datasets; {args.study} has data of its own")
@@ -139,16 +139,16 @@ def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:
 
 
 def _context(args: argparse.Namespace, out: Path) -> Context:
-    from harness import preparing
-    from harness.comparison import Draws
-    from metrics.models import Choice
+    from harness.run import preparing
+    from harness.run.compare import Draws
+    from metrics.models.service import Choice
 
     choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
     return preparing.prepared(_plan(args), args.home, out, Draws(args.seed, ranks=0), choice=choice)
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from harness import plan
+    from harness.run import plan
 
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
@@ -160,8 +160,8 @@ def _plan(args: argparse.Namespace) -> Plan:
 
 
 def _print(found: Findings, as_json: bool) -> None:
-    from leaderboard import render
-    from leaderboard.tables import Cell, Group, Heading, Table
+    from leaderboard.blocks.tables import Cell, Group, Heading, Table
+    from leaderboard.render import html
 
     if as_json:
         for entry in found.objects:
@@ -171,7 +171,7 @@ def _print(found: Findings, as_json: bool) -> None:
         rows = tuple(tuple(map(Cell, row)) for row in table.rows)
         first, *others = table.head
         headings = (Heading(first, "stub"), *(Heading(name, "number") for name in others))
-        print(render.text(Table(table.name, table.caption, headings, (Group(rows),), table.data)))
-    width = min(render.WIDTH, shutil.get_terminal_size((render.WIDTH, 24)).columns)
+        print(html.text(Table(table.name, table.caption, headings, (Group(rows),), table.data)))
+    width = min(html.WIDTH, shutil.get_terminal_size((html.WIDTH, 24)).columns)
     for remark in found.remarks:
         print(textwrap.fill(remark, width))

@@ -24,13 +24,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the bundle."""
-    from benchmarks.files import write_atomically
-    from harness import bundle, reports
-    from harness.store import ScoreStore
+    from benchmarks.storage.files import write_atomically
+    from harness import bundle
+    from harness.results import files
+    from harness.scoring.store import ScoreStore
 
     if args.out.suffix != ".zip":
         raise BadConfig(f"{args.out}: a bundle is a .zip")
-    made = bundle.of(reports.read(args.results / "report"), ScoreStore(args.results / "scores"), args.metric or (),
+    made = bundle.of(files.read(args.results / "report"), ScoreStore(args.results / "scores"), args.metric or (),
                      args.name)
     content = bundle.packed(made)
     write_atomically(args.out, content)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.files import write_atomically
+from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.results import Report
+    from harness.results.rows import Report
 
 NAME = "table"
 HELP = "print the figures of runs on real data beside published ones, or write them into a Markdown file"
@@ -33,16 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, or write it."""
-    from harness import figures, reports
     from harness.commands import _figures
+    from harness.published import figures
+    from harness.results import files
 
     folders = args.out or [Path("results")]
-    found = figures.gather([reports.read(folder / "report") for folder in folders])
+    found = figures.gather([files.read(folder / "report") for folder in folders])
     if not found.turns:
         raise BadConfig(f"{folders[0]}: no figures to set beside published ones: none of its turn-level datasets is "
                         f"real and among {', '.join(figures.TURNS)}; `harness import` or `harness fetch` brings them")
     if args.cards:
-        for line in amend(args.cards, reports.read(folders[0] / "report")):
+        for line in amend(args.cards, files.read(folders[0] / "report")):
             print(line)
     elif args.into is None:
         print(_figures.text(found, found.rows))
@@ -55,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
 
 def amend(folder: Path, report: Report) -> Iterator[str]:
     """Write the correlations of a run into the cards of the checkpoints that it used; tell which."""
-    from harness import figures
-    from metrics import checkpoint
+    from harness.published import figures
+    from metrics.training import checkpoint
 
     rows = {row.column: row for row in figures.gather([report]).rows}
     readers = [entry for entry in report.metrics if entry.family != "composite"]

@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what it is for."""
-    from benchmarks.files import write_atomically
-    from benchmarks.scorefile import FORMS, template
+    from benchmarks.formats.scorefile import FORMS, template
+    from benchmarks.storage.files import write_atomically
     from harness.commands._score_files import at_hand, listed
 
     if args.out and args.out.suffix.casefold() not in FORMS:

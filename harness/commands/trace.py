@@ -19,8 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write it."""
-    from benchmarks.files import write_atomically
-    from harness.executors import tracing
+    from benchmarks.storage.files import write_atomically
+    from harness.scoring.executors import tracing
 
     path = args.to or args.out / "trace.json"
     found = tracing.chrome(tracing.read(args.out / tracing.NAME))

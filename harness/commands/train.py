@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.files import write_atomically
+from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig, HarnessError
 from metrics.errors import MetricError, MissingResource
 
 if TYPE_CHECKING:
-    from harness.training import Plan
-    from metrics.checkpoint import Checkpoint
+    from harness.learning.train import Plan
+    from metrics.training.checkpoint import Checkpoint
 
 NAME = "train"
 HELP = "train the weights of a metric from corpora of dialogues"
@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train what was asked for. 0: all is there; 1: of several, one failed."""
-    from benchmarks import corpora
-    from metrics import trainables
+    from benchmarks.corpora import corpora
+    from metrics.training import trainables
 
     _check(args)
     load = functools.cache(lambda name: corpora.load(name, args.home))
@@ -86,19 +86,19 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
-    from harness import training
+    from harness.learning import train
 
-    request = training.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
+    request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                                args.steps, args.offline)
-    from metrics import trainables
+    from metrics.training import trainables
 
     out = args.out / trainables.choose(asked).weights if args.out and several else args.out
-    plan = training.plan(asked, request, args.home, load, out)  # type: ignore[arg-type]
+    plan = train.plan(asked, request, args.home, load, out)  # type: ignore[arg-type]
     found = None if args.fresh else plan.there()
     if found is not None:
         print(f"{asked}: is there, trained by the same command ({found.folder}); --fresh trains it anew")
         return
-    found = training.train(plan, training.say, args.fresh)
+    found = train.train(plan, train.say, args.fresh)
     if args.out is None:
         _draw_curve(found)
     print(_summary(plan, found))
@@ -108,9 +108,9 @@ def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrap
 
 
 def _draw_curve(found: Checkpoint) -> None:
-    from harness.entries import training_entry
-    from leaderboard.curve import svg
-    from metrics.checkpoint import CURVE
+    from harness.run.entries import training_entry
+    from leaderboard.blocks.curve import svg
+    from metrics.training.checkpoint import CURVE
 
     entry = training_entry(found)
     write_atomically(found.folder / CURVE, svg(entry.name, entry.curve, entry.kept))

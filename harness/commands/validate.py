@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.scorefile import ScoreFile
+    from benchmarks.formats.scorefile import ScoreFile
 
 NAME = "validate"
 HELP = "say everything that is wrong with a score file, with line numbers"
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
     """The file against the datasets it is for, and whether they are real; the sample only where nothing real fits."""
-    from benchmarks.scorefile import expected, read
+    from benchmarks.formats.scorefile import expected, read
     from harness.commands._score_files import at_hand
 
     real, sample = at_hand(home, names)
@@ -51,7 +51,7 @@ def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
 
 
 def _say(path: Path, found: ScoreFile, origin: str) -> None:
-    from benchmarks.scorefile import counts, shown, told
+    from benchmarks.formats.scorefile import counts, shown, told
 
     name = shown(path.name)
     if found.datasets:
@@ -69,7 +69,7 @@ def _say(path: Path, found: ScoreFile, origin: str) -> None:
 
 
 def _object(path: Path, found: ScoreFile, origin: str) -> dict[str, object]:
-    from benchmarks.scorefile import counts
+    from benchmarks.formats.scorefile import counts
 
     return {"file": path.name, "sha256": found.digest, "rows": found.rows, "unit": found.unit, "origin": origin,
             "datasets": found.datasets, "refused": bool(found.fatal), "counts": counts(found.problems),

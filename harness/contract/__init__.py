@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from harness.contract.checks import CHECKS
 from harness.contract.trial import Broken, Finding, Trial
 from harness.errors import HarnessError
-from harness.settings import home_folder
+from harness.run.settings import home_folder
 from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.memory import Memory
 from metrics.metric import Metric
-from metrics.models import Models
+from metrics.models.memory import Memory
+from metrics.models.service import Models
 
 
 class BrokenContract(HarnessError):

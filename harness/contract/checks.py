@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dataset import Dataset
-from harness import scoring
 from harness.contract import hard
 from harness.contract.trial import Broken, Finding, Scored, Trial
+from harness.scoring import score
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Column, signature
@@ -78,7 +78,7 @@ def _constant(columns: Iterable[Column]) -> bool:
 def case(what: str, trial: Trial) -> Finding:
     """Items that are hard in one way are scored, or NaN."""
     dataset = hard.dataset(hard.cases()[what])
-    if lacking := scoring.unmet(trial.metric, dataset):
+    if lacking := score.unmet(trial.metric, dataset):
         return Finding("", "note", f"not scored: no item has {lacking}, which the card needs")
     return Finding("", "ok", _values(dataset, trial.scored(dataset)))
 
@@ -86,7 +86,7 @@ def case(what: str, trial: Trial) -> Finding:
 def dialogues(trial: Trial) -> Finding:
     """Whole dialogues of 1 to 500 utterances are scored, by turns or as they are."""
     dataset = hard.dialogues()
-    if lacking := scoring.unmet(trial.metric, dataset):
+    if lacking := score.unmet(trial.metric, dataset):
         return Finding("", "note", f"not scored: no dialogue has {lacking}, which the card needs")
     return Finding("", "ok", _values(dataset, trial.scored(dataset)))
 

@@ -16,7 +16,7 @@ from harness.contract.checks import CHECKS
 from harness.contract.trial import Broken, Finding, Scored, Trial, compared
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, MetricError
-from metrics.models import Models
+from metrics.models.service import Models
 
 ELSEWHERE = "another process"
 """The check that takes two: Python gives texts other hashes in each process, and sets another order."""

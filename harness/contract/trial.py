@@ -15,12 +15,12 @@ import numpy as np
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, Item
-from harness import scoring
 from harness.contract import hard
 from harness.errors import BadScores
+from harness.scoring import score
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import Column, Metric
-from metrics.models import Models
+from metrics.models.service import Models
 
 TOLERANCE = 1e-4
 """How far two scores of one item may lie apart, as a part of the larger of them or of the column's median.
@@ -62,7 +62,7 @@ class Trial:
     @property
     def scorable(self) -> list[Dataset]:
         """Those of the sample that have what the metric needs; CannotScore where none has."""
-        found = [one for one in self.sample if not scoring.unmet(self.metric, one)]
+        found = [one for one in self.sample if not score.unmet(self.metric, one)]
         if not found:
             raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
         return found
@@ -95,7 +95,7 @@ class Trial:
     def scored(self, dataset: Dataset) -> Scored:
         """The columns as promised, or Broken; what the metric declares (CannotScore, MissingResource) passes."""
         try:
-            return scoring.score(self.metric, dataset, self.models).columns
+            return score.score(self.metric, dataset, self.models).columns
         except (CannotScore, MissingResource, KeyboardInterrupt):
             raise
         except BadScores as error:
@@ -116,7 +116,7 @@ class Trial:
 
     def _part(self, dataset: Dataset, items: Sequence[Item]) -> tuple[Scored, int]:
         part = Dataset(dataset.card, tuple(items), (), dataset.origin)
-        if scoring.unmet(self.metric, part):
+        if score.unmet(self.metric, part):
             return {}, len(items)
         try:
             return self.scored(part), len(items)
@@ -129,7 +129,7 @@ class Trial:
             return f" for item {dataset.items[0].id!r}"
         for item in dataset.items:
             try:
-                scoring.score(self.metric, dataclasses.replace(dataset, items=(item,), fingerprint=""), self.models)
+                score.score(self.metric, dataclasses.replace(dataset, items=(item,), fingerprint=""), self.models)
             except (MetricError, KeyboardInterrupt):
                 continue
             except BaseException:

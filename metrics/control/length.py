@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import words
+from metrics.models.service import Models
+from metrics.text.words import words
 
 
 @dataclass(frozen=True, slots=True)

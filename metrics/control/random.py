@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from metrics.errors import BadOption
 from metrics.metric import Column, File
 
 if TYPE_CHECKING:
-    from metrics.encoder import Encoder
+    from metrics.models.encoder import Encoder
 
 LAYERS = {
     "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,

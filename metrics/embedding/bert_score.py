@@ -23,14 +23,14 @@ import numpy as np
 from benchmarks.dataset import Item, Reference
 from metrics.embedding._layers import baseline, layer_of, recommended
 from metrics.errors import BadOption
-from metrics.memory import Vectors
 from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
-from metrics.models import Models
-from metrics.similarity import unit
-from metrics.text import Aggregation, sharing, unscored
+from metrics.models.memory import Vectors
+from metrics.models.service import Models
+from metrics.text.similarity import unit
+from metrics.text.words import Aggregation, sharing, unscored
 
 if TYPE_CHECKING:
-    from metrics.encoder import Encoder
+    from metrics.models.encoder import Encoder
 
 BLOCK = 1 << 18
 """How many characters are read at a time: some four thousand utterances."""

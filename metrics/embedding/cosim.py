@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.embedding.cosine import between
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 
 @dataclass(frozen=True, slots=True)

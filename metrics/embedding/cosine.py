@@ -17,12 +17,12 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.similarity import cosines
-from metrics.text import Aggregation, over_references, reply, sharing, unscored
+from metrics.models.service import Models
+from metrics.text.similarity import cosines
+from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
 
 if TYPE_CHECKING:
-    from metrics.encoder import Encoder, Pooling
+    from metrics.models.encoder import Encoder, Pooling
 
 BLOCK = 4_096
 """How many pairs are read at a time."""

@@ -1,6 +1,6 @@
 """Embedding Average (Landauer and Dumais, 1997; Wieting et al., 2016) as Liu et al. (2016) compare responses by it.
 
-Words are those of metrics/text.py: lower-cased, without punctuation. nlg-eval takes NLTK's tokens, punctuation
+Words are those of metrics/text/words.py: lower-cased, without punctuation. nlg-eval takes NLTK's tokens, punctuation
 included, and gives an unknown word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are
 left out. A text without a known word is like nothing: 0.
 
@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.memory import Vectors
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
-from metrics.similarity import cosines
-from metrics.text import Aggregation, over_references, sharing, unscored, words
-from metrics.vectors import WordVectors
+from metrics.models.memory import Vectors
+from metrics.models.service import Models
+from metrics.models.vectors import WordVectors
+from metrics.text.similarity import cosines
+from metrics.text.words import Aggregation, over_references, sharing, unscored, words
 
 
 @dataclass(frozen=True, slots=True)

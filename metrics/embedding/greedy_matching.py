@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.memory import Vectors
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
-from metrics.similarity import unit
-from metrics.text import Aggregation, over_references, sharing, unscored, words
-from metrics.vectors import WordVectors
+from metrics.models.memory import Vectors
+from metrics.models.service import Models
+from metrics.models.vectors import WordVectors
+from metrics.text.similarity import unit
+from metrics.text.words import Aggregation, over_references, sharing, unscored, words
 
 
 @dataclass(frozen=True, slots=True)

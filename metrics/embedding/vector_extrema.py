@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.embedding.embedding_average import compared
-from metrics.memory import Vectors
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation
+from metrics.models.memory import Vectors
+from metrics.models.service import Models
+from metrics.text.words import Aggregation
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.graph import _grade_training as training
-from metrics.graph import _topics
-from metrics.keywords import Tagger
+from metrics.graph.grade import topics as _topics
+from metrics.graph.grade import training
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
-from metrics.text import reply
-from metrics.trained._pairs import BLOCK, FIVE, Rows, contexts, probabilities, settled, where
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.text.keywords import Tagger
+from metrics.text.words import reply
+from metrics.trained.heads.pairs import BLOCK, FIVE, Rows, contexts, probabilities, settled, where
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class MmeTcm:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """0 to 1, higher is more coherent; NaN without a context."""
-        from metrics.graph._grade import TopicCoherence
+        from metrics.graph.grade.network import TopicCoherence
 
         network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().double().eval()
         before = contexts(items)
@@ -64,7 +64,7 @@ class MmeTcm:
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""
-        from metrics.graph import _grade
+        from metrics.graph.grade import network as _grade
 
         source = _topics.source(data.models, self.encoder or data.encoder, self.graph, 10, 10)
         some, held = training.prepared(data, source, "both", self.tagger)

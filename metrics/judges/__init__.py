@@ -1,4 +1,4 @@
-"""Judges: language models behind an endpoint that are asked what a response is worth (metrics/adapters/_judge.py).
+"""Judges: language models behind an endpoint that rate a response (metrics/external/libraries/judge.py).
 
     prompt.py, prompt_file.py   what is asked
     address.py, endpoint.py     who is asked, and what is tried again

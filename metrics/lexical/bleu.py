@@ -15,8 +15,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation, SideBySide, over_references, sharing, tokens, unscored
+from metrics.models.service import Models
+from metrics.text.words import Aggregation, SideBySide, over_references, sharing, tokens, unscored
 
 ORDERS = (1, 2, 3, 4)
 

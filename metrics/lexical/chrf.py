@@ -15,8 +15,8 @@ from typing import ClassVar, TypeAlias
 from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation, Ngram, ngrams, over_references, sharing, unscored
+from metrics.models.service import Models
+from metrics.text.words import Aggregation, Ngram, ngrams, over_references, sharing, unscored
 
 _PUNCTUATION = frozenset(string.punctuation)
 

@@ -18,8 +18,8 @@ from typing import ClassVar
 from benchmarks.dataset import Item
 from metrics.lexical.bleu import ORDERS, Smoothing, closest, geometric_means
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import SideBySide, sharing, tokens, unscored
+from metrics.models.service import Models
+from metrics.text.words import SideBySide, sharing, tokens, unscored
 
 
 @dataclass(frozen=True, slots=True)

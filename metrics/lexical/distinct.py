@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import ngrams, reply, tokens, unscored
+from metrics.models.service import Models
+from metrics.text.words import ngrams, reply, tokens, unscored
 
 ORDERS = (1, 2)
 

@@ -23,8 +23,8 @@ from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.lexical._wordnet import WordNet
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation, over_references, sharing, stem, tokens, unscored
+from metrics.models.service import Models
+from metrics.text.words import Aggregation, over_references, sharing, stem, tokens, unscored
 
 
 @dataclass(frozen=True, slots=True)

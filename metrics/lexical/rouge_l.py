@@ -17,8 +17,8 @@ from typing import ClassVar
 from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation, SideBySide, over_references, sharing, stem, unscored
+from metrics.models.service import Models
+from metrics.text.words import Aggregation, SideBySide, over_references, sharing, stem, unscored
 
 _WORD = re.compile("[a-z0-9]+")
 _SHORTEST_STEMMED = 4

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from benchmarks.dataset import Item, Utterance
-from metrics.causal import LanguageModel
 from metrics.metric import Column
-from metrics.text import reply
+from metrics.models.causal import LanguageModel
+from metrics.text.words import reply
 
 Separator: TypeAlias = Literal["end", "space"]
 Turns: TypeAlias = Literal["all", "last"]

@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.likelihood._context import Separator, Turns, conditional, joined, scaled
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
-from metrics.similarity import cosines
-from metrics.text import reply
+from metrics.models.service import Models
+from metrics.text.similarity import cosines
+from metrics.text.words import reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.causal import LanguageModel
 from metrics.likelihood._context import joined
 from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
+from metrics.models.causal import LanguageModel
+from metrics.models.service import Models
 
 Likelihoods: TypeAlias = npt.NDArray[np.float64]
 """One row per conversation, one column per follow-up."""

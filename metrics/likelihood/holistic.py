@@ -18,7 +18,7 @@ from typing import ClassVar
 from benchmarks.dataset import Item
 from metrics.likelihood._context import Separator, Turns, alone, conditional, scaled
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.likelihood._context import Separator, alone, conditional
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 _LARGEST = 700.0
 """exp of more does not fit into a number."""

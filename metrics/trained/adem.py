@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation
-from metrics.trained._pairs import Answers, answered, judged
-from metrics.trained._references import against_references
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.text.words import Aggregation
+from metrics.trained.heads.pairs import Answers, answered, judged
+from metrics.trained.heads.references import against_references
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 SIZE = 50
 """Principal components."""
@@ -45,7 +45,7 @@ class AdemMetric:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Mostly 0 to 1; `standard` is `max`; NaN without a reference."""
-        from metrics.trained._networks import Adem
+        from metrics.trained.heads.networks import Adem
 
         network = models.trained("adem", Adem, self.encoder)
         return {"adem": against_references(
@@ -54,7 +54,7 @@ class AdemMetric:
 
     def objective(self, data: TrainingData) -> Objective:
         """Come near 5 for good replies and 1 for those to other contexts, in square error."""
-        from metrics.trained._losses import five_or_one
+        from metrics.trained.heads.losses import five_or_one
 
         training, held = answered(data)
         rng = data.rng
@@ -67,7 +67,7 @@ def _network(answers: Answers, rng: np.random.Generator) -> tuple[Any, dict[str,
     """The network with its principal components, and with α and β such that it begins in 1 to 5."""
     import torch
 
-    from metrics.trained._networks import Adem, means
+    from metrics.trained.heads.networks import Adem, means
 
     replies = answers.table.tensor(rng.permutation(np.concatenate(answers.replies))[:SAMPLE])
     vectors = means(replies)

@@ -16,9 +16,9 @@ from typing import ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.trained._pairs import Prepared, answered, items_table, judged, probabilities, where
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.trained.heads.pairs import Prepared, answered, items_table, judged, probabilities, where
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class BertDnn:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The probability that the response is relevant, 0 to 1; NaN without a context."""
-        from metrics.trained._networks import Stack
+        from metrics.trained.heads.networks import Stack
 
         network = models.trained("bert-dnn", Stack, self.encoder)
         table, contexts, replies = items_table(items, models.encoder(self.encoder))
@@ -44,8 +44,8 @@ class BertDnn:
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell each good reply from that to another context, by cross entropy."""
-        from metrics.trained._losses import accuracy, true_or_false
-        from metrics.trained._networks import Stack
+        from metrics.trained.heads.losses import accuracy, true_or_false
+        from metrics.trained.heads.networks import Stack
 
         training, held = answered(data)
         pairs = Prepared(training.table, training.pairs(), held.pairs())

@@ -15,11 +15,11 @@ from typing import ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation
-from metrics.trained._pairs import answered, judged, probabilities
-from metrics.trained._references import against_references
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.text.words import Aggregation
+from metrics.trained.heads.pairs import answered, judged, probabilities
+from metrics.trained.heads.references import against_references
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class BertRegressor:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The probability that the response is relevant, 0 to 1; `standard` is `max`; NaN without a reference."""
-        from metrics.trained._networks import Likeness
+        from metrics.trained.heads.networks import Likeness
 
         network = models.trained("bert-regressor", Likeness, self.encoder)
         return {"bert-regressor": against_references(
@@ -47,8 +47,8 @@ class BertRegressor:
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell a second good reply from one to another context, given the first, by cross entropy."""
-        from metrics.trained._losses import accuracy, true_or_false
-        from metrics.trained._networks import Likeness
+        from metrics.trained.heads.losses import accuracy, true_or_false
+        from metrics.trained.heads.networks import Likeness
 
         training, held = answered(data)
         config = {"width": training.table.width}

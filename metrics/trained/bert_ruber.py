@@ -17,11 +17,11 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation
-from metrics.trained._pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
-from metrics.trained._ruber import Blend, blended, referenced
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.text.words import Aggregation
+from metrics.trained.heads.pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
+from metrics.trained.heads.ruber import Blend, blended, referenced
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class BertRuber:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained._networks import Relatedness
+        from metrics.trained.heads.networks import Relatedness
 
         encoder = models.encoder(self.encoder)
         network = models.trained("bert-ruber", Relatedness, self.encoder)
@@ -56,8 +56,8 @@ class BertRuber:
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell each reply from that of another pair, by cross entropy."""
-        from metrics.trained._losses import accuracy, true_or_false
-        from metrics.trained._networks import Relatedness
+        from metrics.trained.heads.losses import accuracy, true_or_false
+        from metrics.trained.heads.networks import Relatedness
 
         pairs = prepared(data)
         config = {"width": pairs.table.width, "turns": TURNS}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metrics.metric import MetricCard
-from metrics.trained.fined_eval import CORPORA, FinedEvaluation
+from metrics.trained.fined_eval.metric import CORPORA, FinedEvaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from benchmarks.corpora import Dialogue
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.trained._alone import judge_responses, of_texts
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.trained.heads.alone import judge_responses, of_texts
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Engagement:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        from metrics.trained._networks import Judge
+        from metrics.trained.heads.networks import Judge
 
         network = models.trained("mme-em", Judge, self.encoder)
         return {"mme-em": judge_responses(items, models.encoder(self.encoder), network)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell the share of the scale that an utterance was given, by cross entropy."""
-        from metrics.trained._losses import labelled
-        from metrics.trained._networks import Judge
+        from metrics.trained.heads.losses import labelled
+        from metrics.trained.heads.networks import Judge
 
         batches = of_texts(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
         config: dict[str, Any] = {"width": batches.table.width, "reads": "mean", "dropout": 0.3}

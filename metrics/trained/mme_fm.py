@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.trained._alone import judge_responses, whole_or_broken
-from metrics.trained._pairs import FIVE
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.trained.heads.alone import judge_responses, whole_or_broken
+from metrics.trained.heads.pairs import FIVE
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 REPLIES = 20_000
 """Replies to train on; each is read twice, once for either label."""
@@ -40,15 +40,15 @@ class Fluency:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        from metrics.trained._networks import Judge
+        from metrics.trained.heads.networks import Judge
 
         network = models.trained("mme-fm", Judge, self.encoder)
         return {"mme-fm": judge_responses(items, models.encoder(self.encoder), network)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell what is whole from what is corrupted, by cross entropy."""
-        from metrics.trained._losses import accuracy_labelled, labelled
-        from metrics.trained._networks import Judge
+        from metrics.trained.heads.losses import accuracy_labelled, labelled
+        from metrics.trained.heads.networks import Judge
 
         batches = whole_or_broken(data, REPLIES, shortened=0.5)
         config: dict[str, Any] = {"width": batches.table.width, "reads": "max"}

@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics import negatives
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.trained._pairs import (
+from metrics.models.service import Models
+from metrics.trained.heads.pairs import (
     BATCH,
     FIVE,
     TURNS,
@@ -35,7 +34,8 @@ from metrics.trained._pairs import (
     probabilities,
     where,
 )
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.training import negatives
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 SHORTENED = 20_000
 """Replies that are also met without their stop words, one time in two."""
@@ -56,7 +56,7 @@ class MmeRm:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1; NaN without a context."""
-        from metrics.trained._networks import Relatedness
+        from metrics.trained.heads.networks import Relatedness
 
         network = models.trained("mme-rm", Relatedness, self.encoder)
         table, contexts, replies = items_table(items, models.encoder(self.encoder))
@@ -65,8 +65,8 @@ class MmeRm:
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell true replies from those of middling likeness to them."""
-        from metrics.trained._losses import told_apart
-        from metrics.trained._networks import Relatedness
+        from metrics.trained.heads.losses import told_apart
+        from metrics.trained.heads.networks import Relatedness
 
         replies = Replies.of(data)
         config = {"width": replies.table.width, "turns": TURNS}

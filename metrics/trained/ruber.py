@@ -21,12 +21,12 @@ from typing import Any, ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
-from metrics.text import Aggregation
-from metrics.trained._pairs import FIVE
-from metrics.trained._ruber import Blend, blended, referenced
-from metrics.trained._words import Words, hinge_objective, unreferenced
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.service import Models
+from metrics.text.words import Aggregation
+from metrics.trained.heads.pairs import FIVE
+from metrics.trained.heads.ruber import Blend, blended, referenced
+from metrics.trained.heads.words import Words, hinge_objective, unreferenced
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Ruber:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained._recurrent import Recurrent
+        from metrics.trained.heads.recurrent import Recurrent
 
         words = Words(models.encoder(self.encoder))
         network = models.trained(self.card.checkpoints[0], Recurrent, self.encoder)

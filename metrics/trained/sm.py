@@ -18,9 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.masked import COPIES, log_likelihoods
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.masked import COPIES, log_likelihoods
+from metrics.models.service import Models
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.masked import log_likelihoods
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models import Models
-from metrics.trained._alone import some_replies, whole_or_broken
-from metrics.trained._pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models.masked import log_likelihoods
+from metrics.models.service import Models
+from metrics.trained.heads.alone import some_replies, whole_or_broken
+from metrics.trained.heads.pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 REPLIES = 20_000
 """Replies that VUP is trained on."""
@@ -49,7 +49,7 @@ class UslH:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Four columns, 0 to 1; NaN without a context, or for a response without a token."""
-        from metrics.trained._networks import Usl
+        from metrics.trained.heads.networks import Usl
 
         network = models.trained("usl-h", Usl, self.encoder)
         table, contexts, replies = items_table(items, models.encoder(self.encoder))
@@ -63,7 +63,7 @@ class UslH:
 
     def objective(self, data: TrainingData) -> Objective:
         """Tell whole replies from corrupted ones, and find the own reply among those of a batch."""
-        from metrics.trained._networks import Usl
+        from metrics.trained.heads.networks import Usl
 
         pairs, texts = prepared(data), whole_or_broken(data, REPLIES, shortened=0.1)
         config: dict[str, Any] = {"width": pairs.table.width, "turns": TURNS, **_quartiles(data)}
@@ -98,7 +98,7 @@ def _quartiles(data: TrainingData) -> dict[str, float]:
 
 
 def _loss(network: Any, batch: tuple[Any, Any]) -> Any:
-    from metrics.trained._losses import contrastive, labelled, true_or_false
+    from metrics.trained.heads.losses import contrastive, labelled, true_or_false
 
     following, alone = batch
     return contrastive(network.next, following) + true_or_false(network.follows, following) + labelled(network.valid,

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from harness.organising import folder, outcome
+from harness.challenge import folder, outcome
 
 SETS = {"one": (741, 1), "two": (1242, 1), "three": (2461, 1), "four": (7000, 4), "five": (7197, 4)}
 

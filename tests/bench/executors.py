@@ -18,15 +18,17 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import registry, store
+from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
-from harness import executors, plan
-from harness.executors import cutting
-from harness.executors.crew import Crew, Limits
-from harness.executors.tasks import Event, Executor, Finished, Refused, Setup, Task
-from harness.plan import Selection
-from harness.store import ScoreStore
-from metrics.models import Choice, Models
+from benchmarks.storage import store
+from harness.run import plan
+from harness.run.plan import Selection
+from harness.scoring import executors
+from harness.scoring.executors import cutting
+from harness.scoring.executors.scheduler import Crew, Limits
+from harness.scoring.executors.tasks import Event, Executor, Finished, Refused, Setup, Task
+from harness.scoring.store import ScoreStore
+from metrics.models.service import Choice, Models
 
 WORK = """
 import hashlib

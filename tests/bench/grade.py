@@ -24,13 +24,14 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402  (the repository is put on the path first)
 from scipy.stats import spearmanr  # noqa: E402
 
-from benchmarks import corpora, registry  # noqa: E402
-from harness.settings import home_folder  # noqa: E402
-from metrics.features import Features  # noqa: E402
-from metrics.fit import fit, randomness  # noqa: E402
-from metrics.graph.grade import Grade  # noqa: E402
-from metrics.models import Models  # noqa: E402
-from metrics.training import TrainingData  # noqa: E402
+from benchmarks import registry  # noqa: E402
+from benchmarks.corpora import corpora  # noqa: E402
+from harness.run.settings import home_folder  # noqa: E402
+from metrics.graph.grade.metric import Grade  # noqa: E402
+from metrics.models.service import Models  # noqa: E402
+from metrics.training.features import Features  # noqa: E402
+from metrics.training.loop import fit, randomness  # noqa: E402
+from metrics.training.recipe import TrainingData  # noqa: E402
 
 SETS = ("convai2-grade", "dailydialog-grade", "empathetic-grade")
 VARIANTS = {

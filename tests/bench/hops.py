@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402  (the repository is put on the path first)
 
-from metrics.topic_graph import Graph, Nodes, write  # noqa: E402
+from metrics.text.topic_graph import Graph, Nodes, write  # noqa: E402
 
 TERMS, EDGES, WORDS = 1_600_000, 3_400_000, 9_000
 

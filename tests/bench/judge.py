@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402  (the repository is put on the path first)
 
 from benchmarks.dataset import Item, Utterance  # noqa: E402
-from metrics.models import Models  # noqa: E402
+from metrics.models.service import Models  # noqa: E402
 from metrics.registry import choose  # noqa: E402
 from tests.judge_server import mischief, serving  # noqa: E402
 

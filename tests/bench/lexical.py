@@ -34,9 +34,9 @@ from benchmarks.dataset import Item, Reference, Utterance  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.lexical import bleu, meteor  # noqa: E402
 from metrics.metric import Metric  # noqa: E402
-from metrics.models import Models  # noqa: E402
+from metrics.models.service import Models  # noqa: E402
 from metrics.registry import choose  # noqa: E402
-from metrics.text import stem  # noqa: E402
+from metrics.text.words import stem  # noqa: E402
 
 Rows = list[dict[str, Any]]
 Scores = Callable[[Sequence[Item]], "np.ndarray[Any, np.dtype[np.float64]]"]

@@ -22,8 +22,9 @@ from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import registry, store
+from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating, Utterance
+from benchmarks.storage import store
 
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 SIZES = (250_000, 500_000, 1_000_000)

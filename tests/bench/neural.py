@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from benchmarks import official
 from benchmarks.dataset import Dataset, Item, Reference, Utterance
+from benchmarks.formats import official
 from benchmarks.registry import card
-from harness.scoring import score, unmet
+from harness.scoring.score import score, unmet
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
-from metrics.models import Choice, Models
-from metrics.similarity import cosines, unit
+from metrics.models.service import Choice, Models
+from metrics.text.similarity import cosines, unit
 from tests.bench.lexical import DATA, Rows, as_items, peak, read, table
 
 Side = Callable[[], Callable[[], Any]]

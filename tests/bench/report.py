@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard
-from harness import comparison
-from harness.challenge import Board, standings
-from harness.comparison import Draws
-from harness.evaluation import Cell, Judged
-from harness.memo import Memo
+from harness.run import compare
+from harness.run.cache import Memo
+from harness.run.compare import Draws
+from harness.run.correlate import Cell, Judged
+from harness.run.rank import Board, standings
 from harness.statistics.panel import codes
 
 VOTES = 4
@@ -49,7 +49,7 @@ def bench(metrics: int, draws: int) -> list[dict[str, object]]:
     with TemporaryDirectory() as folder:
         memo = Memo(Path(folder))
         start = time.perf_counter()
-        found = [comparison.measured(cell, Draws(0), memo) for cell in every]
+        found = [compare.measured(cell, Draws(0), memo) for cell in every]
         measured = time.perf_counter() - start
         agreements = [row for one in found for row in one.agreements]
         start = time.perf_counter()
@@ -57,7 +57,7 @@ def bench(metrics: int, draws: int) -> list[dict[str, object]]:
             names = registry.names("dev" if split == "dev" else "test")
             on_it = [cell for cell in every if cell.dataset in names]
             board = Board(split, "real", frozenset((cell.dataset, cell.quality) for cell in on_it))
-            list(comparison.ranked(tuple(standings(board, agreements)), on_it, Draws(0, draws), memo))
+            list(compare.ranked(tuple(standings(board, agreements)), on_it, Draws(0, draws), memo))
         ranked = time.perf_counter() - start
     peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     contests = sum(len(one.contests) for one in found)

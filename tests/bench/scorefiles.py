@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.scorefile import Expected, read
+from benchmarks.formats.scorefile import Expected, read
 
 ITEMS, FILES, FEW = 18_641, 500, 20
 

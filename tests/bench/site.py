@@ -57,11 +57,11 @@ class Figure:
 
 def draw(source: Path, target: Path) -> None:
     """Read a report and draw it twice, in this process; write the site, and say what it took."""
-    from harness import reports
-    from leaderboard import page
+    from harness.results import files
+    from leaderboard import site as page
 
     start = time.perf_counter()
-    report = reports.read(source)
+    report = files.read(source)
     read, before = time.perf_counter() - start, peak()
     sites, seconds, busy, peaks = [], [], [], []
     for _ in range(2):
@@ -94,12 +94,12 @@ def peak() -> float:
 
 def figures(folder: Path) -> list[Figure]:
     """Measure everything."""
-    from harness import reports
+    from harness.results import files
     from tests.leaderboard import large
 
     report, site = folder / "report", folder / "site"
     report.mkdir()
-    reports.write(large.make(), report)
+    files.write(large.make(), report)
     command = [sys.executable, __file__, "--draw", str(report), str(site)]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout)
     pages = {path.relative_to(site).as_posix(): path.stat().st_size for path in site.rglob("*.html")}

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import archive as module
-from benchmarks.archive import unpack
 from benchmarks.errors import BadArchive
+from benchmarks.storage import archive as module
+from benchmarks.storage.archive import unpack
 
 TEXT = "one row of what people said\n" * 40
 NOISE = bytes((number * 2654435761 >> 13) % 251 for number in range(50_000))

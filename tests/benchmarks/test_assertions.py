@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import assertions
-from benchmarks import fetch as fetching
 from benchmarks.errors import BadArchive, BenchmarkError
+from benchmarks.storage import assertions
+from benchmarks.storage import fetch as fetching
 from harness.commands import import_
 
 LINES = "Cats\tIsA\tpet_animal\t2.5\n<p>\tRelatedTo\tna\tNA\ncats\tRelatedTo\tmilk\t1\nx\tIsA\ty\tnan\n"

@@ -14,9 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import corpora, corpus_files, corpus_overlap, official, registry, store
+from benchmarks import registry
+from benchmarks.corpora import corpora, files, overlap
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError, UnknownDataset
+from benchmarks.formats import official
+from benchmarks.storage import store
 from harness.commands import import_ as command
 from tests.conftest import make_dataset
 
@@ -181,13 +184,13 @@ def test_ones_own_corpus_is_compared_with_the_evaluation_sets_of_the_home(
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=6), st.data())
 def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data: st.DataObject) -> None:
     """A conversation meets itself, however it is written."""
-    contexts = corpus_overlap.Contexts([corpus_overlap.digests(texts)])
+    contexts = overlap.Contexts([overlap.digests(texts)])
     dressed = [f" {text.upper().casefold()} ..." for text in texts]
-    assert contexts.meet(corpus_overlap.digests(dressed)) == contexts.meet(
-        corpus_overlap.digests(text.upper() for text in texts))
-    long = [text for text in texts if len(corpus_overlap.IGNORED.sub("", text.casefold())) >= corpus_overlap.LETTERS]
+    assert contexts.meet(overlap.digests(dressed)) == contexts.meet(
+        overlap.digests(text.upper() for text in texts))
+    long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.LETTERS]
     if long:
-        assert contexts.meet(corpus_overlap.digests(data.draw(st.permutations(long))))
+        assert contexts.meet(overlap.digests(data.draw(st.permutations(long))))
 
 
 def bare(text: str) -> str:
@@ -202,7 +205,7 @@ def unlisted(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unlisted") / "corpora"
     folder.mkdir()
     for file in (*(real_data / "corpora").glob("*.jsonl.gz"), *(real_data / "resources").glob("dialogue_nli*.gz")):
-        if file.name != corpus_overlap.LIST:
+        if file.name != overlap.LIST:
             (folder / file.name).symlink_to(file)
     return folder.parent
 
@@ -252,14 +255,14 @@ def test_nothing_of_the_real_evaluation_sets_survives(name: str, unlisted: Path,
 def listed(real_data: Path) -> Iterator[str]:
     """What the list names for the ten sets; for humod and persona-see, of which no ratings are here, it names more."""
     have = {file.name.removesuffix("_eval.json") for file in (real_data / "human_evaluation_data").iterdir()}
-    for _, one in corpus_files.objects(real_data / "corpora" / corpus_overlap.LIST):
+    for _, one in files.objects(real_data / "corpora" / overlap.LIST):
         if have & set(one["evaluation_sets"]):
             yield one["dialogue_id"]
 
 
 def test_dailydialog_loses_what_dailydialog_zhao_was_drawn_from(unlisted: Path, real_data: Path) -> None:
     """89 of its 100 contexts stand in the train split."""
-    named = {one["dialogue_id"] for _, one in corpus_files.objects(real_data / "corpora" / corpus_overlap.LIST)
+    named = {one["dialogue_id"] for _, one in files.objects(real_data / "corpora" / overlap.LIST)
              if one["file"] == "dailydialog.jsonl.gz" and one["split"] == "train"
              and "dailydialog-zhao" in one["evaluation_sets"]}
     assert len(named) >= 89
@@ -268,12 +271,12 @@ def test_dailydialog_loses_what_dailydialog_zhao_was_drawn_from(unlisted: Path, 
 
 def test_what_ships_is_what_the_real_data_gives(real_data: Path, tmp_path: Path) -> None:
     """The digests are remade, and the file is small."""
-    made = corpus_overlap.made(real_data / "human_evaluation_data", real_data / "corpora")
-    assert set(made) == set(corpus_overlap.shipped())
-    corpus_overlap.save(made, tmp_path / "again.npz")
+    made = overlap.made(real_data / "human_evaluation_data", real_data / "corpora")
+    assert set(made) == set(overlap.shipped())
+    overlap.save(made, tmp_path / "again.npz")
     again = (tmp_path / "again.npz").read_bytes()
     assert len(again) < 200_000
-    corpus_overlap.save(corpus_overlap.shipped(), tmp_path / "again.npz")
+    overlap.save(overlap.shipped(), tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == again
 
 

@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks import corpora, corpus_files, corpus_sources
-from benchmarks import download as downloading
+from benchmarks.corpora import corpora, sources
+from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, ChecksumDiffers, FetchError
+from benchmarks.storage import download as downloading
 from harness.commands import fetch as command
 
 
@@ -47,10 +48,10 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         given: dict[str, bytes] = {}
         server.files = given  # type: ignore[attr-defined]
-        for name, source in corpus_sources.SOURCES.items():
+        for name, source in sources.SOURCES.items():
             here = tuple(Source(f"http://127.0.0.1:{server.server_port}/{Path(urlsplit(one.url).path).name}")
                          for one in source.files)
-            monkeypatch.setitem(corpus_sources.SOURCES, name, corpus_sources.CorpusSource(here, source.rows))
+            monkeypatch.setitem(sources.SOURCES, name, sources.CorpusSource(here, source.rows))
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield given
@@ -77,7 +78,7 @@ def tarred(members: dict[str, str]) -> bytes:
 
 
 def come(name: str, home: Path) -> list[dict[str, object]]:
-    count = corpus_sources.fetch(name, home, progress=False)
+    count = sources.fetch(name, home, progress=False)
     rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz").rows
     assert len(rows) == count
     assert not (home / "downloads").exists()
@@ -114,7 +115,7 @@ def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
              "adversarial_negative_responses": ["I ate."], "random_negative_responses": ["Rain."]}
     for name in ("train", "dev", "test"):
         files[f"{name}.json"] = f"{json.dumps({**whole, 'context': [f'Who ate the {name} cake?']})}\n\n".encode()
-    files[corpus_sources.POSITIVE_ONLY] = json.dumps({"context": ["More?"], "positive_responses": ["Yes."]}).encode()
+    files[sources.POSITIVE_ONLY] = json.dumps({"context": ["More?"], "positive_responses": ["Yes."]}).encode()
     rows = come("dailydialog_pp", home)
     assert [row["split"] for row in rows] == ["train", "train_positive_only", "dev", "test"]
     assert rows[0]["adversarial_negative_responses"] == ["I ate."]
@@ -175,10 +176,10 @@ def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
     assert rows[0]["topic"] == "Skiing"
 
 
-@pytest.mark.parametrize("name", corpus_sources.SOURCES)
+@pytest.mark.parametrize("name", sources.SOURCES)
 def test_every_source_belongs_to_a_card(name: str) -> None:
     assert corpora.card(name)
-    for one in corpus_sources.SOURCES[name].files:
+    for one in sources.SOURCES[name].files:
         assert one.url.startswith("http")
         assert one.sha256 is None or len(one.sha256) == 64
 
@@ -192,19 +193,19 @@ def test_files_of_another_form_leave_nothing(content: bytes, problem: str, files
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         files[f"{split}.json"] = content
     with pytest.raises(BadRecord, match=problem) as caught:
-        corpus_sources.fetch("topical_chat", home, progress=False)
+        sources.fetch("topical_chat", home, progress=False)
     assert "\n" not in str(caught.value)
     assert not (home / "corpora").exists()
 
 
 def test_another_file_than_the_one_known_is_refused(files: dict[str, bytes], home: Path,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    source = corpus_sources.SOURCES["personachat"]
+    source = sources.SOURCES["personachat"]
     wanted = (Source(source.files[0].url, hashlib.sha256(b"the real one").hexdigest()),)
-    monkeypatch.setitem(corpus_sources.SOURCES, "personachat", corpus_sources.CorpusSource(wanted, source.rows))
+    monkeypatch.setitem(sources.SOURCES, "personachat", sources.CorpusSource(wanted, source.rows))
     files["convai2_fix_723.tgz"] = b"another"
     with pytest.raises(ChecksumDiffers):
-        corpus_sources.fetch("personachat", home, progress=False)
+        sources.fetch("personachat", home, progress=False)
 
 
 def run(home: Path, *arguments: str) -> int:
@@ -223,7 +224,7 @@ def test_the_command_fetches_what_is_not_there(files: dict[str, bytes], home: Pa
     said = capsys.readouterr()
     assert "dailydialog                 6 dialogues  (licence: CC BY-NC-SA 4.0)" in said.out
     assert "1 fetched" in said.out
-    assert said.err.count("\n") == len(corpus_sources.SOURCES) - 1
+    assert said.err.count("\n") == len(sources.SOURCES) - 1
     files.clear()
     assert run(home, "--corpora", "dailydialog") == 2
     assert len(corpora.load("dailydialog", home).dialogues) > 0
@@ -233,4 +234,4 @@ def test_a_corpus_without_a_source_says_which_have_one(home: Path, capsys: pytes
     assert run(home, "--corpora", "mutual") == 2
     assert "known: dailydialog, dailydialog_pp" in capsys.readouterr().err
     with pytest.raises(FetchError, match="did you mean 'personachat'"):
-        corpus_sources.fetch("personchat", home)
+        sources.fetch("personchat", home)

@@ -18,13 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import download as downloading
-from benchmarks import fetch as module
-from benchmarks import registry, store
+from benchmarks import registry
 from benchmarks.dataset import DatasetCard, Source
 from benchmarks.errors import BadArchive, BadRecord, BenchmarkError, ChecksumDiffers, FetchError
-from benchmarks.fetch import Offline, download, fetch, fetch_resource
 from benchmarks.sources import origins
+from benchmarks.storage import download as downloading
+from benchmarks.storage import fetch as module
+from benchmarks.storage import store
+from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
 
 BODY = bytes((number * 2654435761 >> 9) % 256 for number in range(300_000))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.files import STALE, sweep, write_atomically
+from benchmarks.storage.files import STALE, sweep, write_atomically
 
 
 def test_a_failure_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:

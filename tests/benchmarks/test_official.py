@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import official, registry
+from benchmarks import registry
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BadRecord
+from benchmarks.formats import official
 
 
 def record(**changes: Any) -> dict[str, Any]:

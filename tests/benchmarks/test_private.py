@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import private
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import BenchmarkError
+from benchmarks.formats import private
 from tests.conftest import make_card, make_item
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import registry, store
+from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import UnknownDataset
+from benchmarks.storage import store
 from tests.conftest import ROOT
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import release
 from benchmarks.errors import BenchmarkError
+from benchmarks.storage import release
 
 
 def write(folder: Path, name: str, *rows: dict[str, object]) -> Path:

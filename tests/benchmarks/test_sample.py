@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import official, registry
+from benchmarks import registry
+from benchmarks.formats import official
 from benchmarks.sample import dialogues, responses
 from benchmarks.sample.make import DATA, make
 from benchmarks.sample.material import LONG, long_conversations, short_conversations

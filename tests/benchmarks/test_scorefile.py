@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Quality
-from benchmarks.scorefile import EVERY, Expected, ScoreFile, counts, expected, read, template, told
-from benchmarks.scorefile.expected import folded
+from benchmarks.formats.scorefile import EVERY, Expected, ScoreFile, counts, expected, read, template, told
+from benchmarks.formats.scorefile.expected import folded
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.scorefile import FORMS, Expected, ScoreFile, pages, read, told
-from benchmarks.scorefile.content import content
-from benchmarks.scorefile.problems import Unreadable, shown
+from benchmarks.formats.scorefile import FORMS, Expected, ScoreFile, pages, read, told
+from benchmarks.formats.scorefile.content import content
+from benchmarks.formats.scorefile.problems import Unreadable, shown
 
 IDS = tuple(f"toy_{number}" for number in range(50))
 WANTED = Expected({"toy": IDS}, {"toy": ("overall",)})

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import official, registry
+from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.fetch import converters
+from benchmarks.formats import official
+from benchmarks.storage.fetch import converters
 
 Rows = list[dict[str, Any]]
 

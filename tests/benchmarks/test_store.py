@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import store
 from benchmarks.dataset import Dataset, Item, Rating, Reference, Utterance, fingerprint
 from benchmarks.errors import BadStore
-from benchmarks.files import STALE
+from benchmarks.storage import store
+from benchmarks.storage.files import STALE
 from tests.conftest import make_card
 
 text = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)

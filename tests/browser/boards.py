@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from playwright import sync_api
 
-from harness.results import Report
+from harness.results.rows import Report
 
 Key = tuple[str, str]
 

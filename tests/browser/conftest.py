@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
-from harness.results import Report
-from leaderboard.page import site as draw
+from harness.results.rows import Report
+from leaderboard.site import site as draw
 from tests.browser import chromium
 from tests.leaderboard import hostile, large
 

@@ -12,8 +12,8 @@ import pytest
 from benchmarks import registry as datasets
 from harness import cli
 from metrics import registry as metrics
-from metrics import trainables
 from metrics.metric import options
+from metrics.training import trainables
 from tests.conftest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -99,7 +99,7 @@ def test_the_metric_of_the_tutorial_works(tmp_path: Path) -> None:
     sys.modules["questions"] = module
     try:
         exec(compile(adding(), "docs/adding.md", "exec"), module.__dict__)  # noqa: S102
-        from metrics.models import Models
+        from metrics.models.service import Models
         from tests.conftest import make_item
 
         items = [make_item("a", "really ? yes ."), make_item("b", "really ?!"), make_item("c", "")]

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import isolation
-from metrics.isolation import wire
-from metrics.isolation.card import TYPES
-from metrics.isolation.digest import SKIPPED
-from metrics.isolation.settings import KEYS, TIMEOUT
-from metrics.models import Models
+from metrics.external import isolation
+from metrics.external.isolation import wire
+from metrics.external.isolation.card import TYPES
+from metrics.external.isolation.digest import SKIPPED
+from metrics.external.isolation.settings import KEYS, TIMEOUT
+from metrics.models.service import Models
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from harness import reports, results
+from harness.results import files as reports
+from harness.results import rows
 from tests.conftest import ROOT
 from tests.harness.test_results import small
 
@@ -30,11 +31,11 @@ def sections() -> dict[str, str]:
     return {head.split()[-1]: text for head, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def kinds(kind: Any = results.Report) -> Iterator[type[Any]]:
+def kinds(kind: Any = rows.Report) -> Iterator[type[Any]]:
     """Every dataclass that a report is made of."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         yield kind
-        for hint in typing.get_type_hints(kind, {**vars(results), "np": np, "npt": npt}).values():
+        for hint in typing.get_type_hints(kind, {**vars(rows), "np": np, "npt": npt}).values():
             yield from kinds(hint)
     for argument in typing.get_args(kind):
         yield from kinds(argument)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import registry, store
+from benchmarks import registry
+from benchmarks.storage import store
 from harness.cli import main
-from harness.executors import cutting
+from harness.scoring.executors import cutting
 from tests.faults.conftest import Whole
 from tests.faults.faults import fault
 from tests.faults.runs import QUICK, costly, events, left_behind, metric, report, scored, words

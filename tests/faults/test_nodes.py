@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.executors import ray as place
+from harness.scoring.executors import ray as place
 from tests.faults.conftest import Whole
 from tests.faults.faults import fault
 from tests.faults.runs import QUICK, begun, events, left_behind, metric, report, scored, until, words

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import claims
+from harness.scoring import locks
 from tests.faults.conftest import Whole
 from tests.faults.faults import Fault, fault
 from tests.faults.runs import QUICK, begun, left_behind, metric, report, scored, until, words
@@ -91,7 +91,7 @@ def test_a_run_takes_over_from_one_that_is_killed(executor: str, tmp_path: Path,
     assert report(tmp_path / "heir") == undisturbed(*asked)
     assert set((before + scored(tmp_path / "heir")).values()) == {1}
     assert left_behind(tmp_path / "store") == []
-    assert took < claims.STALE / 2, "it did not wait for the heart to be stale"
+    assert took < locks.STALE / 2, "it did not wait for the heart to be stale"
     KILLED[executor].seen(f"exit status 0, the same bytes; all done {took:.0f} s after the kill")
 
 
@@ -117,7 +117,7 @@ def test_claims_that_nobody_keeps(known: Fault, age: int | None, waits: bool, tm
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
     assert ("another run works on" in said) == waits
-    assert not waits or time.time() - beat > claims.STALE
+    assert not waits or time.time() - beat > locks.STALE
     assert report(out) == whole
     assert left_behind(store) == []
     known.seen("exit status 0, the same bytes; " + ("waited" if waits else "did not wait"))

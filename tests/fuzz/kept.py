@@ -20,16 +20,16 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import store as datasets
 from benchmarks.dataset import Dataset, Rating
+from benchmarks.storage import store as datasets
 from harness.commands import trace
-from harness.executors import tracing
-from harness.memo import Memo
-from harness.scoring import Scores
-from harness.store import ScoreStore, _packed, _stem
+from harness.run.cache import Memo
+from harness.scoring.executors import tracing
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore, _packed, _stem
 from metrics.judges import kept as answers
 from metrics.judges.answer import Answer
-from metrics.kept import Kept, _part
+from metrics.models.kept import Kept, _part
 from tests.fuzz.reading import Reader, sound
 from tests.fuzz.sent import CARDS, ITEMS
 

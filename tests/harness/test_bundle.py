@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import bundle, reports
+from harness import bundle
 from harness.bundle import reading
 from harness.cli import main
 from harness.errors import BadBundle
-from harness.store import ScoreStore
+from harness.results import files
+from harness.scoring.store import ScoreStore
 
 METRICS = ("length", "bleu", "random", "rank-average[inputs=length+distinct]")
 DATASETS = ("persona-usr", "fed-turn")
@@ -77,7 +78,7 @@ def verified(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tupl
 
 def test_what_was_packed_is_found_again(packed: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, told = verified(packed, capsys)
-    report = reports.read(results / "report")
+    report = files.read(results / "report")
     mine = [row for row in report.agreements if row.metric == "bleu" or row.metric.startswith("rank")]
     assert status == 0, told
     assert f"correlations: {len(mine)} of {len(mine)} computed again, on 2 of 2 datasets" in told
@@ -92,7 +93,7 @@ def test_what_was_packed_is_found_again(packed: Path, results: Path, capsys: pyt
 
 
 def test_the_same_results_make_the_same_bytes(packed: Path, results: Path) -> None:
-    made = bundle.of(reports.read(results / "report"), ScoreStore(results / "scores"),
+    made = bundle.of(files.read(results / "report"), ScoreStore(results / "scores"),
                      ["rank-average[inputs=length+distinct]", "bleu"], "two metrics")
     assert bundle.packed(made) == packed.read_bytes()
 
@@ -107,18 +108,18 @@ def test_reading_gives_what_was_packed(packed: Path, tmp_path: Path) -> None:
 
 def test_there_is_no_text_path_or_secret_in_it(packed: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_SECRET", "s3cr3t-value")
-    made = bundle.packed(bundle.of(reports.read(results / "report"), ScoreStore(results / "scores"), (), ""))
+    made = bundle.packed(bundle.of(files.read(results / "report"), ScoreStore(results / "scores"), (), ""))
     (results.parent / "again.zip").write_bytes(made)
     everything = b"\n".join(members(results.parent / "again.zip").values()).decode()
     assert "s3cr3t" not in everything
     assert str(results.parent) not in everything
     assert str(Path.home()) + "/" not in everything
-    for example in reports.read(results / "report").examples:
+    for example in files.read(results / "report").examples:
         assert example.response not in everything
 
 
 def test_a_metric_that_is_named_by_a_path_of_this_machine_is_not_packed(results: Path) -> None:
-    report = reports.read(results / "report")
+    report = files.read(results / "report")
     for name in ("st:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
         with pytest.raises(BadBundle, match="holds a path of this machine"):

@@ -9,19 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.challenge import (
-    BY_NAME,
-    RULES,
-    Board,
-    Cell,
-    CountedMean,
-    Rule,
-    best_submissions,
-    borda,
-    over,
-    standings,
-)
-from harness.results import Agreement
+from harness.results.rows import Agreement
+from harness.run.rank import BY_NAME, RULES, Board, Cell, CountedMean, Rule, best_submissions, borda, over, standings
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 

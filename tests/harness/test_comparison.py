@@ -13,11 +13,12 @@ import pytest
 from scipy import stats
 
 from benchmarks.dataset import Quality
-from harness import comparison, reports
 from harness.cli import main
-from harness.comparison import Draws
-from harness.evaluation import Cell, Judged
-from harness.memo import Memo
+from harness.results import files
+from harness.run import compare
+from harness.run.cache import Memo
+from harness.run.compare import Draws
+from harness.run.correlate import Cell, Judged
 from harness.statistics import ceiling, significance, williams
 from harness.statistics.panel import codes
 
@@ -33,14 +34,14 @@ def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "
                 codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
 
-def measured(given: Cell, tmp_path: Path, **more: int) -> comparison.Measured:
-    return comparison.measured(given, Draws(seed=1, **more), Memo(tmp_path))
+def measured(given: Cell, tmp_path: Path, **more: int) -> compare.Measured:
+    return compare.measured(given, Draws(seed=1, **more), Memo(tmp_path))
 
 
 def test_contests_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
     found = measured(given, tmp_path).contests
-    assert len(found) == 3 * len(comparison.STATISTICS)
+    assert len(found) == 3 * len(compare.STATISTICS)
     human = given.judged.means
     r = {name: stats.spearmanr(human, row).statistic for (name, _), row in zip(given.names, given.scores, strict=True)}
     for row in (row for row in found if row.statistic == "spearman"):
@@ -115,7 +116,7 @@ def test_one_vote_each_has_no_ceiling_and_says_why(rng: np.random.Generator, tmp
 
 
 def test_labels_name_the_metric_where_columns_share_a_name() -> None:
-    assert comparison.labels([("a", "x"), ("b", "x"), ("b", "y")]) == ["a/x", "b/x", "y"]
+    assert compare.labels([("a", "x"), ("b", "x"), ("b", "y")]) == ["a/x", "b/x", "y"]
 
 
 def test_the_memo_keeps_and_never_takes_what_is_damaged(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
-    rows = [row for row in reports.read(out / "report").standings if row.statistic == "spearman"]
+    rows = [row for row in files.read(out / "report").standings if row.statistic == "spearman"]
     ranked = [row for row in rows if row.rank]
     assert ranked
     assert all(1 <= row.low <= row.high <= len(ranked) for row in ranked)

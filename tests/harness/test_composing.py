@@ -12,23 +12,26 @@ import numpy as np
 import pytest
 
 from benchmarks import registry as datasets
-from benchmarks import store
 from benchmarks.dataset import Dataset, Item, Rating
-from harness import calibration, composing, evaluation, reports
+from benchmarks.storage import store
 from harness.cli import main
-from harness.composing import Source, same_dialogues
-from harness.figures import gather
-from harness.results import Report
+from harness.learning import calibrate
+from harness.published.figures import gather
+from harness.results import files
+from harness.results.rows import Report
+from harness.run import correlate
+from harness.scoring import composites
+from harness.scoring.composites import Source, same_dialogues
+from harness.scoring.store import ScoreStore
 from harness.statistics.panel import codes, panel
 from harness.statistics.product_moment import spearman
-from harness.store import ScoreStore
 from metrics import evidence as evidences
 from metrics import registry
 from metrics.control.length import Length
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence
 from metrics.metric import Column, Columns
-from metrics.models import Models
+from metrics.models.service import Models
 
 INPUTS = "length+distinct-1+repetition"
 ASKED = f"weighted[inputs={INPUTS}]"
@@ -53,7 +56,7 @@ def calibrated(home: Path, *argv: str, asked: str = ASKED) -> Evidence:
 def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Report:
     argv = [word for name in metrics for word in ("--metric", name)]
     main(["run", *argv, "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
-    return reports.read(home / "out" / "report")
+    return files.read(home / "out" / "report")
 
 
 def test_weights_for_a_dataset_know_nothing_of_its_conversations_by_another_name() -> None:
@@ -68,16 +71,16 @@ def test_weights_for_a_dataset_know_nothing_of_its_conversations_by_another_name
 
 
 def learned_for(dataset: Dataset) -> tuple[str, ...]:
-    return composing._evidence(registry.choose("mme-crs").metric, dataset, Models(Path("nowhere"))).datasets
+    return composites._evidence(registry.choose("mme-crs").metric, dataset, Models(Path("nowhere"))).datasets
 
 
 def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:
     """Spearman of every column with every quality, as a run has them, by quality and the column's plain name."""
     chosen = registry.choose(asked)
     scores = Source(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
-    qualities = evaluation.judged(dataset, dataset.card.qualities)
+    qualities = correlate.judged(dataset, dataset.card.qualities)
     return {(cell.quality, column): spearman(cell.panel(row))
-            for cell in evaluation.cells(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
+            for cell in correlate.cells(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
             for row, (_, column) in enumerate(cell.names)}
 
 
@@ -104,12 +107,12 @@ def test_a_development_dataset_is_scored_with_the_weights_of_the_others(home: Pa
     quality = next(one for one in ours.card.qualities if one.dimension == "relevance")
     shares = []
     for other in others:
-        for one in evaluation.judged(other, other.card.qualities):
+        for one in correlate.judged(other, other.card.qualities):
             if one.quality.dimension == "relevance":
                 useful = np.maximum([rho(column, one.means) for column in columns(other, home)], 0) ** 2
                 shares.append(useful / useful.sum())
     assert len(shares) == 1, "of the two others only dailydialog-grade asks for relevance"
-    (human,) = evaluation.judged(ours, [quality])
+    (human,) = correlate.judged(ours, [quality])
     summed = [share * row for share, row in zip(shares[0].tolist(), scaled, strict=True) if share]
     expected = rho(np.sum(summed, axis=0), human.means)
     found = agree(home, ours, f"weighted[inputs={INPUTS},power=2]")
@@ -279,12 +282,12 @@ def test_too_few_ratings_and_constant_ones_are_left_out_with_the_reason(
 
 def test_an_input_with_few_scores_has_no_correlation(real: dict[str, Dataset]) -> None:
     """Three scores in the order of the ratings would agree perfectly."""
-    dataset, left_out = real["dailydialog-grade"], calibration.LeftOut()
-    (one,) = evaluation.judged(dataset, dataset.card.qualities)
+    dataset, left_out = real["dailydialog-grade"], calibrate.LeftOut()
+    (one,) = correlate.judged(dataset, dataset.card.qualities)
     few = np.full(len(one.means), np.nan)
     few[np.argsort(one.means)[[0, 20, -1]]] = [0.1, 0.2, 0.3]
     rows = np.arange(len(few))
-    found = calibration._rated(dataset, one, ("all", "few"), np.array([one.means, few]), rows, left_out)
+    found = calibrate._rated(dataset, one, ("all", "few"), np.array([one.means, few]), rows, left_out)
     assert found is not None
     np.testing.assert_array_equal(found.spearman, [1, np.nan])
     np.testing.assert_array_equal(np.isfinite(found.ranked), [True, False])

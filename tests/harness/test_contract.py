@@ -22,7 +22,7 @@ from harness.contract.checks import CHECKS
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 Scoring = Callable[[Sequence[Item]], Any]
 

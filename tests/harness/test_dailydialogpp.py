@@ -19,26 +19,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import dailydialogpp as data
+from benchmarks.corpora import dailydialogpp as data
 from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
-from harness import study
+from harness import studies
 from harness.cli import main
-from harness.memo import Memo
 from harness.published import table
-from harness.store import ScoreStore
-from harness.study import Bench, dailydialogpp
-from harness.study import _pp_published as paper
-from harness.study._pp_boxes import Strip, boxes, five
-from harness.study._pp_changes import PRINTED, changes
-from harness.study._pp_conicity import conicity, spread
-from harness.study._pp_items import replies
-from harness.study._pp_lexicon import Lexicon, lexicon
-from harness.study._pp_scoring import entries
-from harness.study._pp_verdicts import STEPS, contests, threshold, verdict
+from harness.run.cache import Memo
+from harness.scoring.store import ScoreStore
+from harness.studies import Bench, dailydialogpp
+from harness.studies import _pp_published as paper
+from harness.studies._pp_boxes import Strip, boxes, five
+from harness.studies._pp_changes import PRINTED, changes
+from harness.studies._pp_conicity import conicity, spread
+from harness.studies._pp_items import replies
+from harness.studies._pp_lexicon import Lexicon, lexicon
+from harness.studies._pp_scoring import entries
+from harness.studies._pp_verdicts import STEPS, contests, threshold, verdict
 from metrics import registry
 from metrics.metric import Columns, MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 
 RECORDS = [
     {"context": ["hello", "how are you today"],
@@ -351,7 +351,7 @@ def test_a_second_study_scores_nothing_and_says_the_same(folder: Path, tmp_path:
     command = line("rouge-l length", folder, tmp_path, "--json", "--seed", "4")
     assert main(command) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("harness.scoring.score", None)
+    monkeypatch.setattr("harness.scoring.score.score", None)
     assert main(command) == 0
     assert capsys.readouterr().out == first
     kinds = {json.loads(entry)["kind"] for entry in first.splitlines()}
@@ -381,8 +381,8 @@ def test_what_cannot_be_is_told_in_one_line(flags: list[str], told: str, tmp_pat
 def test_the_other_study_takes_no_data_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "measures", "--from", str(tmp_path), "--out", str(tmp_path)]) == 2
     assert "takes the rated datasets" in capsys.readouterr().err
-    assert isinstance(study.load("dailydialogpp"), study.LoneStudy)
-    assert not isinstance(study.load("measures"), study.LoneStudy)
+    assert isinstance(studies.load("dailydialogpp"), studies.LoneStudy)
+    assert not isinstance(studies.load("measures"), studies.LoneStudy)
 
 
 @dataclass(frozen=True, slots=True)

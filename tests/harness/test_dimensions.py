@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import official, registry
+from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
+from benchmarks.formats import official
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.evaluation import Judged
-from harness.study import _dim_published as paper
-from harness.study import dimensions
-from harness.study._dim_groups import Pair, absent, agreement, groups, pair, verdicts
+from harness.run.correlate import Judged
+from harness.studies import _dim_published as paper
+from harness.studies import dimensions
+from harness.studies._dim_groups import Pair, absent, agreement, groups, pair, verdicts
 from tests.conftest import make_dataset, make_item
 
 NAN = math.nan

@@ -16,20 +16,21 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from benchmarks import corpora, corpus_files  # noqa: E402
+from benchmarks.corpora import corpora, files  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
-from harness.study import _told_apart_jobs as jobs  # noqa: E402
-from harness.study import discrimination  # noqa: E402
-from harness.study._told_apart import PARTS, adjacent, dialogues, share, trial  # noqa: E402
-from harness.study.discrimination import Cell, findings  # noqa: E402
+from harness.studies import _told_apart_jobs as jobs  # noqa: E402
+from harness.studies import discrimination  # noqa: E402
+from harness.studies._told_apart import PARTS, adjacent, dialogues, share, trial  # noqa: E402
+from harness.studies.discrimination import Cell, findings  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph import _dialogues, _perturbed  # noqa: E402
-from metrics.graph._dialogues import spoken  # noqa: E402
-from metrics.graph._perturbed import PERTURBATIONS  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
-from metrics.trained._pairs import Table, reading  # noqa: E402
+from metrics.graph.dialogues import dialogues as _dialogues  # noqa: E402
+from metrics.graph.dialogues import perturbed  # noqa: E402
+from metrics.graph.dialogues.dialogues import spoken  # noqa: E402
+from metrics.graph.dialogues.perturbed import PERTURBATIONS  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.trained.heads.pairs import Table, reading  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
@@ -47,7 +48,7 @@ def rows(split: str, count: int, turns: int = 4) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def with_corpus(home: Path) -> Path:
-    corpus_files.write(home / "corpora" / "dailydialog.jsonl.gz",
+    files.write(home / "corpora" / "dailydialog.jsonl.gz",
                        [*rows("train", 120), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
     return home
 
@@ -109,7 +110,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
     monkeypatch.setattr(jobs, "SEEDS", 2)
     monkeypatch.setattr(jobs, "workers", lambda: 1)
-    monkeypatch.setattr(_perturbed, "BATCH", 8)
+    monkeypatch.setattr(perturbed, "BATCH", 8)
 
 
 @pytest.mark.usefixtures("short")
@@ -133,7 +134,7 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     def trained(*_: object) -> None:
         raise AssertionError("what was trained is not trained again")
 
-    monkeypatch.setattr("metrics.fit.fit", trained)
+    monkeypatch.setattr("metrics.training.loop.fit", trained)
     assert main(command) == 0
     assert capsys.readouterr().out == printed
 
@@ -152,7 +153,7 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
         return np.zeros(len(some))
 
     monkeypatch.setattr(_dialogues, "judged", judged)
-    monkeypatch.setattr("metrics.fit.fit", lambda *_: None)
+    monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
     assert jobs.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]
     assert set(seen) == {(4, 3)}
@@ -175,7 +176,7 @@ def test_what_cannot_be_studied(asked: list[str], said: str, tmp_path: Path,
 def test_a_corpus_too_small_to_train_on_is_a_failure_of_its_cells(home: Path, tiny_encoder: Path, short: None,
                                                                    tmp_path: Path,
                                                                    capsys: pytest.CaptureFixture[str]) -> None:
-    corpus_files.write(home / "corpora" / "dailydialog.jsonl.gz", [*rows("train", 1), *rows("test", 3)])
+    files.write(home / "corpora" / "dailydialog.jsonl.gz", [*rows("train", 1), *rows("test", 3)])
     assert main(["study", "discrimination", "--encoder", str(tiny_encoder), "--metric", "s-dicoh", "--metric", "random",
                  "--out", str(tmp_path)]) == 1
     told = capsys.readouterr()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from metrics import weights
+from metrics.models import weights
 
 Told = Callable[..., list[str]]
 
@@ -56,7 +56,7 @@ def test_a_model_in_the_home_is_told_with_its_size_and_its_digest(tiny_encoder: 
 def test_the_parts_of_large_weights_are_counted_together(tiny_encoder: Path, home: Path, told: Told) -> None:
     from transformers import BertModel
 
-    from metrics.networks import quiet
+    from metrics.models.networks import quiet
 
     folder = home / "models" / "parted"
     with quiet():

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness import reports
-from harness.entries import metric_entry
+from harness.results import files
+from harness.run.entries import metric_entry
 from metrics import registry
 from metrics.metric import Columns, MetricCard
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 from tests.harness.test_results import small
 
@@ -59,29 +59,29 @@ def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
 
 
 def test_a_report_written_before_models_were_named_still_loads(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     path = tmp_path / "report.json"
     head = json.loads(path.read_text())
     del head["metrics"][0]["models"]
     path.write_text(json.dumps(head))
-    assert reports.read(tmp_path).metrics == small().metrics
+    assert files.read(tmp_path).metrics == small().metrics
 
 
 def test_the_models_are_kept_in_the_report(tmp_path: Path) -> None:
     (entry,) = small().metrics
     named = dataclasses.replace(small(), metrics=(dataclasses.replace(entry, models=("a", "b")),))
-    reports.write(named, tmp_path)
-    assert reports.read(tmp_path).metrics[0].models == ("a", "b")
+    files.write(named, tmp_path)
+    assert files.read(tmp_path).metrics[0].models == ("a", "b")
 
 
 @pytest.mark.parametrize("lost", ["columns", "signature"])
 def test_an_entry_that_lacks_anything_else_is_refused(tmp_path: Path, lost: str) -> None:
     from harness.errors import BadReport
 
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     path = tmp_path / "report.json"
     head = json.loads(path.read_text())
     del head["metrics"][0][lost]
     path.write_text(json.dumps(head))
     with pytest.raises(BadReport, match=lost):
-        reports.read(tmp_path)
+        files.read(tmp_path)

@@ -11,10 +11,11 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
-from harness import evaluation, examples, points, reports
 from harness.cli import main
-from harness.results import Agreement, Example, Report, Run
-from harness.scoring import Scores
+from harness.results import examples, files, item_scores
+from harness.results.rows import Agreement, Example, Report, Run
+from harness.run import correlate
+from harness.scoring.score import Scores
 from tests.conftest import make_card, make_item
 
 OVERALL = Quality("Overall", 1, 6, "overall")
@@ -33,10 +34,10 @@ def dataset(ratings: dict[Quality, tuple[float, ...]], texts: tuple[str, ...] = 
 def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2, metrics: str = "abc",
           agree: dict[str, float] | None = None) -> tuple[Example, ...]:
     """The examples by metrics of one column each, of which those in `metrics` are judges."""
-    judged = evaluation.judged(given, given.card.qualities)
+    judged = correlate.judged(given, given.card.qualities)
     scored = {(name.partition("@")[0], ""): Scores(tuple(item.id for item in given.items), {
         other: np.array(values) for other, values in scores.items() if other[0] == name[0]}, 0.0) for name in scores}
-    made = points.of(given, judged, evaluation.columns(given, scored))
+    made = item_scores.of(given, judged, correlate.columns(given, scored))
     rows = [Agreement("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
             for quality in given.card.qualities for name, value in (agree or dict.fromkeys("abc", 0.5)).items()]
     return examples.find(given, judged, made, rows, set(metrics), number)
@@ -102,15 +103,15 @@ def test_texts_are_cut(tmp_path: Path) -> None:
     assert row.response == "z" * 400
     report = Report(Run("1", None, 0, "auto", {}, "3", "linux", {}), (), (), (), (),
                     examples=(row, dataclasses.replace(row, rating=NAN, response="‮<b>\x00")))
-    reports.write(report, tmp_path)
-    assert repr(reports.read(tmp_path).examples) == repr(report.examples)
+    files.write(report, tmp_path)
+    assert repr(files.read(tmp_path).examples) == repr(report.examples)
 
 
 def test_a_run_shows_as_many_as_asked_for_and_without_them_no_text(tmp_path: Path) -> None:
     argv = ["run", "--dataset", "esl", "--metric", "bleu", "--metric", "distinct", "--limit", "40", "--draws", "0"]
     for number, many in ((4, 4), (0, 0)):
         assert main([*argv, "--examples", str(number), "--out", str(tmp_path)]) == 0
-        report = reports.read(tmp_path / "report")
+        report = files.read(tmp_path / "report")
         assert len(report.examples) == many
         assert report.run.options["examples"] == number
         assert [one.dataset for one in report.points] == ["esl"]

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import exhibits
 from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.errors import BadReport
-from harness.reproduce.exhibit import challenge
-from harness.reproduce.pictures import bars
-from harness.results import Agreement, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Report, Run
-from harness.study import Findings, Table
+from harness.published.reproduce.exhibit import challenge
+from harness.published.reproduce.pictures import bars
+from harness.results import exhibits
+from harness.results.rows import Agreement, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Report, Run
+from harness.studies import Findings, Table
 
 HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
 TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness import figures, reports
 from harness.cli import main
 from harness.commands import _figures
 from harness.commands.table import BEGIN, END
-from harness.counterparts import challenge, counterparts, plain
 from harness.errors import BadReport
-from harness.results import Agreement, DatasetEntry, MetricEntry, QualityEntry, Report, Run
+from harness.published import figures
+from harness.published.counterparts import challenge, counterparts, plain
+from harness.results import files
+from harness.results.rows import Agreement, DatasetEntry, MetricEntry, QualityEntry, Report, Run
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
 CELLS = tuple((name, quality) for name, qualities in QUALITIES.items() for quality in qualities)
@@ -174,7 +175,7 @@ def test_the_table_in_a_markdown_file_is_made_anew(tmp_path: Path, capsys: pytes
     for name, values in (("a", (0.5, 0.1, 0.3)), ("b", (0.3, 0.1, 0.1))):
         own = make({"deb": values}, name, models=("tiny",))
         control = make(CONTROLS)
-        reports.write(Report(own.run, own.datasets, own.metrics + control.metrics,
+        files.write(Report(own.run, own.datasets, own.metrics + control.metrics,
                              own.agreements + control.agreements, ()), tmp_path / name / "report")
     page = tmp_path / "page.md"
     page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
@@ -194,8 +195,8 @@ def test_the_table_in_a_markdown_file_is_made_anew(tmp_path: Path, capsys: pytes
 
 def test_a_file_without_the_marks_and_a_run_without_real_data_are_refused(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reports.write(make({"deb": (0.5, 0.1, 0.3)}), tmp_path / "real" / "report")
-    reports.write(make({"deb": (0.5, 0.1, 0.3)}, origin="sample"), tmp_path / "sample" / "report")
+    files.write(make({"deb": (0.5, 0.1, 0.3)}), tmp_path / "real" / "report")
+    files.write(make({"deb": (0.5, 0.1, 0.3)}, origin="sample"), tmp_path / "sample" / "report")
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
     assert main(["table", "--out", str(tmp_path / "real"), "--into", str(page)]) == 2
@@ -221,7 +222,7 @@ def test_a_run_on_real_data_prints_what_scipy_finds(
     for name in names:
         assert main(["import", str(real_data / "human_evaluation_data" / f"{name}_eval.json")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "length", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = figures.gather([reports.read(tmp_path / "report")]).rows
+    (row,) = figures.gather([files.read(tmp_path / "report")]).rows
     means = {name: _by_hand(real_data, name) for name in names}
     assert {name: figure.mean for name, figure in row.sets.items()} == pytest.approx(means)
     assert row.mean.mean == pytest.approx(np.mean(list(means.values())))
@@ -246,5 +247,5 @@ def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = figures.gather([reports.read(tmp_path / "report")]).rows
+    (row,) = figures.gather([files.read(tmp_path / "report")]).rows
     assert row.mean.mean == pytest.approx(0.268, abs=0.0005)

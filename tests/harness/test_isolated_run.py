@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from metrics import isolation
+from metrics.external import isolation
 from tests.conftest import ROOT
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.reports import TABLES
+from harness.results.files import TABLES
 
 
 def command(asked: list[str], out: Path) -> list[str]:

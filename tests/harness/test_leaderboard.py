@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness import full_scores, neighbours, reports
 from harness.cli import main
-from harness.results import Standing
+from harness.results import files, full_scores
+from harness.results.rows import Standing
+from harness.run import placement
+from harness.scoring.store import ScoreStore
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_williams
-from harness.store import ScoreStore
 
 DATASETS = ("persona-usr", "dailydialog-gupta", "fed-turn")
 BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
@@ -58,7 +59,7 @@ def boards(capsys: pytest.CaptureFixture[str], out: Path, name: str, *more: str)
 
 
 def standing(out: Path, board: str, column: str, rule: str = "dev") -> Standing:
-    (found,) = [row for row in reports.read(out / "report").standings
+    (found,) = [row for row in files.read(out / "report").standings
                 if (row.board, row.rule, row.statistic, row.column) == (board, rule, "spearman", column)]
     return found
 
@@ -74,7 +75,7 @@ def test_value_and_rank_are_those_of_a_run_with_the_metric(
         out: Path, later: Path, capsys: pytest.CaptureFixture[str], rule: str) -> None:
     (board,) = boards(capsys, out, "repetition", "--rule", rule)
     truth, line = standing(later, "dev", "repetition", rule), own_line(board)
-    above = [row for row in reports.read(later / "report").standings
+    above = [row for row in files.read(later / "report").standings
              if (row.board, row.rule, row.statistic) == ("dev", rule, "spearman") and row.metric != "bleu"
              and row.value > truth.value]
     assert (line["value"], line["rank"]) == (truth.value, 1 + len(above))
@@ -97,7 +98,7 @@ def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
     """Counted again from the stores: each neighbour on each cell, Holm over all of them."""
     (board,) = boards(capsys, out, "repetition")
     shown = [row for row in board["neighbours"] if not row["own"]]
-    report, store = reports.read(out / "report"), ScoreStore(out / "scores")
+    report, store = files.read(out / "report"), ScoreStore(out / "scores")
     p, won = [], []
     for points in report.points:
         known, rounded = full_scores.scores(report, points, store)
@@ -155,9 +156,9 @@ def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path
 
 
 def test_other_items_than_those_of_the_report_are_refused(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = reports.read(out / "report")
+    report = files.read(out / "report")
     other = [dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets]
-    reports.write(dataclasses.replace(report, datasets=tuple(other)), out / "report")
+    files.write(dataclasses.replace(report, datasets=tuple(other)), out / "report")
     assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 2
     assert "the items here are not those of the report" in capsys.readouterr().err
 
@@ -183,5 +184,5 @@ def test_without_a_report_the_command_that_makes_one_is_named(tmp_path: Path, ca
 def test_gaps_stand_where_lines_are_left_out(out: Path) -> None:
     rows = [Standing("dev", "real", "dev", "spearman", f"m{n}", f"m{n}", 1 - n / 100, n + 1, 1, 1) for n in range(30)]
     rows[28] = dataclasses.replace(rows[28], metric="length", column="length")
-    shown = neighbours._shown(rows, rows[15])
+    shown = placement._shown(rows, rows[15])
     assert [row.rank for row in shown] == [1, 2, 3, *range(11, 22), 29]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import training
 from harness.cli import main
 from harness.commands.new import KINDS
 from harness.contract import Trial, tried
+from harness.learning import train
 from metrics import registry
 from metrics.metric import Metric
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 
 
 def new(folder: Path, kind: str = "plain", name: str = "green-tea") -> Path:
@@ -95,9 +95,9 @@ def test_a_trained_metric_is_trained_and_keeps_the_contract(tmp_path: Path, home
     from tests.tiny_weights import corpus
 
     folder = new(tmp_path, "trained")
-    request = training.Request(encoder=str(tiny_encoder), corpora=("toy",), steps=5)
-    plan = training.plan(f"{folder}/", request, home, lambda _: corpus())
-    card = training.train(plan, lambda line: None).card
+    request = train.Request(encoder=str(tiny_encoder), corpora=("toy",), steps=5)
+    plan = train.plan(f"{folder}/", request, home, lambda _: corpus())
+    card = train.train(plan, lambda line: None).card
     assert card["command"].startswith("harness train ./green-tea")
     hold(registry.choose(str(folder)).metric, Models(home, Choice(encoder=str(tiny_encoder))))
 

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Quality, Rating
-from harness import evaluation, points, reports, results
 from harness.errors import BadReport
-from harness.results import Points
-from harness.scoring import Scores
+from harness.results import files, rows
+from harness.results import item_scores as points
+from harness.results.rows import Points
+from harness.run import correlate
+from harness.scoring.score import Scores
 from tests.conftest import make_card, make_dataset, make_item
 
 HOSTILE = ("<script>alert('x')</script>", "../../etc/passwd", "a\x00b", "‮gnp.exe", "score:0", "", "n" * 10_000, "naïve")
@@ -40,9 +42,9 @@ def same(one: Points, other: Points) -> None:
             np.testing.assert_array_equal(values, found[name])
 
 
-def report(*given: Points) -> results.Report:
-    run = results.Run("1", None, 0, "auto", {}, "3", "linux", {})
-    return results.Report(run, (), (), (), (), points=given)
+def report(*given: Points) -> rows.Report:
+    run = rows.Run("1", None, 0, "auto", {}, "3", "linux", {})
+    return rows.Report(run, (), (), (), (), points=given)
 
 
 def test_hostile_names_read_back_as_they_were() -> None:
@@ -73,8 +75,8 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
     dataset = Dataset(make_card(qualities=qualities, size=2), items, ratings, "imported")
     scores = Scores(("a", "b"), {"m": np.array([1.0, 1e300]), "m@overall": np.array([3.0, np.nan]),
                                  "m:sum": np.array([5.0, 6.0])}, 0.1)
-    judged = evaluation.judged(dataset, qualities)
-    found = points.of(dataset, judged, evaluation.columns(dataset, {("m[x=1]", "[x=1]"): scores}))
+    judged = correlate.judged(dataset, qualities)
+    found = points.of(dataset, judged, correlate.columns(dataset, {("m[x=1]", "[x=1]"): scores}))
     assert (found.items, found.systems, found.words.tolist()) == (("b", "a"), ("bot", ""), [2, 3])
     assert list(found.scores) == [("m[x=1]", "m[x=1]"), ("m[x=1]", "m[x=1]@overall")]
     largest = float(np.finfo(np.float32).max)
@@ -82,7 +84,7 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
     np.testing.assert_array_equal(found.scores["m[x=1]", "m[x=1]@overall"], [np.nan, 3.0])
     np.testing.assert_array_equal(found.human["Overall"], [np.nan, 1.5])
     np.testing.assert_array_equal(found.human["Fluent"], [4.0, np.nan])
-    for cell in evaluation.cells(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
+    for cell in correlate.cells(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
         own = found.scores.get(("m[x=1]", f"m[x=1]@{cell.judged.quality.dimension}"), found.scores["m[x=1]", "m[x=1]"])
         np.testing.assert_array_equal(own, np.clip(cell.scores[0], -largest, largest).astype(np.float32))
 
@@ -95,31 +97,31 @@ def test_words_of_a_dialogue_are_those_of_all_its_turns() -> None:
 
 
 def test_a_report_keeps_the_points_of_its_run_alone(tmp_path: Path) -> None:
-    reports.write(report(made("a"), made("b c")), tmp_path)
-    for given, found in zip((made("a"), made("b c")), reports.read(tmp_path).points, strict=True):
+    files.write(report(made("a"), made("b c")), tmp_path)
+    for given, found in zip((made("a"), made("b c")), files.read(tmp_path).points, strict=True):
         same(given, found)
-    reports.write(report(made("b c")), tmp_path)
+    files.write(report(made("b c")), tmp_path)
     assert [path.stem for path in (tmp_path / "points").iterdir()] == [points.slug("b c")]
-    assert [one.dataset for one in reports.read(tmp_path).points] == ["b c"]
+    assert [one.dataset for one in files.read(tmp_path).points] == ["b c"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "absent", "other"])
 def test_points_that_are_not_those_of_the_report_are_refused(tmp_path: Path, damage: str) -> None:
-    reports.write(report(made("a")), tmp_path)
+    files.write(report(made("a")), tmp_path)
     path = tmp_path / "points" / "a.parquet"
     if damage == "absent":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-3] if damage == "cut" else points.packed(made("a", ("other",))))
     with pytest.raises(BadReport, match=r"a\.parquet"):
-        reports.read(tmp_path)
+        files.read(tmp_path)
 
 
 def test_a_report_of_before_there_were_points_reads_without_any(tmp_path: Path) -> None:
-    reports.write(report(), tmp_path)
+    files.write(report(), tmp_path)
     head = json.loads((tmp_path / "report.json").read_text())
     del head["points"], head["examples"]
     (tmp_path / "report.json").write_text(json.dumps(head))
     (tmp_path / "examples.json").unlink()
-    found = reports.read(tmp_path)
+    found = files.read(tmp_path)
     assert (found.points, found.examples) == ((), ())

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import reports
 from harness.cli import main
+from harness.results import files
 from metrics import registry
 
 REFERENCED = ("persona-usr", "topical-usr", "dailydialog-gupta", "dailydialog-zhao", "persona-zhao")
@@ -39,7 +39,7 @@ def rows(real_data: Path, name: str) -> list[dict[str, Any]]:
 
 
 def test_each_row_and_rating_is_in_the_result(real_data: Path, out: Path) -> None:
-    report = reports.read(out / "report")
+    report = files.read(out / "report")
     real = {entry.name: entry for entry in report.datasets if entry.origin == "imported"}
     assert len(real) == 10
     assert Counter(entry.origin for entry in report.datasets) == {"imported": 10, "sample": 9}
@@ -95,7 +95,7 @@ def test_correlations_equal_an_independent_computation(real_data: Path, out: Pat
     found = rows(real_data, name)
     oracles = {f"bleu-{order}": bleu(order) for order in (1, 2, 3, 4)}
     oracles |= {"rouge-l": rouge_l, "meteor": meteor(reader)}
-    report = reports.read(out / "report")
+    report = files.read(out / "report")
     measured = {(row.column, row.quality, row.statistic): row for row in report.agreements if row.dataset == name}
     for column, oracle in oracles.items():
         scores = [oracle(row["response"].strip(), [one.strip() for one in row["reference"]]) for row in found]
@@ -110,7 +110,7 @@ def test_correlations_equal_an_independent_computation(real_data: Path, out: Pat
 
 
 def test_sample_and_real_boards_are_apart(out: Path) -> None:
-    report = reports.read(out / "report")
+    report = files.read(out / "report")
     cells = {(row.board, row.origin): row.cells for row in report.standings}
     assert cells["dev", "real"] == 6 + 6 + 9 + 11 + 1 + 4 + 1 + 1 + 1 + 1
     assert ("test", "real") not in cells

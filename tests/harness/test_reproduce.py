@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import published
-from harness.challenge import BY_NAME
 from harness.cli import main
-from harness.reproduce import PAPERS, winners
-from harness.reproduce.check import Finding
-from harness.reproduce.pvalues import exact_tail, kendall_p, pearson_p
-from harness.reproduce.rounding import Number, by_rule, compare, count, exact, largest, rank, rounded
-from harness.reproduce.winners import Contest
-from harness.reproduce.yeh2021 import misplaced
+from harness.published.reproduce import PAPERS, winners
+from harness.published.reproduce.check import Finding
+from harness.published.reproduce.pvalues import exact_tail, kendall_p, pearson_p
+from harness.published.reproduce.rounding import Number, by_rule, compare, count, exact, largest, rank, rounded
+from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.yeh2021 import misplaced
+from harness.run.rank import BY_NAME
 
 
 def mean(*printed: str) -> Number:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from benchmarks import registry as datasets
-from benchmarks import store
 from benchmarks.dataset import Dataset
-from harness import drift, reports
+from benchmarks.storage import store
 from harness.cli import main
-from harness.results import Report
+from harness.results import differences, files
+from harness.results.rows import Report
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def altered(made: Path, **values: Any) -> Report:
     """The report with other values in its run, written in its place."""
-    report = reports.read(made / "report")
+    report = files.read(made / "report")
     report = dataclasses.replace(report, run=dataclasses.replace(report.run, **values))
-    reports.write(report, made / "report")
+    files.write(report, made / "report")
     return report
 
 
@@ -42,7 +42,7 @@ def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.
     assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 0
     said = capsys.readouterr()
     for table in ("agreements", "contests", "ceilings", "standings"):
-        assert f"{table}: {len(getattr(reports.read(made / 'report'), table))} rows, all equal" in said.out
+        assert f"{table}: {len(getattr(files.read(made / 'report'), table))} rows, all equal" in said.out
     assert "3 scored, 0 kept" in said.out
     assert "not as it was" not in said.err
     for path in (made / "report").rglob("*"):
@@ -51,10 +51,10 @@ def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.
 
 
 def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = altered(made, packages={**reports.read(made / "report").run.packages, "numpy": "0.1"})
+    report = altered(made, packages={**files.read(made / "report").run.packages, "numpy": "0.1"})
     rows = [dataclasses.replace(row, value=row.value + 0.25) if (row.column, row.statistic) == ("length", "spearman")
             and row.dataset == "esl" else row for row in report.agreements]
-    reports.write(dataclasses.replace(report, agreements=tuple(rows)), made / "report")
+    files.write(dataclasses.replace(report, agreements=tuple(rows)), made / "report")
     assert main(["rerun", str(made / "report"), "--out", str(tmp_path / "again")]) == 1
     said = capsys.readouterr()
     assert "not as it was: numpy: 0.1 then, " in said.err
@@ -90,7 +90,7 @@ def test_private_ratings_are_asked_for(tmp_path: Path, home: Path, capsys: pytes
     assert main([*asked, "--ratings", str(other)]) == 2
     assert "not the file of that run" in capsys.readouterr().err
     assert main([*asked, "--ratings", str(mine)]) == 0
-    digest = reports.read(tmp_path / "again" / "report").run.options["ratings sha256"]
+    digest = files.read(tmp_path / "again" / "report").run.options["ratings sha256"]
     assert digest == hashlib.sha256(mine.read_bytes()).hexdigest()
 
 
@@ -114,30 +114,30 @@ def test_the_report_itself_is_not_written_over(made: Path, capsys: pytest.Captur
 
 
 def test_drift_row_by_row(made: Path) -> None:
-    report = reports.read(made / "report")
+    report = files.read(made / "report")
     first, second, *rest = report.agreements
     later = dataclasses.replace(report, agreements=(
         dataclasses.replace(first, value=first.value - 1e-9), dataclasses.replace(second, quality="new"), *rest))
-    assert all(one.equal for one in drift.drifts(report, report)), "NaN is NaN"
-    found = {one.table: one for one in drift.drifts(report, later)}
+    assert all(one.equal for one in differences.drifts(report, report)), "NaN is NaN"
+    found = {one.table: one for one in differences.drifts(report, later)}
     told = found.pop("agreements")
     assert all(one.equal for one in found.values())
     assert (told.common, len(told.differ), len(told.gone), len(told.new)) == (len(report.agreements) - 1, 1, 1, 1)
     assert told.where == (first.dataset, first.quality, first.metric, first.column, first.statistic)
     assert told.largest == pytest.approx(1e-9, rel=1e-3)
-    assert drift.drifts(report, later, 1e-6)[0].differ == ()
+    assert differences.drifts(report, later, 1e-6)[0].differ == ()
     gone = dataclasses.replace(report, agreements=(dataclasses.replace(first, value=math.nan), second, *rest))
-    assert math.isnan(drift.drifts(report, gone, 10)[0].largest), "a number that is gone is no small difference"
+    assert math.isnan(differences.drifts(report, gone, 10)[0].largest), "a number that is gone is no small difference"
 
 
 def test_a_score_of_one_item_is_drift(made: Path) -> None:
-    report = reports.read(made / "report")
+    report = files.read(made / "report")
     points, *rest = report.points
     column = ("length", "length")
     values = points.scores[column].copy()
     values[3] += 0.5
     for later, largest in ((values, 0.5), (np.where(np.arange(25) == 3, np.nan, values), math.nan)):
         moved = dataclasses.replace(points, scores={**points.scores, column: later})
-        found = drift.drifts(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
+        found = differences.drifts(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
         assert (found.table, found.differ, found.gone, found.new) == ("points", ((points.dataset, *column),), (), ())
         assert found.largest == pytest.approx(largest, nan_ok=True)

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness import reports, results
 from harness.errors import BadReport
+from harness.results import files
+from harness.results import rows as results
 
 
 def small() -> results.Report:
@@ -35,53 +36,53 @@ def small() -> results.Report:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path)
-    assert repr(reports.read(tmp_path)) == repr(small())  # repr, because NaN is not itself
+    files.write(small(), tmp_path)
+    assert repr(files.read(tmp_path)) == repr(small())  # repr, because NaN is not itself
 
 
 def test_the_same_report_is_the_same_bytes(tmp_path: Path) -> None:
     for name in "ab":
-        reports.write(small(), tmp_path / name)
+        files.write(small(), tmp_path / name)
     for path in (path for path in (tmp_path / "a").rglob("*") if path.is_file()):
         assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
 
 
 def test_a_table_of_before_a_column_reads_with_its_default(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     path, head = tmp_path / "standings.parquet", json.loads((tmp_path / "report.json").read_text())
     pq.write_table(pq.read_table(path).drop_columns(["letters"]), path)
     head["tables"]["standings"] = hashlib.sha256(path.read_bytes()).hexdigest()
     (tmp_path / "report.json").write_text(json.dumps(head))
-    assert [row.letters for row in reports.read(tmp_path).standings] == ["", ""]
+    assert [row.letters for row in files.read(tmp_path).standings] == ["", ""]
 
 
 def test_missing_is_null_in_json_and_parquet_says_the_same(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "agreements.jsonl").read_text().splitlines()]
     assert rows[0]["value"] is None
     assert [row["n"] for row in rows] == pq.read_table(tmp_path / "agreements.parquet").column("n").to_pylist()
 
 
 def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path / "a")
+    files.write(small(), tmp_path / "a")
     other = dataclasses.replace(small(), agreements=small().agreements[1:])
-    reports.write(other, tmp_path / "b")
+    files.write(other, tmp_path / "b")
     (tmp_path / "a" / "agreements.parquet").write_bytes((tmp_path / "b" / "agreements.parquet").read_bytes())
     with pytest.raises(BadReport, match=r"agreements\.parquet is not the file"):
-        reports.read(tmp_path / "a")
+        files.read(tmp_path / "a")
 
 
 def test_a_report_of_another_form_is_refused(tmp_path: Path) -> None:
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     head = json.loads((tmp_path / "report.json").read_text())
     (tmp_path / "report.json").write_text(json.dumps({**head, "schema": 99}))
     with pytest.raises(BadReport, match="form 99"):
-        reports.read(tmp_path)
+        files.read(tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["absent", "json", "parquet", "field"])
 def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path, damage: str) -> None:
-    reports.write(small(), tmp_path)
+    files.write(small(), tmp_path)
     if damage == "absent":
         (tmp_path / "report.json").unlink()
     elif damage == "json":
@@ -91,5 +92,5 @@ def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path, damage: str) ->
     else:
         (tmp_path / "standings.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadReport) as caught:
-        reports.read(tmp_path)
+        files.read(tmp_path)
     assert "harness run" in str(caught.value)

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import pytest
 
 from benchmarks import registry as datasets
-from benchmarks import store
 from benchmarks.dataset import Dataset
-from harness import reports
+from benchmarks.storage import store
 from harness.cli import main
+from harness.results import files
 from metrics import registry
 from metrics.metric import MetricCard
 
@@ -41,7 +41,7 @@ def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "bundled sample" in printed
     assert "skipped" in printed
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     assert [entry.name for entry in report.datasets] == list(datasets.names())
     assert {row.statistic for row in report.agreements} == {"spearman", "pearson", "kendall"}
     assert {row.origin for row in report.standings} == {"sample"}
@@ -79,14 +79,14 @@ def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
 def test_the_seed_is_in_the_report_and_in_what_is_random(tmp_path: Path) -> None:
     for seed in "12":
         run(tmp_path / seed, "--dataset", "esl", "--metric", "random", "--seed", seed)
-    one, two = (reports.read(tmp_path / seed / "report") for seed in "12")
+    one, two = (files.read(tmp_path / seed / "report") for seed in "12")
     assert (one.run.seed, two.run.seed) == (1, 2)
     assert one.agreements != two.agreements
 
 
 def test_a_selection_is_what_is_run(tmp_path: Path) -> None:
     run(tmp_path, "--quality", "relevance", "--split", "dev", "--metric", "length", "--limit", "20")
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     assert {row.quality.casefold() for row in report.agreements} >= {"relevance"}
     assert all(quality.dimension == "relevance" for entry in report.datasets for quality in entry.qualities)
     assert all(entry.items == 20 and entry.split == "dev" for entry in report.datasets)
@@ -107,13 +107,13 @@ def test_a_damaged_part_is_set_aside_and_scored_anew(tmp_path: Path, capsys: pyt
 
 def test_aggregations_are_columns_of_their_own(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "fed-dial", "--metric", "length", "--aggregate", "mean", "--aggregate", "sum")
-    assert {row.column for row in reports.read(tmp_path / "report").agreements} == {"length", "length:sum"}
+    assert {row.column for row in files.read(tmp_path / "report").agreements} == {"length", "length:sum"}
 
 
 def test_a_selection_of_sums_keeps_what_has_no_turns_to_sum(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "esl", "--dataset", "fed-dial", "--metric", "length", "--metric", "repetition",
         "--aggregate", "sum")
-    found = {(row.dataset, row.column) for row in reports.read(tmp_path / "report").agreements}
+    found = {(row.dataset, row.column) for row in files.read(tmp_path / "report").agreements}
     assert found == {("esl", "length"), ("esl", "repetition"), ("fed-dial", "length:sum"), ("fed-dial", "repetition")}
 
 
@@ -125,7 +125,7 @@ def test_a_poor_terminal_is_enough(tmp_path: Path) -> None:
 
 def test_options_make_a_metric_of_their_own(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "dstc6", "--metric", "rouge-l", "--metric", "rouge-l[references=mean]")
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     assert {row.column for row in report.agreements} == {"rouge-l", "rouge-l[references=mean]"}
     assert len({entry.signature for entry in report.metrics}) == 2
 
@@ -162,7 +162,7 @@ def real_esl(home: Path) -> Dataset:
 def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path) -> None:
     real_esl(home)
     run(tmp_path, "--split", "test", "--metric", "length")
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     cells = {row.origin: row.cells for row in report.standings}
     assert cells == {"real": 1, "sample": 10}
     rows = [row for row in report.standings if row.origin == "real" and row.statistic == "spearman"]
@@ -174,7 +174,7 @@ def test_only_real_data_or_only_the_sample(tmp_path: Path, home: Path) -> None:
     real_esl(home)
     run(tmp_path / "real", "--split", "test", "--metric", "length", "--data", "real")
     run(tmp_path / "sample", "--split", "test", "--metric", "length", "--data", "sample")
-    real, sample = (reports.read(tmp_path / name / "report") for name in ("real", "sample"))
+    real, sample = (files.read(tmp_path / name / "report") for name in ("real", "sample"))
     assert [entry.name for entry in real.datasets] == ["esl"]
     assert {entry.origin for entry in sample.datasets} == {"sample"}
     assert len(sample.datasets) == 5
@@ -189,7 +189,7 @@ def test_private_ratings_are_joined_at_evaluation(tmp_path: Path, home: Path) ->
     run(tmp_path / "without", "--dataset", "esl", "--metric", "length")
     run(tmp_path / "with", "--dataset", "esl", "--metric", "length", "--ratings", str(tmp_path / "private.json"))
     run(tmp_path / "sample", "--dataset", "esl", "--metric", "length", "--data", "sample")
-    without, joined, open_ = (reports.read(tmp_path / name / "report").agreements
+    without, joined, open_ = (files.read(tmp_path / name / "report").agreements
                               for name in ("without", "with", "sample"))
     assert all(math.isnan(row.value) and row.n == 0 for row in without)
     assert repr(joined) == repr(open_)  # repr, because NaN is not itself
@@ -220,7 +220,7 @@ def _broken(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_crash_costs_its_cell_alone_and_the_exit_status_says_so(tmp_path: Path,
                                                                   capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "--dataset", "esl", "--metric", "broken", "--metric", "length") == 1
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     assert [(row.dataset, row.metric) for row in report.failures] == [("esl", "broken")]
     assert {row.metric for row in report.agreements} == {"length"}
     assert "OSError: no such model" in capsys.readouterr().err
@@ -238,7 +238,7 @@ def test_a_damaged_dataset_costs_itself_alone(tmp_path: Path, home: Path) -> Non
     real_esl(home)
     (home / "datasets" / "esl.json").write_text("{")
     assert run(tmp_path, "--split", "test", "--metric", "length") == 1
-    report = reports.read(tmp_path / "report")
+    report = files.read(tmp_path / "report")
     assert [row.dataset for row in report.failures] == ["esl"]
     assert "import or fetch it again" in report.failures[0].error
     assert len(report.datasets) == 4
@@ -252,7 +252,7 @@ def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> Non
     store.save(Dataset(sample.card, sample.items, (), "imported"), home)
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{sample.items[0].id},appropriateness,1\n")
     assert run(tmp_path / "out", "--split", "test", "--metric", "length", "--ratings", str(tmp_path / "r.csv")) == 0
-    report = reports.read(tmp_path / "out" / "report")
+    report = files.read(tmp_path / "out" / "report")
     assert [entry.name for entry in report.datasets if "Private ratings joined: 1 votes" in entry.notes] == ["esl"]
     assert len(report.run.options["ratings sha256"]) == 64
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
@@ -261,7 +261,7 @@ def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> Non
 
 def test_reference_metrics_are_ranked_where_all_can_take_part(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "dstc6", "--dataset", "fed-turn", *FEW)
-    rows = [row for row in reports.read(tmp_path / "report").standings if row.statistic == "spearman"]
+    rows = [row for row in files.read(tmp_path / "report").standings if row.statistic == "spearman"]
     assert {row.column for row in rows if row.board == "dev" and row.rank} == {"length", "random"}
     ranked = {row.column: row.cells for row in rows if row.board == "dev-references" and row.rank}
     assert ranked == dict.fromkeys(("length", "random", "bleu-1", "bleu-2", "bleu-3", "bleu-4"), 1)
@@ -293,7 +293,7 @@ def test_pages_of_datasets_that_left_the_report_go(tmp_path: Path) -> None:
 def test_the_command_in_the_report_repeats_the_run(tmp_path: Path) -> None:
     argv = ("--dataset", "esl", "--metric", "rouge-l[stem=true]", "--metric", "random", "--seed", "3", "--limit", "30")
     run(tmp_path / "a", *argv)
-    command = reports.read(tmp_path / "a" / "report").run.command
+    command = files.read(tmp_path / "a" / "report").run.command
     assert main([*shlex.split(command)[1:], "--out", str(tmp_path / "b")]) == 0
     assert tree(tmp_path / "a" / "report", "timings.json") == tree(tmp_path / "b" / "report", "timings.json")
 
@@ -309,9 +309,9 @@ def test_with_adds_to_what_was_chosen(tmp_path: Path) -> None:
                                        'limit = 5\ndraws = 0\n')
     asked = ["run", "--config", str(tmp_path / "run.toml"), "--out", str(tmp_path / "out")]
     assert main(asked) == 0
-    assert {entry.name for entry in reports.read(tmp_path / "out" / "report").metrics} == {"bleu", "length"}
+    assert {entry.name for entry in files.read(tmp_path / "out" / "report").metrics} == {"bleu", "length"}
     assert main([*asked, "--with", str(tmp_path / "words.py")]) == 0
-    report = reports.read(tmp_path / "out" / "report")
+    report = files.read(tmp_path / "out" / "report")
     assert {entry.name for entry in report.metrics} == {"bleu", "words"}
     assert "--with ./words.py" in report.run.command
     assert str(tmp_path) not in repr(report.run)

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import registry, store
+from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Item, Rating
-from harness import plan, preparing, reports, running
-from harness.comparison import Draws
-from harness.plan import Selection
-from harness.preparing import CrewChoice
+from benchmarks.storage import store
+from harness.results import files
+from harness.run import plan, preparing, run
+from harness.run.compare import Draws
+from harness.run.plan import Selection
+from harness.run.preparing import CrewChoice
 from tests.bench.million import METRICS, grown
 
 FEW, TIMES = 1000, 8
@@ -28,12 +30,12 @@ def kept(home: Path, name: str, items: int) -> None:
     store.save(grown(registry.sample(registry.card(name)), items), home)
 
 
-def ran(home: Path, out: Path, *names: str, executor: str = "local") -> running.Found:
+def ran(home: Path, out: Path, *names: str, executor: str = "local") -> run.Found:
     """Run five metrics on datasets, to the report on disk."""
     planned = plan.make(Selection(metrics=METRICS, datasets=names, data="real"))
     context = preparing.prepared(planned, home, out, Draws(0, ranks=20), examples=6, crew=CrewChoice(executor))
-    report, found = running.run(context, None, "")
-    reports.write(report, out / "report")
+    report, found = run.run(context, None, "")
+    files.write(report, out / "report")
     return found
 
 

@@ -12,12 +12,13 @@ import pytest
 import harness
 from benchmarks import registry as datasets
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item
-from harness import composing, score, scores_of
+from harness import api, score
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.store import ScoreStore
+from harness.scoring import composites
+from harness.scoring.store import ScoreStore
 from metrics.errors import CannotScore, UnknownMetric
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 from metrics.registry import choose
 from tests.conftest import ROOT
 
@@ -38,7 +39,7 @@ def plain(item: Item) -> dict[str, object]:
 def kept(home: Path, out: Path, metric: str, name: str, *more: str, **choice: str) -> dict[str, np.ndarray]:
     """What a run scores."""
     assert main(["run", "--out", str(out), "--dataset", name, "--metric", metric, "--draws", "0", *more]) == 0
-    key = composing.key(choose(metric, seed=0).metric, sample(name), Models(home, Choice(**choice)))  # type: ignore[arg-type]
+    key = composites.key(choose(metric, seed=0).metric, sample(name), Models(home, Choice(**choice)))  # type: ignore[arg-type]
     found = ScoreStore(out / "scores").get(sample(name).fingerprint, key)
     assert found is not None
     return dict(found.columns)
@@ -57,7 +58,7 @@ def test_scores_are_those_of_a_run(tmp_path: Path, home: Path, metric: str) -> N
 
 def test_scores_of_a_network_are_those_of_a_run_and_its_weights_are_loaded_once(
         tmp_path: Path, home: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from metrics import encoder
+    from metrics.models import encoder
 
     loaded: list[object] = []
     monkeypatch.setattr(encoder, "Encoder", lambda *given, made=encoder.Encoder: loaded.append(given) or made(*given))
@@ -82,10 +83,10 @@ def test_a_composition_scores_items_and_datasets(tmp_path: Path, home: Path) -> 
 
 
 def test_turns_alternate_back_from_the_response() -> None:
-    item = scores_of._item(0, TEA)
+    item = api._item(0, TEA)
     assert [turn.speaker for turn in item.context] == [SYSTEM, USER]
-    assert scores_of._item(0, {**TEA, "context": "hello\n\nDo you like tea?\n"}) == item
-    told = scores_of._item(0, {"dialogue": ["a", {"speaker": "system", "text": "b"}], "facts": "one\ntwo"})
+    assert api._item(0, {**TEA, "context": "hello\n\nDo you like tea?\n"}) == item
+    told = api._item(0, {"dialogue": ["a", {"speaker": "system", "text": "b"}], "facts": "one\ntwo"})
     assert [(turn.speaker, turn.text) for turn in told.context] == [("first", "a"), ("system", "b")]
     assert (told.response, told.facts) == (None, ("one", "two"))
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness import scoring
 from harness.errors import BadScores
+from harness.scoring import score as scoring
 from metrics.errors import CannotScore
 from metrics.metric import MetricCard
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_card, make_dataset
 
 MODELS = Models(Path())

@@ -19,7 +19,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from harness.cli import main
-from harness.redaction import redacted
+from harness.run.redaction import redacted
 from metrics.judges import asking
 from tests.conftest import ROOT
 from tests.judge_server import serving

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import parser
 from harness.errors import BadConfig
-from harness.settings import Settings, settings
+from harness.run.settings import Settings, settings
 
 
 def parsed(*argv: str) -> Settings:

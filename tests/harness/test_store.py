@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.scoring import Scores
-from harness.store import ScoreStore
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore
 
 SCORES = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0, 1e-300])}, 1.25)
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"

@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Quality
-from harness import study
+from harness import studies
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.evaluation import Cell, Judged
-from harness.results import DatasetEntry
+from harness.results.rows import DatasetEntry
+from harness.run.correlate import Cell, Judged
 from harness.statistics.correlations import MEASURES
 from harness.statistics.levels import LEVELS
-from harness.study import Material, measures
-from harness.study._board import DEFAULT, Board, board
-from harness.study._coefficients import COEFFICIENTS, threshold
-from harness.study._comparison import measured, p_values
-from harness.study._groupings import TITLES, has_room, values
-from harness.study._picture import AGAINST, FOR, NOTHING, Map, colour, svg
-from harness.study._resamples import MOST, Amount, resamples, units
+from harness.studies import Material, measures
+from harness.studies._board import DEFAULT, Board, board
+from harness.studies._coefficients import COEFFICIENTS, threshold
+from harness.studies._comparison import measured, p_values
+from harness.studies._groupings import TITLES, has_room, values
+from harness.studies._picture import AGAINST, FOR, NOTHING, Map, colour, svg
+from harness.studies._resamples import MOST, Amount, resamples, units
 
 AMOUNT = Amount(halvings=10, draws=60)
 SYSTEMS, CONTEXTS = 6, 20
@@ -245,7 +245,7 @@ def test_kinds_of_data_are_apart(rng: np.random.Generator) -> None:
     entries = [DatasetEntry(name, name, "dev", "turn", origin, "", 1, 1, (), "", "", has=has) for name, origin, has in
                (("a", "sample", ()), ("b", "imported", ("references",)), ("c", "fetched", ()))]
     cells = [replace(noisy(rng), dataset=name) for name in "abc"]
-    found = {one.name: [cell.dataset for cell in one.cells] for one in study.materials(cells, entries)}
+    found = {one.name: [cell.dataset for cell in one.cells] for one in studies.materials(cells, entries)}
     assert found == {"real": ["b", "c"], "real-references": ["b"], "sample": ["a"]}
 
 
@@ -267,10 +267,10 @@ def test_colours_can_be_read_on() -> None:
 
 
 def test_studies_are_found_by_name() -> None:
-    assert "measures" in study.names()
-    assert study.load("measures").TITLE
+    assert "measures" in studies.names()
+    assert studies.load("measures").TITLE
     with pytest.raises(BadConfig, match="did you mean 'measures'"):
-        study.load("measure")
+        studies.load("measure")
 
 
 @pytest.mark.parametrize(("argv", "part"), [

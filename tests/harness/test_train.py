@@ -16,11 +16,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from harness import training  # noqa: E402
 from harness.cli import main  # noqa: E402
-from metrics import checkpoint, registry, trainables  # noqa: E402
+from harness.learning import train  # noqa: E402
+from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.training import checkpoint, trainables  # noqa: E402
 from tests.conftest import ROOT, make_item  # noqa: E402
 
 PHRASES = ("hello there", "do you like tea", "what is a good reply", "not to you", "i like the reply", "good to hear")
@@ -141,16 +142,16 @@ def test_a_stopped_training_goes_on(asked: list[str], home: Path, monkeypatch: p
                                     capsys: pytest.CaptureFixture[str]) -> None:
     assert main(asked) == 0
     digest = checkpoint.read("follows", folder(home)).digest
-    line = training._line
+    line = train._line
 
     def stop(plan: Any, look: Any) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "_line", stop)
+    monkeypatch.setattr(train, "_line", stop)
     assert main([*asked, "--fresh"]) == 130
     assert "follows stopped; the same command goes on from its last look" in capsys.readouterr().err
     assert len(list((home / "training").glob("*.state"))) == 1
-    monkeypatch.setattr(training, "_line", line)
+    monkeypatch.setattr(train, "_line", line)
     (folder(home) / "card.json").unlink()
     assert main(asked) == 0
     err = capsys.readouterr().err

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
 THINGS = ("tea", "hello", "the reply", "what is good", "to you", "not there")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.results import (
+from harness.results.rows import (
     Agreement,
     Ceiling,
     Contest,
@@ -26,7 +26,7 @@ from harness.results import (
     Timing,
     TrainingEntry,
 )
-from leaderboard.page import site as draw
+from leaderboard.site import site as draw
 
 SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan

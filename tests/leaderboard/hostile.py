@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from harness.results import (
+from harness.results.rows import (
     Agreement,
     Ceiling,
     Contest,

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from harness import challenge
-from harness.comparison import labels
-from harness.results import (
+from harness.results.rows import (
     Agreement,
     Ceiling,
     Contest,
@@ -36,6 +34,8 @@ from harness.results import (
     Timing,
     TrainingEntry,
 )
+from harness.run import rank as challenge
+from harness.run.compare import labels
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 from harness.statistics.williams import all_pairs_williams, correlation_matrix
 

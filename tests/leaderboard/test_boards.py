@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from harness.results import Agreement, Contest, Report, Timing
-from leaderboard import answers, cost, menu, verdicts
-from leaderboard.lookup import look
-from leaderboard.page import found_views
-from leaderboard.render import POLICY
-from leaderboard.rows import safe
-from leaderboard.tables import Cell, Page, Table
-from leaderboard.views import overall, quality
+from harness.results.rows import Agreement, Contest, Report, Timing
+from leaderboard.blocks import menu
+from leaderboard.blocks.tables import Cell, Page, Table
+from leaderboard.model import answers, cost, verdicts
+from leaderboard.model.lookup import look
+from leaderboard.pages import overall, quality
+from leaderboard.render.html import POLICY
+from leaderboard.render.rows import safe
+from leaderboard.site import found_views
 
 CELL = ("fed-turn", "Overall")
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from harness.results import Agreement
-from leaderboard.cells import agreement_cell, leaders, number, shade, value_cell
+from harness.results.rows import Agreement
+from leaderboard.blocks.cells import agreement_cell, leaders, number, shade, value_cell
 
 
 @pytest.mark.parametrize(("value", "shown"), [

@@ -15,16 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import registry
-from harness import reports
 from harness.cli import main
-from harness.entries import dataset_entry
-from harness.results import Report, Run, TrainingEntry
-from leaderboard import changes_page
-from leaderboard.causes import Cause, causes, of_dataset
-from leaderboard.changes import Changes, changes
-from leaderboard.page import site
-from leaderboard.signatures import differences, parts
-from leaderboard.tables import Facts, Page, Prose, Table
+from harness.results import files
+from harness.results.rows import Report, Run, TrainingEntry
+from harness.run.entries import dataset_entry
+from leaderboard.blocks.tables import Facts, Page, Prose, Table
+from leaderboard.model.causes import Cause, causes, of_dataset
+from leaderboard.model.changes import Changes, changes
+from leaderboard.model.signatures import differences, parts
+from leaderboard.pages import changes as changes_page
+from leaderboard.site import site
 
 # As they stand in reports of runs on real data.
 ENCODER = "all-MiniLM-L6-v2@53aa51172d14.a9d2b0"
@@ -266,7 +266,7 @@ def test_an_empty_report_can_be_held_against_another(report: Report) -> None:
 
 
 def test_a_cause_is_told_in_a_few_words() -> None:
-    from leaderboard.causes import told
+    from leaderboard.model.causes import told
     found = (Cause("weights", "deb: weights deb", "", ""), Cause("weights", "weights usr", "", ""),
              Cause("data", "items", "", ""))
     assert told(found) == "data: items; weights: deb, usr"
@@ -274,7 +274,7 @@ def test_a_cause_is_told_in_a_few_words() -> None:
 
 def folder(report: Report, place: Path) -> Path:
     """Write a report as a run does."""
-    reports.write(report, place / "report")
+    files.write(report, place / "report")
     return place
 
 
@@ -317,7 +317,7 @@ def test_a_report_from_before_a_field_was_added_still_reads(report: Report, tmp_
     for entry in head["datasets"]:
         del entry["ratings_fingerprint"]
     (place / "report.json").write_text(json.dumps(head))
-    read = reports.read(place)
+    read = files.read(place)
     assert list(map(repr, read.standings)) == list(map(repr, report.standings))
     assert {entry.ratings_fingerprint for entry in read.datasets} == {""}
 

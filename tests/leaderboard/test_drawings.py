@@ -8,13 +8,14 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from harness.results import Exhibit, Grid, Look, Report
-from harness.study._picture import Map, svg
-from leaderboard import curve, render
-from leaderboard.drawings import Unsafe, redrawn
-from leaderboard.exhibition import mixed, sampled, sections
-from leaderboard.tables import Picture, Prose, Table
-from leaderboard.views import challenge, studies
+from harness.results.rows import Exhibit, Grid, Look, Report
+from harness.studies._picture import Map, svg
+from leaderboard.blocks import curve
+from leaderboard.blocks.drawings import Unsafe, redrawn
+from leaderboard.blocks.exhibition import mixed, sampled, sections
+from leaderboard.blocks.tables import Picture, Prose, Table
+from leaderboard.pages import challenge, studies
+from leaderboard.render import html
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 20">'
 SAMPLE = "the bundled sample (made by a script, simulated raters)"
@@ -117,7 +118,7 @@ def test_each_study_has_a_page_and_the_challenge_one(report: Report) -> None:
     assert (page.path, page.group) == ("challenge.html", "")
     (block,) = page.sections[0].blocks
     assert isinstance(block, Picture)
-    text = render.html(page, (), (page,), (), ()).decode()
+    text = html.html(page, (), (page,), (), ()).decode()
     assert "<script>" not in text.partition("<main")[2]
     assert "&lt;i&gt;τ&lt;/i&gt;" in text
     assert (studies.build(report), challenge.build(report)) == ((), ())

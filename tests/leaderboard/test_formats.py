@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from harness.results import Report
-from leaderboard import exports, fields, latex, machine
-from leaderboard.page import CHANGES, EXPORTS, boards
-from leaderboard.page import site as draw
-from leaderboard.tables import Cell, Group, Heading, Table
+from harness.results.rows import Report
+from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.render import csv as exports
+from leaderboard.render import fields, latex
+from leaderboard.render import json as machine
+from leaderboard.site import CHANGES, EXPORTS, boards
+from leaderboard.site import site as draw
 
 DOCS = Path(__file__).parents[2] / "docs" / "site.md"
 HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"

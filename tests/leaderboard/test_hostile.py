@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from leaderboard.escaping import HIDDEN, visible
-from leaderboard.page import site as draw
+from leaderboard.render.escaping import HIDDEN, visible
+from leaderboard.site import site as draw
 from tests.leaderboard import hostile
 
 EMPTY = {"meta", "link", "wbr", "br", "input", "hr"}

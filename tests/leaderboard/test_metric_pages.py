@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results import Agreement, DatasetEntry, Example, Points, Report
-from leaderboard.lookup import look
-from leaderboard.page import site as draw
-from leaderboard.portrait import apart, reached, scatters
-from leaderboard.portrait.paired import correlation, differences, partial, placed, places, quarters, ranks, systems
-from leaderboard.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
-from leaderboard.views import about, dataset, metric
+from harness.results.rows import Agreement, DatasetEntry, Example, Points, Report
+from leaderboard.blocks import scatters
+from leaderboard.blocks.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
+from leaderboard.model import apart, reached
+from leaderboard.model.lookup import look
+from leaderboard.model.paired import correlation, differences, partial, placed, places, quarters, ranks, systems
+from leaderboard.pages import about, dataset, metric
+from leaderboard.site import site as draw
 from tests.leaderboard.test_site import Reader
 
 SCRIPT = "<script>alert('x')</script>"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.pictures import distribution, hexagons, places, profile, scatter
-from leaderboard.pictures.axes import axis, bulk, tick
-from leaderboard.pictures.profile import Line
+from leaderboard.blocks.pictures import distribution, hexagons, places, profile, scatter
+from leaderboard.blocks.pictures.axes import axis, bulk, tick
+from leaderboard.blocks.pictures.profile import Line
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 ELEMENTS = {"svg", "path", "text", "circle"}

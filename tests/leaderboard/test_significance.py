@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results import Agreement, Contest, DatasetEntry, MetricEntry, QualityEntry, Report, Run, Standing
+from harness.results.rows import Agreement, Contest, DatasetEntry, MetricEntry, QualityEntry, Report, Run, Standing
 from harness.statistics import significance as statistics
-from leaderboard import render
-from leaderboard.duels import WILLIAMS
-from leaderboard.lookup import look
-from leaderboard.matrix import Matrix, letters, matrices, names
-from leaderboard.pictures import matrix as picture
-from leaderboard.tables import Page, Picture, Prose, Table
-from leaderboard.views import significance
+from leaderboard.blocks.matrix import Matrix, letters, matrices, names
+from leaderboard.blocks.pictures import matrix as picture
+from leaderboard.blocks.tables import Page, Picture, Prose, Table
+from leaderboard.model.duels import WILLIAMS
+from leaderboard.model.lookup import look
+from leaderboard.pages import significance
+from leaderboard.render import html as render
 
 HOSTILE = "<script>x</script>"
 VALUES = {"a": 0.5, "b": 0.4, HOSTILE: 0.3, "d": 0.1}

@@ -22,10 +22,10 @@ from typing import Any
 
 import pytest
 
-from harness.results import Report, Run
-from leaderboard.page import found_views, summary
-from leaderboard.page import site as draw
-from leaderboard.render import BANNER
+from harness.results.rows import Report, Run
+from leaderboard.render.html import BANNER
+from leaderboard.site import found_views, summary
+from leaderboard.site import site as draw
 
 GOLDEN = Path(__file__).parent / "golden"
 EMPTY = {"meta", "link", "wbr", "br"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.slugs import LONGEST, slug, slugs
+from leaderboard.model.slugs import LONGEST, slug, slugs
 
 
 @pytest.mark.parametrize(("name", "expected"), [

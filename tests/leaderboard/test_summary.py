@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.results import Report, Skip
-from leaderboard.page import summary
+from harness.results.rows import Report, Skip
+from leaderboard.site import summary
 
 
 def test_no_line_is_wider_than_the_terminal(report: Report) -> None:

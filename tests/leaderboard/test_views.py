@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.results import Report
-from leaderboard.grid import UNRANKED
-from leaderboard.page import found_views
-from leaderboard.tables import Cell, Page, Table
-from leaderboard.views import dataset, overall, quality
+from harness.results.rows import Report
+from leaderboard.blocks.grid import UNRANKED
+from leaderboard.blocks.tables import Cell, Page, Table
+from leaderboard.pages import dataset, overall, quality
+from leaderboard.site import found_views
 
 SAMPLE = {"Sample Chat", "sample chat"}
 REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}

@@ -15,10 +15,11 @@ import pytest
 
 from benchmarks.dataset import Item
 from harness.cli import main
-from metrics import adapters, registry
+from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource, UnknownMetric
+from metrics.external import libraries
 from metrics.metric import options, signature
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
@@ -427,7 +428,7 @@ def test_an_unknown_prefix_is_answered_with_the_nearest(asked: str, part: str) -
 
 @pytest.mark.parametrize("name", ["wer", "no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "-",
                                   "x\ny", "x\x00y", "\udce9", "[", "]", "a]", "a[]", "..", "http://example.org/x"])
-@pytest.mark.parametrize("prefix", adapters.PREFIXES)
+@pytest.mark.parametrize("prefix", libraries.PREFIXES)
 def test_a_name_that_is_not_there_is_told_in_one_line(prefix: str, name: str, home: Path) -> None:
     with pytest.raises(MetricError) as caught:
         signature(registry.choose(f"{prefix}:{name}").metric, Models(home))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.batches import Batches, Forward, Positions, cut
 from metrics.errors import CannotScore
+from metrics.models.batches import Batches, Forward, Positions, cut
 from tests.conftest import ROOT
 
 LENGTHS = st.lists(st.integers(0, 60), max_size=60)
@@ -195,6 +195,6 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_batches_do_not_need_torch() -> None:
-    code = ("import sys; from metrics.batches import Batches; Batches(4).run([1, 2], [list]);"
+    code = ("import sys; from metrics.models.batches import Batches; Batches(4).run([1, 2], [list]);"
             "assert 'torch' not in sys.modules")
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0

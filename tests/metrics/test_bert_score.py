@@ -23,14 +23,14 @@ pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
 
 from benchmarks.dataset import Item, Reference, Utterance  # noqa: E402  (what is needed may be absent)
-from metrics import weights  # noqa: E402
 from metrics.embedding import bert_score as ours  # noqa: E402
 from metrics.embedding._layers import LAYERS  # noqa: E402
 from metrics.embedding.bert_score import BertScore  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
 from metrics.metric import File, signature  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
-from metrics.tokens import Tokenized  # noqa: E402
+from metrics.models import weights  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.models.tokens import Tokenized  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from metrics.lexical.bleu import ORDERS, Bleu, Smoothing
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 TEXT = st.one_of(

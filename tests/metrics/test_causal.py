@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics import causal, checkpoint, continuations
-from metrics.causal import LanguageModel
-from metrics.continuations import Following, Reader
 from metrics.errors import BadOption, CannotScore, MissingResource
-from metrics.models import Choice, Models
+from metrics.models import causal, continuations
+from metrics.models.causal import LanguageModel
+from metrics.models.continuations import Following, Reader
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint
 from tests import tiny
 
 torch = pytest.importorskip("torch")

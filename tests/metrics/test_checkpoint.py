@@ -10,10 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metrics import checkpoint  # noqa: E402
-from metrics.checkpoint import Checkpoint  # noqa: E402
 from metrics.errors import MetricError, MissingResource  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.training import checkpoint  # noqa: E402
+from metrics.training.checkpoint import Checkpoint  # noqa: E402
 
 MINE, OTHER = "mine@" + "a" * 12 + ".aaaaaa", "other@" + "b" * 12 + ".bbbbbb"
 

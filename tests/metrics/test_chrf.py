@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from metrics.errors import BadOption
 from metrics.lexical.chrf import Chrf
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 TEXT = st.one_of(st.text(alphabet="aab .,(!A", max_size=12), st.text(max_size=20))

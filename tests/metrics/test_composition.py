@@ -22,7 +22,7 @@ from metrics.composition import Composite, compose, mixed, named, standardised
 from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetric
 from metrics.evidence import Evidence, Rated, Vector, Witness
 from metrics.metric import signature
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import ROOT, make_item
 
 

@@ -16,7 +16,7 @@ from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.evidence import Evidence, Rated, Witness
 from metrics.metric import Metric, signature
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 
 LEFT_OUT = ("speed and memory", "network off")
 """Checks that `harness check` makes alone: one measures, the other wants the whole process."""

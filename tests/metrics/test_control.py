@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.dataset import Item, Utterance
 from metrics import registry
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.scoring import score
+from harness.scoring.score import score
 from metrics.embedding.cosim import CoSim
 from metrics.embedding.cosine import Cosine
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 from tests.conftest import make_card, make_item
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import official
+from benchmarks.formats import official
 from benchmarks.registry import card
-from metrics import weights
 from metrics.embedding import cosine
 from metrics.embedding.cosine import Cosine, between
-from metrics.models import Choice, Models
+from metrics.models import weights
+from metrics.models.service import Choice, Models
 from tests.conftest import make_item
 
 ANGLES = {"east": 0, "north": 90, "north-east": 45, "west": 180}

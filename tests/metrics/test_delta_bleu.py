@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.dataset import Item, Reference, Utterance
 from metrics.lexical.bleu import Bleu, Smoothing
 from metrics.lexical.delta_bleu import DeltaBleu
-from metrics.models import Models
+from metrics.models.service import Models
 
 TEXT = st.lists(st.sampled_from(["a", "b", "the", ".", "🙂"]), max_size=9).map(" ".join)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metrics import device
-from metrics.device import TOKENS, Machine, machine
 from metrics.errors import MetricError
+from metrics.models import device
+from metrics.models.device import TOKENS, Machine, machine
 from tests.conftest import ROOT
 
 
@@ -91,7 +91,7 @@ def test_each_precision_has_its_type() -> None:
 def test_auto_takes_the_processor_without_loading_torch() -> None:
     """Where no driver's file is in sight, as on a server without a card."""
     code = ("import sys\nfrom pathlib import Path\nfrom metrics import device\n"
-            "from metrics.models import Choice, Models\n"
+            "from metrics.models.service import Choice, Models\n"
             "device.platform.system = lambda: 'Linux'\n"
             "device.Path.exists = lambda path: False\n"
             "assert device.machine('auto').devices == ('cpu',)\n"
@@ -137,7 +137,7 @@ def test_several_cards_are_found() -> None:
 
 
 def test_the_home_is_not_asked_for_a_device(tmp_path: Path) -> None:
-    from metrics.models import Choice, Models
+    from metrics.models.service import Choice, Models
 
     assert Models(tmp_path / "nowhere", Choice(device="cpu,cpu")).machine.devices == ("cpu", "cpu")
     assert not (tmp_path / "nowhere").exists()

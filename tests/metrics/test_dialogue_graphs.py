@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from benchmarks.corpora import Dialogue  # noqa: E402
+from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
-from metrics.fit import Fitted  # noqa: E402
-from metrics.graph import _perturbed  # noqa: E402
-from metrics.graph._dialogues import graphs, judged, spoken  # noqa: E402
-from metrics.graph._dynaeval import DialogueGraph, GraphConvolution, RelationalConvolution  # noqa: E402
-from metrics.graph._perturbed import Perturbed, accuracy, ranked, usable, worse  # noqa: E402
-from metrics.graph._s_dicoh import DialogueSequence  # noqa: E402
-from metrics.models import Choice, Models  # noqa: E402
-from metrics.trained._pairs import Table  # noqa: E402
-from metrics.training import TrainingData  # noqa: E402
+from metrics.graph.dialogues import perturbed  # noqa: E402
+from metrics.graph.dialogues.dialogues import graphs, judged, spoken  # noqa: E402
+from metrics.graph.dialogues.perturbed import Perturbed, accuracy, ranked, usable, worse  # noqa: E402
+from metrics.graph.dynaeval.network import DialogueGraph, GraphConvolution, RelationalConvolution  # noqa: E402
+from metrics.graph.s_dicoh.network import DialogueSequence  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.trained.heads.pairs import Table  # noqa: E402
+from metrics.training.loop import Fitted  # noqa: E402
+from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 
 WIDTH = 4
@@ -201,8 +201,8 @@ def test_what_is_trained_on(tiny_encoder: Path, home: Path) -> None:
     data = toys(tiny_encoder, home)
     found = Perturbed.of(data, "ur")
     drawn = found.draw(np.random.default_rng(3))
-    assert len(drawn) == 2 * _perturbed.BATCH
-    true, false = drawn[: _perturbed.BATCH], drawn[_perturbed.BATCH :]
+    assert len(drawn) == 2 * perturbed.BATCH
+    true, false = drawn[: perturbed.BATCH], drawn[perturbed.BATCH :]
     assert all((one.rows != other.rows).sum() == 1 for one, other in zip(true, false, strict=True))
     again = found.draw(np.random.default_rng(3))
     assert all((one.rows == other.rows).all() for one, other in zip(drawn, again, strict=True))
@@ -228,7 +228,7 @@ def learned(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
     """Both metrics after a short training in small batches."""
     models = Models(tmp_path_factory.mktemp("graphs"), Choice(encoder=str(tiny_encoder)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_perturbed, "BATCH", 24)
+        patched.setattr(perturbed, "BATCH", 24)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # the same additions, and so the same weights, however many cores there are
         found = {asked: tiny_weights.train(asked, registry.choose(asked).metric, models, steps=250, every=50, rate=2e-2)
@@ -293,7 +293,7 @@ def test_blocks_of_like_length_give_the_scores_in_place() -> None:
 def test_every_option_is_trained_and_scored(asked: str, tiny_encoder: Path, home: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
     """With weights of its own, and of three speakers each is heard as one of three where there are relations for it."""
-    monkeypatch.setattr(_perturbed, "BATCH", 8)
+    monkeypatch.setattr(perturbed, "BATCH", 8)
     metric: Any = registry.choose(asked).metric
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     with pytest.raises(MissingResource, match=metric.weights_name):

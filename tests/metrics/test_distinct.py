@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.lexical.distinct import Distinct
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 

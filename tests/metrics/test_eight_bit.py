@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metrics import eight_bit  # noqa: E402
+from metrics.models import eight_bit  # noqa: E402
 
 
 def network(*layers: Any) -> Any:

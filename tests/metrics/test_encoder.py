@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import weights
-from metrics.encoder import Encoder
 from metrics.errors import BadOption, CannotScore
-from metrics.memory import ENTRY, MEBIBYTE, Memory, Vectors
-from metrics.models import Choice, Models
+from metrics.models import weights
+from metrics.models.encoder import Encoder
+from metrics.models.memory import ENTRY, MEBIBYTE, Memory, Vectors
+from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.metrics.test_tokens import AWKWARD, HALVES
 from tests.tiny import rows_read

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from metrics.encoder import Encoder
 from metrics.errors import MetricError
-from metrics.features import Features
-from metrics.models import Choice, Models
+from metrics.models.encoder import Encoder
+from metrics.models.service import Choice, Models
+from metrics.training.features import Features
 
 TEXTS = ["hello there", "what", "", "you like tea", "a good reply to you", "what", "\ud800 not"]
 

@@ -12,7 +12,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics import registry
 from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Columns
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.conftest import make_item
 

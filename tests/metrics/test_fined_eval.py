@@ -8,22 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Item, Utterance
-from metrics import registry, trainables
+from metrics import registry
 from metrics.errors import MetricError
-from metrics.models import Choice, Models
-from metrics.trained._pairs import Table
-from metrics.training import TrainingData
+from metrics.models.service import Choice, Models
+from metrics.trained.heads.pairs import Table
+from metrics.training import trainables
+from metrics.training.recipe import TrainingData
 from tests import tiny_weights
 
 torch = pytest.importorskip("torch")
 
-fined = pytest.importorskip("metrics.trained._fined")
-judges = pytest.importorskip("metrics.trained._fined_judges")
-pairs = pytest.importorskip("metrics.trained._fined_pairs")
-scoring = pytest.importorskip("metrics.trained._fined_scoring")
-signals = pytest.importorskip("metrics.trained._fined_signals")
+fined = pytest.importorskip("metrics.trained.fined_eval.network")
+judges = pytest.importorskip("metrics.trained.fined_eval.judges")
+pairs = pytest.importorskip("metrics.trained.fined_eval.pairs")
+scoring = pytest.importorskip("metrics.trained.fined_eval.scoring")
+signals = pytest.importorskip("metrics.trained.fined_eval.signals")
 
 BOTH = ("fined-eval", "fined-eval-multitask")
 

@@ -11,11 +11,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metrics import fit as loop  # noqa: E402
-from metrics.device import Machine  # noqa: E402
 from metrics.errors import MetricError  # noqa: E402
-from metrics.fit import Fitted, Look, fit  # noqa: E402
-from metrics.training import Objective, Recipe  # noqa: E402
+from metrics.models.device import Machine  # noqa: E402
+from metrics.training import loop  # noqa: E402
+from metrics.training.loop import Fitted, Look, fit  # noqa: E402
+from metrics.training.recipe import Objective, Recipe  # noqa: E402
 
 SLOPES = torch.tensor([[1.0, -2.0, 0.5]])
 RECIPE = Recipe(corpora=(), steps=60, every=10, rate=0.1, patience=60)

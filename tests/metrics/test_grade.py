@@ -10,20 +10,20 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
-from metrics.graph import _grade_training as training
-from metrics.graph import _topics
-from metrics.graph._terms import of_file
-from metrics.graph._topics import Source, topics
-from metrics.graph.grade import Grade
+from metrics.graph.grade import topics as _topics
+from metrics.graph.grade import training
+from metrics.graph.grade.metric import Grade
+from metrics.graph.grade.terms import of_file
+from metrics.graph.grade.topics import Source, topics
 from metrics.metric import signature
-from metrics.models import Choice, Models
-from metrics.topic_graph import Graph, write
-from metrics.training import TrainingData
+from metrics.models.service import Choice, Models
+from metrics.text.topic_graph import Graph, write
+from metrics.training.recipe import TrainingData
 from tests.conftest import make_item
 from tests.tiny_weights import corpus, train
 
 torch = pytest.importorskip("torch")
-grade = pytest.importorskip("metrics.graph._grade")
+grade = pytest.importorskip("metrics.graph.grade.network")
 
 WORDS = ["tea", "cup", "kitchen", "house"]
 

@@ -18,14 +18,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import scoring
 from harness.errors import BadScores
-from metrics import isolation, plugin_files
+from harness.scoring import score as scoring
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.isolation import process
-from metrics.isolation.process import environment, family
+from metrics.external import files as plugin_files
+from metrics.external import isolation
+from metrics.external.isolation import process
+from metrics.external.isolation.process import environment, family
 from metrics.metric import Metric, signature
-from metrics.models import Models
+from metrics.models.service import Models
 from metrics.registry import choose
 from tests.conftest import ROOT, make_dataset, make_item
 
@@ -335,7 +336,7 @@ def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> N
     """At its end it closes the pipe; where it was killed in the middle of a question, the metric ends itself."""
     python_metric(tmp_path, "import time; time.sleep(60)")
     code = ("import os, signal, threading; from pathlib import Path; from metrics import isolation; "
-            "from metrics.models import Models; "
+            "from metrics.models.service import Models; "
             f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
             "print(isolation.adapter_of(kind).child._process.pid, flush=True); ")
     killed = ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "

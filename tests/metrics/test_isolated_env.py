@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness import cli
-from metrics import isolation
 from metrics.errors import BrokenPlugin
-from metrics.isolation import env
-from metrics.isolation.settings import MARK
+from metrics.external import isolation
+from metrics.external.isolation import env
+from metrics.external.isolation.settings import MARK
 
 POINTS = "[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n"
 

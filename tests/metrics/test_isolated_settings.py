@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from metrics.errors import BrokenPlugin
-from metrics.isolation import settings
-from metrics.isolation.card import description
-from metrics.isolation.digest import digest
-from metrics.isolation.settings import MARK
-from metrics.isolation.wire import WireError
+from metrics.external.isolation import settings
+from metrics.external.isolation.card import description
+from metrics.external.isolation.digest import digest
+from metrics.external.isolation.settings import MARK
+from metrics.external.isolation.wire import WireError
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
 TOLD = {"protocol": 1, "form": "json", "card": CARD}

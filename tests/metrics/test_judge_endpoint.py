@@ -18,7 +18,7 @@ from metrics.judges.kept import folder
 from metrics.judges.prompt import questions
 from metrics.judges.prompt_file import find
 from metrics.metric import signature
-from metrics.models import Models
+from metrics.models.service import Models
 from metrics.registry import choose
 from tests.conftest import make_item
 from tests.judge_server import Server, expected, serving, well

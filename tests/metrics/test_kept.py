@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics import kept as module
 from metrics.errors import MetricError
-from metrics.kept import Kept
-from metrics.memory import Vectors
-from metrics.models import Choice, Models
+from metrics.models import kept as module
+from metrics.models.kept import Kept
+from metrics.models.memory import Vectors
+from metrics.models.service import Choice, Models
 from tests.tiny import rows_read
 
 WIDTH = 3

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from metrics import keywords
 from metrics.errors import MissingResource
-from metrics.keywords import Counts
+from metrics.text import keywords
+from metrics.text.keywords import Counts
 
 
 @pytest.mark.parametrize(("text", "expected"), [

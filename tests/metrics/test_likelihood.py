@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.scoring import score
-from metrics import checkpoint, registry
+from harness.scoring.score import score
+from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.likelihood._context import scaled
 from metrics.metric import Columns, signature
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint
 from tests import tiny
 from tests.conftest import make_card, make_item
 

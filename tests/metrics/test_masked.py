@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
-from metrics import checkpoint, networks
-from metrics.backbones.mlm import MaskedLanguageModel, masked
 from metrics.errors import BadOption, MissingResource
-from metrics.fit import fit, kept, randomness
-from metrics.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
-from metrics.models import Choice, Models
-from metrics.training import Objective, Recipe, TrainingData
+from metrics.models import networks
+from metrics.models.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint
+from metrics.training.backbones.mlm import MaskedLanguageModel, masked
+from metrics.training.loop import fit, kept, randomness
+from metrics.training.recipe import Objective, Recipe, TrainingData
 from tests import tiny
 from tests.conftest import make_item
 from tests.tiny import LETTERS

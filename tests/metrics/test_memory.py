@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.memory import ENTRY, Memory, Vectors
+from metrics.models.memory import ENTRY, Memory, Vectors
 
 
 def vector(value: float = 0.0, size: int = 1) -> Vectors:

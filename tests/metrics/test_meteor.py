@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from metrics.errors import BadOption, MissingResource
 from metrics.lexical._wordnet import WordNet
 from metrics.lexical.meteor import Meteor
-from metrics.models import Models
-from metrics.text import tokens
+from metrics.models.service import Models
+from metrics.text.words import tokens
 from tests.conftest import make_item
 
 LINE = "{:08d} 00 {} {:02x} {} 000 | no gloss  \n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import weights
 from metrics.errors import MetricError, MissingResource
-from metrics.models import LOCATIONS, Choice, Models
+from metrics.models import weights
+from metrics.models.service import LOCATIONS, Choice, Models
 
 pytest.importorskip("torch")
 
@@ -42,7 +42,7 @@ def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model
         asked.append(given)
         raise MissingResource("no weights here")
 
-    monkeypatch.setattr("metrics.checkpoint.find", refuse)
+    monkeypatch.setattr("metrics.training.checkpoint.find", refuse)
     with pytest.raises(MissingResource, match="no weights here; or name another language model by --lm"):
         bare.lm()
     with pytest.raises(MissingResource, match="no weights here"):
@@ -57,7 +57,7 @@ def test_each_model_is_loaded_once(models: Models) -> None:
 
 
 def test_no_network_is_loaded_for_a_signature(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metrics.networks.transformer", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("metrics.models.networks.transformer", lambda *_: pytest.fail("loaded"))
     for kind in ("encoder", "lm", "vectors"):
         assert models.identity(kind)
         assert models.shown(kind)

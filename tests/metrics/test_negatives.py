@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.dataset import Utterance
-from metrics import bm25, negatives
+from metrics.text import bm25
+from metrics.training import negatives
 
 TEXTS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mats", "."]), max_size=12).map(" ".join)
 SEEDS = st.integers(0, 2**32)

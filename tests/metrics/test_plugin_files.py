@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from harness.cli import main
-from metrics import registry, trainables
+from metrics import registry
 from metrics.errors import BrokenPlugin, UnknownMetric
 from metrics.metric import signature
-from metrics.models import Models
+from metrics.models.service import Models
+from metrics.training import trainables
 from tests.conftest import make_item
 
 METRIC = '''"""Marks."""

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import official
 from benchmarks.dataset import Dataset, Item
+from benchmarks.formats import official
 from benchmarks.registry import card
-from harness.scoring import score, unmet
+from harness.scoring.score import score, unmet
 from metrics import registry
-from metrics.models import Choice, Models
+from metrics.models.service import Choice, Models
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.metric import MetricCard, options, signature
-from metrics.models import Models
+from metrics.models.service import Models
 
 EXPECTED = {"bleu", "chrf", "meteor", "rouge-l", "delta-bleu", "distinct", "random", "length", "context-overlap",
             "repetition", "turns"}

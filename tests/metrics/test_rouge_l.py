@@ -13,7 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from metrics.errors import BadOption
 from metrics.lexical.rouge_l import RougeL
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_item
 
 TEXT = st.one_of(

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Quality, Rating
-from harness import evaluation, scoring
+from harness.run import correlate
+from harness.scoring import score
 from metrics import registry
 from metrics.errors import CannotScore, MetricError
 from metrics.metric import signature
-from metrics.models import Models
+from metrics.models.service import Models
 from tests.conftest import make_card, make_item
 
 MODELS = Models(Path())
@@ -31,16 +32,16 @@ def written(folder: Path, *rows: str, name: str = "mine.csv") -> str:
 def test_the_scores_of_the_file_are_those_of_the_items(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, "toy_2,0.5", "toy_0,-1", "other,9"))
     assert chosen.label == "scores:mine.csv", "the folder is nobody's business"
-    found = scoring.score(chosen.metric, DATASET, MODELS)
+    found = score.score(chosen.metric, DATASET, MODELS)
     np.testing.assert_array_equal(found.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
 
 
 def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     rows = [f"toy_{place},{place}" for place in range(4)] + [f"toy_{place}|Relevant,{-place}" for place in range(3)]
     chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
-    found = scoring.score(chosen.metric, DATASET, MODELS)
+    found = score.score(chosen.metric, DATASET, MODELS)
     assert set(found.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
-    relevance, overall = evaluation.cells(DATASET, evaluation.judged(DATASET, QUALITIES), {(chosen.label, ""): found})
+    relevance, overall = correlate.cells(DATASET, correlate.judged(DATASET, QUALITIES), {(chosen.label, ""): found})
     assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
     np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]], "the one score for all where there is no other")
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
@@ -48,7 +49,7 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
 
 def test_a_file_with_scores_by_quality_alone(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, *(f"toy_{place}|overall,{place}" for place in range(4))))
-    found = scoring.score(chosen.metric, DATASET, MODELS).columns
+    found = score.score(chosen.metric, DATASET, MODELS).columns
     assert np.isnan(found["scores:mine.csv"]).all()
     np.testing.assert_array_equal(found["scores:mine.csv@overall"], [0, 1, 2, 3])
 
@@ -57,14 +58,14 @@ def test_whole_dialogues_are_scored_as_such(tmp_path: Path) -> None:
     items = tuple(make_item(f"talk_{number}", None, context=("a", "b")) for number in range(2))
     dataset = Dataset(make_card(level="dialogue"), items, (), "imported")
     chosen = registry.choose(written(tmp_path, "talk_0,1", "talk_1,2", name="talks@home.csv"))
-    columns = scoring.score(chosen.metric, dataset, MODELS).columns
+    columns = score.score(chosen.metric, dataset, MODELS).columns
     np.testing.assert_array_equal(columns["scores:talks@home.csv"], [1, 2])
 
 
 def test_a_dataset_without_any_score_is_skipped(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, "other_0,1", "toy_1,"))
     with pytest.raises(CannotScore, match="no score of its items"):
-        scoring.score(chosen.metric, DATASET, MODELS)
+        score.score(chosen.metric, DATASET, MODELS)
 
 
 def test_the_signature_holds_the_content_and_no_folder(tmp_path: Path) -> None:

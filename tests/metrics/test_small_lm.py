@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.corpora import Corpus, Dialogue, card
+from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
-from metrics import checkpoint, small_lm, storage
-from metrics.backbones.lm import CausalLanguageModel
-from metrics.checkpoint import Checkpoint
-from metrics.device import Machine
 from metrics.errors import MetricError, MissingResource
-from metrics.fit import fit
-from metrics.models import Choice, Models
-from metrics.pieces import END, OTHER, SIGNS, Pieces
-from metrics.training import Recipe, TrainingData
+from metrics.models import small_lm, storage
+from metrics.models.device import Machine
+from metrics.models.pieces import END, OTHER, SIGNS, Pieces
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint
+from metrics.training.backbones.lm import CausalLanguageModel
+from metrics.training.checkpoint import Checkpoint
+from metrics.training.loop import fit
+from metrics.training.recipe import Recipe, TrainingData
 
 torch = pytest.importorskip("torch")
 

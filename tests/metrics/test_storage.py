@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics import storage
+from metrics.models import storage
 
 torch = pytest.importorskip("torch")
 

@@ -12,17 +12,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from benchmarks.dataset import Item, Reference, Utterance
 from metrics.errors import CannotScore
-from metrics.text import (
-    SideBySide,
-    ngrams,
-    over_references,
-    reply,
-    sharing,
-    stem,
-    tokens,
-    unscored,
-    words,
-)
+from metrics.text.words import SideBySide, ngrams, over_references, reply, sharing, stem, tokens, unscored, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import weights
 from metrics.errors import MissingResource
-from metrics.tokens import Tokenizer, sound
+from metrics.models import weights
+from metrics.models.tokens import Tokenizer, sound
 from tests import tiny
 
 transformers = pytest.importorskip("transformers")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from benchmarks import assertions
-from metrics import conceptnet, neighbours
+from benchmarks.storage import assertions
 from metrics.errors import MissingResource
-from metrics.models import Models
-from metrics.topic_graph import Damaged, Graph, write
+from metrics.models.service import Models
+from metrics.text import conceptnet, neighbours
+from metrics.text.topic_graph import Damaged, Graph, write
 
 TERMS = ["tea", "cup", "kitchen", "house", "town", "moon"]
 #          tea - cup - kitchen - house - town, tea - kitchen (light), moon alone

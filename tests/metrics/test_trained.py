@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item, Utterance
-from metrics import checkpoint, evidence, registry, trainables
-from metrics.fit import Fitted
-from metrics.models import Choice, Models
+from metrics import evidence, registry
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint, trainables
+from metrics.training.loop import Fitted
 from tests import tiny_weights
 from tests.conftest import make_item
 

@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.corpora import Corpus, CorpusCard, Dialogue
+from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.metric import Column
-from metrics.trained._facts import sentences
-from metrics.trained._pairs import Rows, Table, last_turns, pairs, probabilities, settled
-from metrics.trained._references import against_references
-from metrics.trained._ruber import blended, referenced
+from metrics.trained.heads.facts import sentences
+from metrics.trained.heads.pairs import Rows, Table, last_turns, pairs, probabilities, settled
+from metrics.trained.heads.references import against_references
+from metrics.trained.heads.ruber import blended, referenced
 from metrics.trained.mme_em import _rated
 from metrics.trained.usl_h import composite, specificity
-from metrics.training import TrainingData
+from metrics.training.recipe import TrainingData
 from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
-networks = pytest.importorskip("metrics.trained._networks")
-recurrent = pytest.importorskip("metrics.trained._recurrent")
-losses = pytest.importorskip("metrics.trained._losses")
+networks = pytest.importorskip("metrics.trained.heads.networks")
+recurrent = pytest.importorskip("metrics.trained.heads.recurrent")
+losses = pytest.importorskip("metrics.trained.heads.losses")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
 REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
@@ -217,7 +217,7 @@ def test_engagement_learns_from_what_bots_said_and_from_single_judgements() -> N
 
 
 def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> None:
-    from metrics.trained._alone import whole_or_broken
+    from metrics.trained.heads.alone import whole_or_broken
 
     said = tuple(dialogue("hi", f"well i do like the number {number} so much") for number in range(80))
     corpus = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0", said, {})

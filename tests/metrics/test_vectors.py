@@ -22,11 +22,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics import vector_files
 from metrics.errors import MissingResource
-from metrics.memory import Vectors
-from metrics.models import Choice, Models, Resource
-from metrics.vectors import WordVectors, from_encoder, from_file
+from metrics.models import vector_files
+from metrics.models.memory import Vectors
+from metrics.models.service import Choice, Models, Resource
+from metrics.models.vectors import WordVectors, from_encoder, from_file
 from tests.conftest import ROOT
 
 PLAIN = "the 0.5 1 -2\ntea 1 0 0\nTea 0 1 0\ndo 0 2 4\nn't 2 4 0\nit 1 1 1\n's 3 1 5\n"
@@ -245,7 +245,7 @@ def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path
 def test_processes_that_convert_at_once_do_not_clash(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
     table = rng.normal(size=(3000, 20)).astype(np.float32)
     path = placed(tmp_path, binary({f"w{row}": vector.tolist() for row, vector in enumerate(table)}), "vectors.bin")
-    code = ("import sys; from pathlib import Path; from metrics.models import Models; "
+    code = ("import sys; from pathlib import Path; from metrics.models.service import Models; "
             "print(Models(Path(sys.argv[1])).vectors(sys.argv[2]).of(['w7', 'w2999']).tolist())")
     running = [subprocess.Popen([sys.executable, "-c", code, str(home), str(path)], stdout=subprocess.PIPE, cwd=ROOT)
                for _ in range(3)]

@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from metrics import folders, networks, weights
-from metrics.device import Machine
 from metrics.errors import MissingResource
 from metrics.metric import MetricCard, signature
-from metrics.models import Choice, Models
+from metrics.models import folders, networks, weights
+from metrics.models.device import Machine
+from metrics.models.service import Choice, Models
 from tests.conftest import ROOT
 
 pytest.importorskip("torch")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item, Reference, Utterance
-from metrics.isolation.wire import (
+from metrics.external.isolation.wire import (
     HEAD,
     Form,
     Message,
@@ -103,7 +103,7 @@ def test_arrow_of_texts_holds_no_scores() -> None:
 
 def test_whole_numbers_and_nulls_of_arrow_are_scores() -> None:
     pa = pytest.importorskip("pyarrow")
-    from metrics.isolation.wire import _arrow
+    from metrics.external.isolation.wire import _arrow
 
     found = columns_of(_arrow(pa.table({"x": pa.array([1, None], pa.int32()), "y": pa.array([None, 2.5])})), "arrow")
     assert found["x"][0] == 1

@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import official, registry
+from benchmarks import registry
 from benchmarks.dataset import Item
+from benchmarks.formats import official
 from metrics.embedding.embedding_average import EmbeddingAverage
 from metrics.embedding.greedy_matching import GreedyMatching
 from metrics.embedding.vector_extrema import VectorExtrema
 from metrics.metric import Column, signature
-from metrics.models import Choice, Models
-from metrics.text import Aggregation, words
-from metrics.vectors import WordVectors
+from metrics.models.service import Choice, Models
+from metrics.models.vectors import WordVectors
+from metrics.text.words import Aggregation, words
 from tests.conftest import make_item
 
 METRICS = (EmbeddingAverage, VectorExtrema, GreedyMatching)

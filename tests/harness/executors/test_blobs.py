@@ -11,18 +11,18 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from harness import blobs
-from harness.blobs import Blobs
-from harness.claims import _HERE, Claims
 from harness.cli import main
 from harness.errors import BadConfig
+from harness.scoring import storage
+from harness.scoring.locks import _HERE, Claims
+from harness.scoring.storage import Blobs
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Blobs]:
     """An empty place of each kind."""
     MemoryFileSystem.store.clear()
-    yield blobs.opened({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
+    yield storage.opened({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
         request.param])
     MemoryFileSystem.store.clear()
 
@@ -31,7 +31,7 @@ def test_a_file_is_what_was_written_last(place: Blobs) -> None:
     place.write("x/one", b"1")
     place.write("x/one", b"2", lasting=False)
     assert place.read("x/one") == b"2"
-    assert blobs.opened(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
+    assert storage.opened(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
     assert 0 <= place.age("x/one") < 60
 
 
@@ -73,7 +73,7 @@ def test_what_dead_runs_left_is_taken_away(place: Blobs) -> None:
 
 def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert blobs.opened("scores").place == str(tmp_path / "scores")
+    assert storage.opened("scores").place == str(tmp_path / "scores")
 
 
 class Refusing(MemoryFileSystem):
@@ -96,7 +96,7 @@ class Refusing(MemoryFileSystem):
 
 def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
     fsspec.register_implementation("az", Refusing, clobber=True)
-    place = blobs.opened("az://me:secret@bucket/scores/")
+    place = storage.opened("az://me:secret@bucket/scores/")
     place.write("x/one", b"1")
     with pytest.raises(OSError, match="does not answer as a store should: RuntimeError") as told:
         place.read("x/one")
@@ -110,7 +110,7 @@ def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
 @pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket"])
 def test_an_unknown_kind_of_place_is_refused(url: str) -> None:
     with pytest.raises(BadConfig, match=f"--store {url.replace('+', '.')}: .*rotocol"):
-        blobs.opened(url)
+        storage.opened(url)
 
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from harness.errors import CellFailed, StoreError
-from harness.executors import cutting
-from harness.executors.crew import Crew, Limits
-from harness.executors.cutting import Cell
-from harness.executors.tasks import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Task
-from harness.scoring import Scores
-from harness.store import ScoreStore, Span
+from harness.scoring.executors import cutting
+from harness.scoring.executors.cutting import Cell
+from harness.scoring.executors.scheduler import Crew, Limits
+from harness.scoring.executors.tasks import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Task
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
-from metrics.models import Models
+from metrics.models.service import Models
 
 ITEMS = tuple(f"item-{number}" for number in range(300))
 PRINT = "f" * 64

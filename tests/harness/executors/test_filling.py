@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import plan, preparing
-from harness.comparison import Draws
-from harness.executors import filling
-from harness.executors.seeing import Seen
-from harness.plan import Selection
-from harness.preparing import CrewChoice
-from harness.scoring import Scores
-from harness.store import stem
+from harness.run import plan, preparing
+from harness.run.compare import Draws
+from harness.run.plan import Selection
+from harness.run.preparing import CrewChoice
+from harness.scoring.executors import filling
+from harness.scoring.executors.seeing import Seen
+from harness.scoring.score import Scores
+from harness.scoring.store import stem
 
 
 def test_what_another_run_scored_after_the_plan_was_made_is_taken_as_it_is(tmp_path: Path, home: Path) -> None:

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import plan, preparing, running
 from harness.cli import main, parser
 from harness.commands import run as command
-from harness.comparison import Draws
-from harness.executors.crew import Limits
-from harness.plan import Selection
-from harness.preparing import CrewChoice
-from harness.settings import settings
+from harness.run import plan, preparing
+from harness.run import run as running
+from harness.run.compare import Draws
+from harness.run.plan import Selection
+from harness.run.preparing import CrewChoice
+from harness.run.settings import settings
+from harness.scoring.executors.scheduler import Limits
 
 METRIC = """
 import time

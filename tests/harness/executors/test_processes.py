@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from harness import plan, preparing, running
-from harness.comparison import Draws
-from harness.executors.processes import Processes
-from harness.executors.tasks import Began, Event, Finished, Lost, Scored, Setup, Task
-from harness.plan import Selection
-from harness.preparing import CrewChoice
-from harness.store import ScoreStore
-from metrics.models import Choice
+from harness.run import plan, preparing, run
+from harness.run.compare import Draws
+from harness.run.plan import Selection
+from harness.run.preparing import CrewChoice
+from harness.scoring.executors.processes import Processes
+from harness.scoring.executors.tasks import Began, Event, Finished, Lost, Scored, Setup, Task
+from harness.scoring.store import ScoreStore
+from metrics.models.service import Choice
 
 DYING = """
 import os, signal, sys
@@ -70,10 +70,10 @@ def until_idle(executor: Any, workers: int) -> Iterator[tuple[int, Event]]:
 
 def reported(planned: plan.Plan, home: Path, out: Path, executor: str) -> dict[str, bytes]:
     """The files of a report, as that executor makes it."""
-    from harness import reports
+    from harness.results import files
 
     context = preparing.prepared(planned, home, out, Draws(0, 20), examples=2, crew=CrewChoice(executor))
-    reports.write(running.run(context, None, "harness run")[0], out / "report")
+    files.write(run.run(context, None, "harness run")[0], out / "report")
     return tree(out / "report")
 
 
@@ -167,7 +167,7 @@ def test_each_process_has_one_device_and_its_share_of_the_cores(
 
 def test_scores_of_processes_are_in_the_store_of_the_run(tmp_path: Path, home: Path) -> None:
     planned = plan.make(Selection(metrics=("length",), datasets=("esl",), limit=20))
-    running.run(preparing.prepared(planned, home, tmp_path, Draws(0, 0), crew=CrewChoice(
+    run.run(preparing.prepared(planned, home, tmp_path, Draws(0, 0), crew=CrewChoice(
         "local:1", store=f"file://{tmp_path}/elsewhere")), None, "")
     dataset = plan.load(planned.cards[0], home, planned.selection)
     assert dataset is not None

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from harness import executors
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.executors import ray as place
-from harness.executors.ray import Cluster, Remote
-from harness.executors.tasks import Began, Finished, Full, Lost, Scored, Setup, Task
-from harness.plan import Selection
-from metrics.device import Machine
-from metrics.models import Choice, Models
+from harness.run.plan import Selection
+from harness.scoring import executors
+from harness.scoring.executors import ray as place
+from harness.scoring.executors.ray import Cluster, Remote
+from harness.scoring.executors.tasks import Began, Finished, Full, Lost, Scored, Setup, Task
+from metrics.models.device import Machine
+from metrics.models.service import Choice, Models
 from tests.harness.executors.test_processes import dying, setup, tree, until_idle
 
 # Ray leaves its files to be closed by the collector

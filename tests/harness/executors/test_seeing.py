@@ -13,10 +13,10 @@ import pytest
 
 from harness.cli import main
 from harness.errors import BadReport
-from harness.executors import tracing
-from harness.executors.seeing import Seen, span
-from harness.executors.tasks import Task
-from harness.progress import Progress
+from harness.scoring.executors import tracing
+from harness.scoring.executors.seeing import Seen, span
+from harness.scoring.executors.tasks import Task
+from harness.scoring.progress import Progress
 
 TASK = Task("toy", (0, 64), ("a", "b"), "", 4.0)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import official
 from benchmarks.dataset import DatasetCard, Quality
 from benchmarks.errors import BadRecord
-from harness import cli, reports
+from benchmarks.formats import official
+from harness import cli
+from harness.challenge.folder import csv_of, markdown
 from harness.commands.challenge import _text
-from harness.organising.folder import csv_of, markdown
-from harness.results import Exhibit, Grid
+from harness.results import files
+from harness.results.rows import Exhibit, Grid
 from tests.conftest import ROOT
 from tests.harness.organising.folders import challenge, items, submit, three_teams
 
@@ -61,7 +62,7 @@ def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
 def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(["challenge", "publish", "dstc10-track5"]) == 0
-    report = reports.read(tmp_path / "dstc10-track5" / "ranking" / "report")
+    report = files.read(tmp_path / "dstc10-track5" / "ranking" / "report")
     first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.standings if row.rank == 1}
     assert first["test", "test"] == ("Team 5", 0.2964)
     assert first["test", "dev"][0] == "Team 1"

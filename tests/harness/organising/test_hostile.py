@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import scorefile
+from benchmarks.formats import scorefile
+from harness.challenge import outcome, submissions, terms
 from harness.errors import BadConfig
-from harness.organising import outcome, submissions, terms
 from tests.harness.organising.folders import challenge, scores, submit, three_teams
 
 

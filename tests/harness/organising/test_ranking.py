@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from benchmarks import registry
-from harness import evaluation
-from harness.comparison import VECTORISED
+from harness.challenge import audit, cells, draws, folder, outcome, ranking, tables
 from harness.errors import BadConfig
-from harness.organising import audit, cells, draws, folder, outcome, ranking, tables
-from harness.scoring import Scores
+from harness.run import correlate
+from harness.run.compare import VECTORISED
+from harness.scoring.score import Scores
 from harness.statistics import correlations, williams
 from harness.statistics import ranking as exact
-from leaderboard import standings
+from leaderboard.model import standings
 from tests.harness.organising.folders import SIZE, challenge, items, scores, submit, three_teams
 
 
@@ -82,7 +82,7 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         own = dict(scores(1, 12))
         ids = tuple(item.id for item in one.dataset.items)
         given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
-        for cell in evaluation.cells(one.dataset, one.judged, given):
+        for cell in correlate.cells(one.dataset, one.judged, given):
             expected = correlations.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
 
@@ -99,7 +99,7 @@ def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> 
     for one in loaded:
         ids = tuple(item.id for item in one.items)
         made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
-        (cell,) = evaluation.cells(one, evaluation.judged(one, one.card.qualities), made)
+        (cell,) = correlate.cells(one, correlate.judged(one, one.card.qualities), made)
         value = correlations.estimate(cell.panel(0), "spearman").value
         assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
 

@@ -1,0 +1,1 @@
+"""Dialogues to train on, and what they share with the evaluation sets."""

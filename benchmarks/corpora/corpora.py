@@ -1,0 +1,116 @@
+"""Corpora of dialogues to train metrics on, and what of them may be trained on.
+
+    HOME/corpora/NAME.jsonl.gz      brought there by `harness import FOLDER` or `harness fetch --corpora`
+
+One JSON object a line: `dialogue_id`, `split`, `utterances` (a list of objects with `speaker` and `text`), and whatever
+else the corpus tells. `load` gives the training splits alone, without what stands in an evaluation set
+(`corpus_overlap.py`) and without what another split of the corpus repeats. docs/corpora.md has the corpora.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import files, overlap
+from benchmarks.corpora.cards import CARDS
+from benchmarks.corpora.cards import CorpusCard as CorpusCard
+from benchmarks.dataset import Utterance
+from benchmarks.errors import BenchmarkError, UnknownDataset, nearest
+
+EVALUATED = "in an evaluation set"
+REPEATED = "also in another split"
+FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
+TURN = frozenset({"speaker", "text"})
+HELD = ("valid", "val", "dev", "test", "eval")
+"""How the splits of a user's own file begin that are not trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A conversation between people, or its beginning; `labels` holds what else its corpus tells of it."""
+
+    id: str
+    corpus: str
+    split: str
+    utterances: tuple[Utterance, ...]
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The dialogues of a corpus that may be trained on, and how many were left out for which reason."""
+
+    card: CorpusCard
+    digest: str
+    dialogues: tuple[Dialogue, ...]
+    left_out: Mapping[str, int]
+
+
+def names() -> tuple[str, ...]:
+    """Every corpus that is known by name."""
+    return tuple(CARDS)
+
+
+def card(name: str) -> CorpusCard:
+    """The card of a corpus; an unknown name is answered with the nearest."""
+    try:
+        return CARDS[name]
+    except KeyError:
+        raise UnknownDataset(f"no corpus {name!r}; {nearest(name, CARDS)}; or the path of a .jsonl file") from None
+
+
+def path(name: str, home: Path) -> Path:
+    """Where a corpus lies, or would lie, in the home; the file itself where `name` is its path."""
+    if name not in CARDS and name.endswith(files.SUFFIXES):
+        return Path(name).expanduser()
+    kept = home / "corpora" / f"{Path(name).name}.jsonl.gz"
+    return kept if name in CARDS or kept.is_file() else home / "corpora" / f"{card(name).name}.jsonl.gz"
+
+
+def load(name: str, home: Path) -> Corpus:
+    """What may be trained on of a corpus in the home, or of a file of the same format."""
+    file = path(name, home)
+    if not file.is_file():
+        where = "`harness import FOLDER` takes it from a folder, `harness fetch --corpora` from its source"
+        raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {where}")
+    read = files.read(file)
+    chosen = CARDS.get(name) or _own(file, read.rows)
+    known = [overlap.digests(turn["text"] for turn in row["utterances"]) for row in read.rows]
+    repeats = overlap.Contexts(one for row, one in zip(read.rows, known, strict=True)
+                                      if row["split"] not in chosen.training)
+    listed, evaluated = overlap.listed(home), overlap.evaluated(home)
+    kept: list[Dialogue] = []
+    left: Counter[str] = Counter()
+    for row, one in zip(read.rows, known, strict=True):
+        if row["split"] not in chosen.training:
+            continue
+        if row["dialogue_id"] in listed or evaluated.meet(one):
+            left[EVALUATED] += 1
+        elif "duplicate_of_split" in row or repeats.meet(one):
+            left[REPEATED] += 1
+        else:
+            kept.append(_dialogue(row, chosen.name))
+    if not kept:
+        raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}")
+    return Corpus(chosen, read.digest, tuple(kept), dict(left))
+
+
+def _own(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
+    """Make up the card of a user's own file."""
+    stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
+    splits = tuple(dict.fromkeys(str(row["split"]) for row in rows))
+    training = tuple(split for split in splits if not split.casefold().startswith(HELD))
+    return CorpusCard(stem, stem, training, "unknown", "unknown", f"a file of the user's: {file.name}")
+
+
+def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
+    turns = row["utterances"]
+    labels = {key: value for key, value in row.items() if key not in FORMAT}
+    if any(len(turn) > len(TURN) for turn in turns):
+        labels["utterances"] = tuple({key: turn[key] for key in turn if key not in TURN} for turn in turns)
+    spoken = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
+    return Dialogue(row["dialogue_id"], corpus, row["split"], spoken, labels)

@@ -1,0 +1,87 @@
+"""DailyDialog++ (Sai et al., 2020): contexts with replies that are relevant, random, and adversarially irrelevant.
+
+Its development and test parts are read from upstream's `dev.json` and `test.json` (folder `dataset`), an object a line,
+
+    {"context": [...], "positive_responses": [...], "random_negative_responses": [...],
+     "adversarial_negative_responses": [...]}
+
+or from the corpus `dailydialog_pp`, whose rows hold the same with `utterances` and `split`. A context needs two
+relevant replies or more, since one is judged by the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from benchmarks.corpora import corpora, files
+from benchmarks.dataset import SYSTEM, USER, Utterance
+from benchmarks.errors import BadRecord
+
+Part: TypeAlias = Literal["dev", "test"]
+PARTS: tuple[Part, ...] = ("dev", "test")
+URL = "https://github.com/iitmnlp/DailyDialog-plusplus"
+CORPUS = "dailydialog_pp"
+
+Kind: TypeAlias = Literal["positive", "random", "adversarial"]
+FIELDS: dict[Kind, str] = {"positive": "positive_responses", "random": "random_negative_responses",
+                           "adversarial": "adversarial_negative_responses"}
+"""The kinds of reply, and the field that holds each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A conversation so far, and the replies of each kind; `name` is its part and its place there."""
+
+    name: str
+    utterances: tuple[Utterance, ...]
+    replies: Mapping[Kind, tuple[str, ...]]
+
+
+def sources(home: Path) -> tuple[Path, ...]:
+    """Where the data may lie in the home: the folder of its files, and the corpus."""
+    return home / "dailydialogpp", corpora.path(CORPUS, home)
+
+
+def holds(source: Path) -> bool:
+    """Whether there is a folder with both files, or a file, which is then a corpus."""
+    return source.is_file() or all((source / f"{part}.json").is_file() for part in PARTS)
+
+
+def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
+    """The contexts of a part, or the first so many, from a folder of the files or from the corpus."""
+    rows = itertools.islice(_rows(source, part), limit)
+    found = tuple(_context(part, number, place, row) for number, (place, row) in enumerate(rows))
+    if not found:
+        raise BadRecord(source, None, "", f"holds no context of the part {part}")
+    return found
+
+
+def _rows(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if source.is_dir():
+        yield from files.objects(source / f"{part}.json")
+        return
+    for place, row in files.objects(source):
+        if row.get("split") == part:
+            turns = row.get("utterances")
+            texts = [turn.get("text") for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else turns
+            yield place, {**row, "context": texts}
+
+
+def _context(part: Part, number: int, place: str, row: Mapping[str, Any]) -> Context:
+    texts = _texts(place, row, "context")
+    replies = {kind: _texts(place, row, field) for kind, field in FIELDS.items()}
+    if len(replies["positive"]) < 2:
+        raise BadRecord(place, None, FIELDS["positive"], "needs two or more, since one is judged by the others")
+    turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(texts))]
+    return Context(f"{part}_{number:05d}", tuple(reversed(turns)), replies)
+
+
+def _texts(place: str, row: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    given: Sequence[Any] | None = row.get(field)
+    if not isinstance(given, list) or not given or not all(isinstance(text, str) for text in given):
+        raise BadRecord(place, None, field, "should be a list of texts, one or more")
+    return tuple(given)

@@ -1,0 +1,1 @@
+"""The readers: the organisers' JSON, private ratings, score files."""

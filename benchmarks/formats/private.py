@@ -1,0 +1,129 @@
+"""Private ratings: an organiser's file, joined to the items of real datasets only when they are evaluated.
+
+Either the organisers' JSON (`dialogue_id` and `annotations` of each record), or a table, .csv or .tsv, with the columns
+item (or dialogue_id), quality and vote (or score). Several rows for one item and quality are several votes.
+The bundled sample takes none: its test items bear the same ids as the challenge's.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchmarks.dataset import Dataset, DatasetCard, Rating
+from benchmarks.errors import BadRecord, BenchmarkError, nearest
+from benchmarks.formats import official
+
+COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
+
+
+@dataclass(slots=True)
+class Owners:
+    """Which dataset each item is of, and what of it is rated already."""
+
+    cards: dict[str, DatasetCard] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    rated: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, dataset: Dataset) -> None:
+        """Take note of the items of a real dataset; the sample has no part in this."""
+        if dataset.origin != "sample":
+            self.shared.update(item.id for item in dataset.items if item.id in self.cards)
+            self.cards.update((item.id, dataset.card) for item in dataset.items)
+            self.rated.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
+
+    def problem(self, rating: Rating) -> tuple[str, str] | None:
+        """What is wrong with a rating, as field and problem; None if nothing is."""
+        if rating.item not in self.cards:
+            return "item", f"{rating.item!r:.60} is no item of the imported or fetched datasets of this run"
+        card = self.cards[rating.item]
+        quality = card.quality(rating.quality)
+        if rating.item in self.shared:
+            return "item", f"{rating.item!r:.60} is an item of more than one dataset; choose one with --dataset"
+        if quality is None:
+            known = nearest(rating.quality, (entry.name for entry in card.qualities))
+            return "quality", f"{rating.quality!r:.60} is no quality of {card.name}; {known}"
+        if (rating.item, rating.quality) in self.rated:
+            return "quality", f"{rating.item} of {card.name} has votes on {rating.quality!r} already"
+        for vote in rating.votes:
+            if not quality.takes(vote):
+                scale = f"{quality.low:g} to {quality.high:g}"
+                return "vote", f"{vote:g} is outside the scale of {rating.quality!r}, {scale}"
+        return None
+
+
+def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
+    """Read ratings, by dataset; anything in the file that `owners` does not know is an error."""
+    readers = {".json": _from_json, ".csv": _from_table, ".tsv": _from_table}
+    if path.suffix.casefold() not in readers:
+        raise BenchmarkError(f"{path}: ratings come as .json, .csv or .tsv")
+    if not path.is_file():
+        raise BenchmarkError(f"{path}: no such file")
+    if not owners.cards:
+        raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample takes no ratings")
+    votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
+    for place, rating in readers[path.suffix.casefold()](path, owners):
+        if wrong := owners.problem(rating):
+            raise BadRecord(path.name, place, *wrong)
+        votes[rating.item, rating.quality] += rating.votes
+    if not any(votes.values()):
+        raise BenchmarkError(f"{path}: holds no votes")
+    found: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
+    for (item, quality), given in votes.items():
+        found[owners.cards[item].name] += (Rating(item, quality, given),)
+    return dict(found)
+
+
+def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Rating, ...]]:
+    """The dataset with the further ratings of its items, each in the place of one that had no votes; and those."""
+    own = {item.id for item in dataset.items}
+    new = tuple(rating for rating in ratings if rating.item in own)
+    fresh = {(rating.item, rating.quality) for rating in new}
+    kept = tuple(rating for rating in dataset.ratings if (rating.item, rating.quality) not in fresh)
+    return replace(dataset, ratings=kept + new), new
+
+
+def _from_json(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:
+    for record in official.records(path):
+        card = owners.cards.get(record.id)
+        if card is None:
+            yield record.id, Rating(record.id, "", ())
+        elif "annotations" not in record.values and card.rated_by not in record.values:
+            raise record.bad("annotations", "is missing")
+        else:
+            if "annotations" in record.values:
+                card = replace(card, rated_by="annotations")
+            yield from ((record.id, rating) for rating in official.votes(record, card))
+
+
+def _from_table(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:  # noqa: ARG001
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream, delimiter="\t" if path.suffix.casefold() == ".tsv" else ",")
+        try:
+            header = [COLUMNS.get(name.strip().casefold(), name) for name in next(rows, [])]
+            if len(set(header)) < len(header):
+                raise BadRecord(path.name, None, "", "names a column twice")
+            if missing := {"item", "quality", "vote"} - set(header):
+                raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
+            for row in rows:
+                if row:
+                    yield f"line {rows.line_num}", _row(path, rows.line_num, header, row)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise BadRecord(path.name, None, "", f"is not a table: {error}") from error
+
+
+def _row(path: Path, line: int, header: list[str], row: list[str]) -> Rating:
+    if len(row) != len(header):
+        raise BadRecord(path.name, f"line {line}", "", f"{len(row)} values for {len(header)} columns")
+    values = dict(zip(header, row, strict=True))
+    try:
+        vote = float(values["vote"]) if "_" not in values["vote"] else math.nan
+    except ValueError:
+        vote = math.nan
+    if not abs(vote) <= official.LARGEST:
+        raise BadRecord(path.name, f"line {line}", "vote", f"{values['vote']!r:.60} is not a finite number")
+    return Rating(values["item"], values["quality"], (vote,))

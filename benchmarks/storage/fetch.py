@@ -1,0 +1,134 @@
+"""Getting what is public from where it lies: datasets through their cards, and resources such as WordNet.
+
+The sources of a card are tried in their order; the raw files of one are converted by the module of its family. What
+was downloaded is kept under HOME/downloads until it is converted, so that a run that was cut goes on.
+A set that only the organisers give away is not fetched but imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from benchmarks import sources
+from benchmarks.dataset import Dataset, DatasetCard, Source
+from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
+from benchmarks.sources.origins import mirrored
+from benchmarks.sources.rows import Converter
+from benchmarks.storage import assertions
+from benchmarks.storage.archive import unpack
+from benchmarks.storage.download import download
+from benchmarks.storage.resources import check_wordnet, resource_path
+
+RESOURCES = {
+    "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
+    "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
+}
+"""What is fetched beside the datasets."""
+LARGE = ("conceptnet",)
+"""What is fetched by its name alone, since it is hundreds of megabytes that few need."""
+HINT = "import a copy instead: `harness import FOLDER|ZIP`"
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
+
+
+def fetch(card: DatasetCard, home: Path, *, progress: bool = True) -> Dataset:
+    """Fetch a dataset from the first of its public sources that gives it."""
+    if needs_registration(card):
+        raise FetchError(f"{card.name} stands behind a registration at {card.sources[0].url}; {HINT}")
+    reasons: list[BenchmarkError] = []
+    for source in card.sources:
+        if not source.by_hand:
+            try:
+                return _fetch(card, source, home, progress)
+            except BenchmarkError as error:
+                reasons.append(error)
+    raise _given_up(card.name, reasons)
+
+
+def fetch_resource(name: str, home: Path, *, progress: bool = True) -> Path:
+    """Fetch a resource into the home, after a look into it."""
+    if name not in RESOURCES:
+        raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
+    source, target = RESOURCES[name], resource_path(home, name)
+    try:
+        with workplace(home, name) as folder:
+            file = download(source.url, folder / file_name(source.url), source.sha256, progress)
+            if name == assertions.NAME:
+                if not assertions.keep([file], home):
+                    raise BadArchive(f"{source.url}: holds no edge between two English terms")
+                return assertions.path(home)
+            check_wordnet(file, source.url)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(target)
+    except Offline as error:
+        raise _given_up(name, [error]) from error
+    return target
+
+
+def needs_registration(card: DatasetCard) -> bool:
+    """Whether no source of the dataset is public."""
+    return all(source.by_hand for source in card.sources)
+
+
+@functools.cache
+def converters() -> dict[str, Converter]:
+    """Every converter by the form it reads, from the modules in benchmarks/sources."""
+    found: dict[str, Converter] = {}
+    for module in pkgutil.iter_modules(sources.__path__):
+        found.update(getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CONVERTERS", {}))
+    return found
+
+
+def _fetch(card: DatasetCard, source: Source, home: Path, progress: bool) -> Dataset:
+    convert = converters()[source.form]
+    with workplace(home, f"{card.name}-{source.form}") as folder:
+        if source.form == "dstc11":
+            return convert(mirrored(card.name, folder), card)
+        file = download(source.url, folder / file_name(source.url), source.sha256, progress)
+        if not file.name.endswith(ARCHIVES):
+            return convert(file, card)
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            unpack(file, Path(temporary) / "unpacked")
+            return convert(Path(temporary) / "unpacked", card)
+
+
+@contextmanager
+def workplace(home: Path, name: str) -> Iterator[Path]:
+    """The folder of one download, which is gone afterwards unless it holds the start of a file."""
+    folder = home / "downloads" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    except OSError as error:
+        raise FetchError(f"{error.filename or home}: {error.strerror or error}") from error
+    finally:
+        if not any(folder.glob(".*.part")):
+            shutil.rmtree(folder, ignore_errors=True)
+        _remove_empty(folder.parent)
+
+
+def _remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:  # it is not there, or holds another download
+        return
+
+
+def file_name(url: str) -> str:
+    """Under which name the file of an address is kept."""
+    name = Path(unquote(urlsplit(url).path)).name
+    return name.lstrip(".") or "file"
+
+
+def _given_up(name: str, reasons: list[BenchmarkError]) -> FetchError:
+    why = " | ".join(dict.fromkeys(map(str, reasons)))
+    if all(isinstance(reason, Offline) for reason in reasons):
+        return Offline(f"{name}: this machine is offline ({why}); {HINT}")
+    return FetchError(f"{name}: no source gave it ({why}); {HINT}")

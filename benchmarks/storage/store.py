@@ -1,0 +1,186 @@
+"""What was imported or fetched, kept as Arrow in the home.
+
+    HOME/datasets/NAME.json            which folder is current, its origin and digests; replaced in one step
+    HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset with the features below (`datasets.load_from_disk`)
+    HOME/datasets/NAME-DIGEST-X/ratings  the same
+    HOME/resources                     data that metrics read, such as WordNet
+
+Written through the `datasets` library. Read straight from Arrow, so that a run does not wait for that library to
+import and works where it is not installed. Both fingerprints are checked at every reading.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Rating, Reference, Utterance, fingerprint
+from benchmarks.errors import BadStore
+from benchmarks.storage.files import STALE, write_atomically
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept of a dataset: where, from where, and the digests of its two tables."""
+
+    folder: str
+    origin: Origin
+    items: str
+    ratings: str
+
+
+def save(dataset: Dataset, home: Path) -> None:
+    """Keep the dataset in the home, in place of what was there under its name."""
+    root = home / "datasets"
+    root.mkdir(parents=True, exist_ok=True)
+    name, ratings = dataset.card.name, ratings_fingerprint(dataset.ratings)
+    digest = hashlib.sha256(f"{dataset.origin} {dataset.fingerprint} {ratings}".encode()).hexdigest()[:16]
+    folder = Path(tempfile.mkdtemp(dir=root, prefix=f"{name}-{digest}-"))
+    try:
+        folder.chmod(0o755)
+        _write(dataset, folder)
+        note = {"folder": folder.name, "origin": dataset.origin, "items": dataset.fingerprint, "ratings": ratings}
+        write_atomically(root / f"{name}.json", (json.dumps(note, indent=2) + "\n").encode())
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    _tidy(root, name, folder)
+
+
+def _tidy(root: Path, name: str, current: Path) -> None:
+    """Remove earlier folders of a dataset; young ones may be those of an import or a reader at work."""
+    ours = re.compile(re.escape(name) + r"-[0-9a-f]{16}-[^-]+")
+    for old in root.iterdir():
+        if ours.fullmatch(old.name) and old != current:
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - old.stat().st_mtime > STALE:
+                    shutil.rmtree(old, ignore_errors=True)
+
+
+def entry(home: Path, name: str) -> Entry | None:
+    """What is kept under a name, or None; a damaged note is an error."""
+    path = home / "datasets" / f"{name}.json"
+    try:
+        kept = Entry(**json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise _damaged(path, name, error) from error
+    if not all(isinstance(value, str) for value in (kept.folder, kept.origin, kept.items, kept.ratings)):
+        raise _damaged(path, name, "its values are no texts")
+    return kept
+
+
+def read(home: Path, card: DatasetCard) -> Dataset | None:
+    """The dataset as it was saved, or None where there is none in the home."""
+    kept = entry(home, card.name)
+    if kept is None:
+        return None
+    try:
+        return _read(home, card, kept)
+    except BadStore:
+        if entry(home, card.name) == kept:
+            raise
+        return read(home, card)  # another import took its place while this one was read
+
+
+def _read(home: Path, card: DatasetCard, kept: Entry) -> Dataset:
+    folder = home / "datasets" / kept.folder
+    try:
+        items = tuple(_items(folder / "items"))
+        ratings = tuple(_ratings(folder / "ratings"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, card.name, error) from error
+    if (fingerprint(items), ratings_fingerprint(ratings)) != (kept.items, kept.ratings):
+        raise _damaged(folder, card.name, "its content is not what was written")
+    return Dataset(card, items, ratings, kept.origin, kept.items)
+
+
+def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
+    """The sha256 of the content of the ratings, in their order."""
+    digest = hashlib.sha256()
+    for rating in ratings:
+        digest.update(json.dumps([rating.item, rating.quality, rating.votes]).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _damaged(path: Path, name: str, why: object) -> BadStore:
+    reason = " ".join(str(why).split())
+    return BadStore(f"{path}: {name} does not read back ({reason:.120}); import or fetch it again")
+
+
+def _write(dataset: Dataset, folder: Path) -> None:
+    import datasets
+    import pyarrow as pa
+
+    text, number = datasets.Value("string"), datasets.Value("float64")
+    turn = {"speaker": text, "text": text}
+    declared = {
+        "items": datasets.Features({
+            "id": text, "context": [turn], "response": turn, "references": [{"text": text, "weight": number}],
+            "facts": [text], "system": text,
+        }),
+        "ratings": datasets.Features({"item": text, "quality": text, "votes": [number]}),
+    }
+    rows = {"items": map(_item_row, dataset.items), "ratings": map(_rating_row, dataset.ratings)}
+    datasets.disable_progress_bars()
+    for name, features in declared.items():
+        table = pa.Table.from_pylist(list(rows[name]), schema=features.arrow_schema)
+        datasets.Dataset(table).save_to_disk(folder / name)
+
+
+def _item_row(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
+        "response": item.response and {"speaker": item.response.speaker, "text": item.response.text},
+        "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references],
+        "facts": item.facts,
+        "system": item.system,
+    }
+
+
+def _rating_row(rating: Rating) -> dict[str, Any]:
+    return {"item": rating.item, "quality": rating.quality, "votes": rating.votes}
+
+
+def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    listed = json.loads((folder / "state.json").read_bytes())["_data_files"]
+    for file in listed:
+        with pa.memory_map(str(folder / file["filename"])) as source, pa.ipc.open_stream(source) as stream:
+            for batch in stream:
+                batch.validate(full=True)
+                yield batch
+
+
+def _items(folder: Path) -> Iterator[Item]:
+    for batch in _batches(folder):
+        for row in batch.to_pylist():
+            yield Item(
+                row["id"],
+                tuple(Utterance(**turn) for turn in row["context"]),
+                Utterance(**row["response"]) if row["response"] else None,
+                tuple(Reference(**reference) for reference in row["references"]),
+                tuple(row["facts"]),
+                row["system"],
+            )
+
+
+def _ratings(folder: Path) -> Iterator[Rating]:
+    for batch in _batches(folder):
+        for row in batch.to_pylist():
+            yield Rating(row["item"], row["quality"], tuple(row["votes"]))

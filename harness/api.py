@@ -1,0 +1,145 @@
+"""`from harness import score`: the scores of a metric for items that stand in Python, without a run.
+
+An item is one of `benchmarks.dataset`, or a dict as it comes from JSON:
+
+    {"context": [...], "response": "...", "references": [...], "facts": [...]}
+    {"dialogue": [...], ...}                                     a whole dialogue
+
+A turn is a text or {"speaker", "text"}. Speakers that are not told alternate: back from the response, as in the
+organisers' files; in a whole dialogue nobody is known as the system then, so every turn is scored.
+
+The scores are those of `harness run`. They are not kept on disk; models are, from call to call in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Reference, Utterance
+from benchmarks.errors import nearest
+from harness.errors import BadConfig
+from harness.run.settings import home_folder
+from harness.scoring.composites import Source
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore
+from metrics import registry
+from metrics.errors import CannotScore
+from metrics.metric import Column
+from metrics.models.service import Choice, Models
+
+FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system")
+SPEAKERS = ("first", "second")
+"""The two sides of a dialogue that does not name them."""
+
+
+def score(
+    metric: str, items: Dataset | Sequence[Item | Mapping[str, Any]], *, encoder: str = "", lm: str = "",
+    vectors: str = "", device: str = "auto", precision: str = "auto", batch_tokens: int | None = None, seed: int = 0,
+    home: Path | str | None = None, offline: bool = False,
+) -> dict[str, Column]:
+    """The columns of a metric, one score per item in their order: higher is better, NaN where there is none.
+
+    `metric` is what `harness run --metric` takes, and the keywords are its flags with their defaults. CannotScore says
+    what the metric needs and no item has. On a Dataset a composition has the weights it has in a run, on other items
+    those of all that it was learned on.
+    """
+    chosen = registry.choose(metric, seed=seed).metric
+    dataset = items if isinstance(items, Dataset) else _dataset([_item(place, one) for place, one in enumerate(items)])
+    if not dataset.items:
+        raise CannotScore("there are no items")
+    folder = home_folder(Path(home) if home else None)
+    models = _models(folder, Choice(encoder, lm, vectors, device, precision, batch_tokens, download=not offline))
+    found = Source(dataset, models, Unkept(folder)).scores(chosen)
+    return {name: found.columns[name] for name in chosen.card.columns}
+
+
+@functools.lru_cache(maxsize=2)
+def _models(home: Path, choice: Choice) -> Models:
+    """The models service of a choice, so that a second call finds its networks loaded."""
+    return Models(home, choice)
+
+
+class Unkept(ScoreStore):
+    """A store that keeps nothing: whoever calls has the scores already."""
+
+    def get(self, fingerprint: str, signature: str) -> Scores | None:  # noqa: ARG002
+        """Nothing."""
+        return None
+
+    def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
+        """Nothing is written."""
+
+
+def _dataset(items: Sequence[Item]) -> Dataset:
+    """Items of one level as a dataset of no name and no ratings."""
+    whole = {item.response is None for item in items}
+    if len(whole) > 1:
+        raise BadConfig("some items have a response and others are whole dialogues; score them apart")
+    repeated = len(items) - len({item.id for item in items})
+    if repeated:
+        raise BadConfig(f"{repeated} items have the id of another one; ids are optional, or each its own")
+    card = DatasetCard(name="", title="", split="dev", level="dialogue" if True in whole else "turn", qualities=(),
+                       size=len(items), sources=(), licence="", citation="")
+    return Dataset(card, tuple(items), (), "imported")
+
+
+def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
+    """The item of a dict; BadConfig with the item's place where it is none."""
+    if isinstance(given, Item):
+        return given
+    if not isinstance(given, Mapping):
+        raise BadConfig(f"items[{place}]: should be an Item or a dict, is {type(given).__name__}")
+    for name in given:
+        if name not in FIELDS:
+            raise BadConfig(f"items[{place}]: no field {str(name)!r:.60}; {nearest(str(name), FIELDS)}")
+    if ("response" in given) == ("dialogue" in given):
+        raise BadConfig(f"items[{place}]: should have either a response (with a context) or a dialogue")
+    where = f"items[{place}]"
+    if "dialogue" in given:
+        context, response = _turns(where, "dialogue", given, SPEAKERS), None
+    else:
+        turns = _turns(where, "context", given, (USER, SYSTEM), back=True)
+        context, response = turns, Utterance(SYSTEM, _text(f"{where}.response", given["response"] or ""))
+    return Item(str(given.get("id", place)), context, response, tuple(_references(where, given)),
+                tuple(_text(f"{where}.facts", one) for one in _list(where, "facts", given)), given.get("system"))
+
+
+def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, str], *, back: bool = False,
+           ) -> tuple[Utterance, ...]:
+    turns = _list(where, field, given)
+    found = []
+    for place, turn in enumerate(turns):
+        side = sides[(len(turns) - 1 - place if back else place) % 2]
+        told = turn if isinstance(turn, Mapping) else {"speaker": side, "text": turn}
+        at = f"{where}.{field}[{place}]"
+        found.append(Utterance(_text(f"{at}.speaker", told.get("speaker", side)), _text(at, told.get("text"))))
+    return tuple(found)
+
+
+def _references(where: str, given: Mapping[str, Any]) -> Iterator[Reference]:
+    for place, one in enumerate(_list(where, "references", given)):
+        told = one if isinstance(one, Mapping) else {"text": one}
+        text = _text(f"{where}.references[{place}]", told.get("text"))
+        if text.strip():
+            yield Reference(text, float(told.get("weight", 1.0)))
+
+
+def _list(where: str, field: str, given: Mapping[str, Any]) -> Sequence[Any]:
+    """A list of a dict; none at all is an empty one, a text its lines."""
+    value = given.get(field)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return [line for line in value.split("\n") if line.strip()]
+    if not isinstance(value, Sequence):
+        raise BadConfig(f"{where}.{field}: should be a list, is {type(value).__name__}")
+    return value
+
+
+def _text(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadConfig(f"{where}: should be text, is {type(value).__name__}")
+    return value.strip()

@@ -1,0 +1,81 @@
+"""Baselines: metrics of the harness and score files of the organiser, shown beside the submissions and never ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.formats.scorefile import EVERY
+from harness.challenge import cells
+from harness.challenge.cells import humans
+from harness.challenge.entries import read
+from harness.challenge.ground import Cell, Ground
+from harness.challenge.ranking import signed, totals_under
+from harness.challenge.rulebook import Rulebook
+from harness.challenge.submissions import FORMS
+from harness.run import correlate
+from harness.scoring.composites import Source
+from harness.scoring.store import ScoreStore
+from harness.statistics.panel import Vector
+from metrics import registry
+from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.models.service import Choice, Models
+
+FOLDER = "baselines"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A row beside the table: its value by the rule of the challenge, or why there is none."""
+
+    name: str
+    value: float
+    row: Mapping[Cell, float]
+    reason: str = ""
+
+
+def measured(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> tuple[Baseline, ...]:
+    """Score every baseline; what a metric needs and this machine has not is said in its row."""
+    return (*_metrics(rules, ground, home, kept), *_files(rules, ground))
+
+
+def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterator[Baseline]:
+    models = Models(home, Choice(download=False))
+    for name in rules.baselines:
+        chosen = registry.choose(name, seed=rules.seed)
+        columns: dict[str, dict[Cell, Vector]] = {}
+        try:
+            for one in ground.fields:
+                scores = Source(one.dataset, models, ScoreStore(kept)).scores(chosen.metric)
+                found = correlate.columns(one.dataset, {(chosen.label, chosen.suffix): scores})
+                for (_, column), given in found.items():
+                    columns.setdefault(column, {}).update({
+                        (one.name, judged.quality.name): given.on(judged.quality.dimension) for judged in one.judged})
+        except (MissingResource, CannotScore, MetricError) as error:
+            yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
+            continue
+        yield from (_baseline(rules, ground, column, scores) for column, scores in columns.items())
+    models.close()
+
+
+def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
+    folder = rules.folder / FOLDER
+    paths = sorted(path for path in folder.glob("*") if path.suffix in FORMS) if folder.is_dir() else []
+    for path, file in zip(paths, read(paths, ground.expected), strict=True):
+        if file.reasons:
+            yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
+        else:
+            given = {cell: file.scores.get(cell, file.scores.get((cell[0], EVERY))) for cell in ground.cells}
+            yield _baseline(rules, ground, path.stem,
+                            {cell: scores for cell, scores in given.items() if scores is not None})
+
+
+def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Cell, Vector]) -> Baseline:
+    tables = {cell: scores.get(cell, np.full(len(human), np.nan))[None] for cell, human in humans(ground).items()}
+    values = signed(rules, cells.values(cells.grouped(ground, tables), 1))[0]
+    row = dict(zip(ground.cells, map(float, values), strict=True))
+    (value,) = totals_under(rules.rule, [row], ground)
+    return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some cell")

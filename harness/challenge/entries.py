@@ -1,0 +1,179 @@
+"""What the score files of submissions hold: who is taken, who is refused and why."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.formats import scorefile
+from benchmarks.formats.scorefile import EVERY, Expected, Problem
+from harness.challenge.ground import Cell, Ground
+from harness.challenge.rulebook import Rulebook
+from harness.challenge.submissions import Found, Refused, Submission, shown
+from harness.statistics.panel import Vector
+from harness.statistics.williams import Array
+
+TOLD = 20
+"""So many problems of a file are listed; of the others, how many there are."""
+
+SIDE_BY_SIDE = 1 << 25
+"""From so many bytes on, files are read by several processes."""
+
+COUNTED_HERE = frozenset({"missing", "constant", "extra column"})
+"""Kinds of problems that are no reason to refuse a file: the rules of the challenge say what becomes of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A score file as it was read: its scores, the reasons to refuse it, what else was noticed, and its digest."""
+
+    scores: Mapping[Cell, Vector]
+    reasons: tuple[str, ...]
+    told: tuple[str, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A submission whose file was read; `missing` counts the items without a score, by dataset."""
+
+    submission: Submission
+    sha256: str
+    missing: Mapping[str, int]
+    told: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """TEAM/N, as it is listed."""
+        return self.submission.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """Entries with their scores: of each cell (entries, items), in the order of `entries`; NaN where missing."""
+
+    entries: tuple[Entry, ...]
+    scores: Mapping[Cell, Array]
+
+    def take(self, places: Sequence[int]) -> Entries:
+        """Some of them."""
+        made: dict[int, Array] = {}
+        for table in self.scores.values():
+            if id(table) not in made:
+                made[id(table)] = table[list(places)]
+        return Entries(tuple(self.entries[place] for place in places),
+                       {cell: made[id(table)] for cell, table in self.scores.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The entries that may be ranked, those whose only fault is missing scores, and who is refused."""
+
+    whole: Entries
+    incomplete: Entries
+    refused: tuple[Refused, ...] = field(default=())
+
+
+def taken(found: Found, ground: Ground, rules: Rulebook) -> Taken:
+    """Read the file of every submission; what is wrong with one costs it alone."""
+    refused = list(found.refused)
+    whole: list[tuple[Entry, Mapping[Cell, Vector]]] = []
+    incomplete: list[tuple[Entry, Mapping[Cell, Vector]]] = []
+    every = read([one.path for one in found.submissions], ground.expected)
+    for submission, file in zip(found.submissions, every, strict=True):
+        entry = Entry(submission, file.sha256, dict(_missing(file.scores, ground)), file.told)
+        if file.reasons:
+            refused.append(Refused(entry.name, file.reasons, file.sha256))
+        elif entry.missing and rules.missing == "refuse":
+            lacking = ", ".join(f"{count} of {name}" for name, count in entry.missing.items())
+            refused.append(Refused(entry.name, (f"items without a score: {lacking}",), file.sha256))
+            incomplete.append((entry, file.scores))
+        else:
+            whole.append((entry, file.scores))
+    return Taken(_stacked(whole, ground), _stacked(incomplete, ground), tuple(refused))
+
+
+def read(paths: Sequence[Path], wanted: Expected) -> Iterator[Read]:
+    """Read score files in their order, several at once where they are large."""
+    processes = min(os.cpu_count() or 1, 8)
+    if processes == 1 or sum(map(_size, paths)) < SIDE_BY_SIDE:
+        yield from map(_read, paths, repeat(wanted))
+        return
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _remember, (wanted,)) as pool:
+        yield from pool.map(_read, paths, chunksize=4)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 of one that is gone by now, which reading it will tell."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+_REMEMBERED: list[Expected] = []
+
+
+def _remember(wanted: Expected) -> None:
+    """What every file of a process is held against, sent to it once."""
+    _REMEMBERED[:] = [wanted]
+
+
+def _read(path: Path, wanted: Expected | None = None) -> Read:
+    try:
+        found = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
+    except Exception as error:  # whatever a stranger's file brings about costs that file alone
+        return Read({}, (f"cannot be read: {type(error).__name__}",), (), "")
+    fatal = [one for one in found.problems if one.fatal and one.kind not in COUNTED_HERE]
+    others = [one for one in found.problems if not one.fatal and one.kind not in COUNTED_HERE]
+    return Read(found.scores if not fatal else {}, _listed(fatal), _listed(others), found.digest)
+
+
+def _listed(problems: Sequence[Problem]) -> tuple[str, ...]:
+    lines = tuple(f"line {one.line}: {shown_text(one.text)}" if one.line else shown_text(one.text)
+                  for one in problems[:TOLD])
+    return lines if len(problems) <= TOLD else (*lines, f"and {len(problems) - TOLD} more")
+
+
+def shown_text(text: str) -> str:
+    """A message that may hold what stood in a file: printable, and of bearable length."""
+    return "".join(shown(text[start:start + 80]) for start in range(0, min(len(text), 320), 80))
+
+
+def _missing(scores: Mapping[Cell, Vector], ground: Ground) -> Iterator[tuple[str, int]]:
+    for one in ground.fields:
+        lacking = np.zeros(len(one.dataset.items), dtype=np.bool_)
+        for judged in one.judged:
+            lacking |= ~np.isfinite(_of(scores, (one.name, judged.quality.name), len(lacking)))
+        if lacking.any():
+            yield one.name, int(lacking.sum())
+
+
+def _stacked(given: Sequence[tuple[Entry, Mapping[Cell, Vector]]], ground: Ground) -> Entries:
+    """The tables of all cells; those of a dataset are one where every file has one score an item."""
+    tables: dict[Cell, Array] = {}
+    for one in ground.fields:
+        size = len(one.dataset.items)
+        alone = all((one.name, EVERY) in scores and not any((one.name, judged.quality.name) in scores
+                    for judged in one.judged) for _, scores in given)
+        for judged in one.judged:
+            cell = (one.name, judged.quality.name)
+            first = tables.get((one.name, one.judged[0].quality.name))
+            rows = [_of(scores, cell, size) for _, scores in given] if first is None or not alone else []
+            tables[cell] = first if first is not None and alone else np.array(rows).reshape(len(given), size)
+    return Entries(tuple(entry for entry, _ in given), tables)
+
+
+def _of(scores: Mapping[Cell, Vector], cell: Cell, size: int) -> Vector:
+    """The scores for a quality: its own, else those for every quality, else none."""
+    for name in (cell[1], EVERY):
+        if (cell[0], name) in scores:
+            return scores[cell[0], name]
+    return np.full(size, np.nan)

@@ -1,0 +1,151 @@
+"""What submissions are held against: the items of each dataset, the ratings, and the cells that are ranked on.
+
+Private ratings are joined here and go no further: what is published holds correlations and counts alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import registry
+from benchmarks.dataset import Dataset, Quality, Rating
+from benchmarks.errors import nearest
+from benchmarks.formats import official, private
+from benchmarks.formats.scorefile import Expected
+from harness.challenge.rulebook import FILE, OwnDataset, Rulebook
+from harness.errors import BadConfig
+from harness.run import correlate
+from harness.run.correlate import Judged
+from harness.run.entries import kind
+
+Cell = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One dataset of a challenge with the qualities it is ranked on; `empty` are the items whose response is empty.
+
+    `joined` counts the private votes.
+    """
+
+    dataset: Dataset
+    judged: tuple[Judged, ...]
+    empty: tuple[int, ...]
+    joined: int = 0
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return self.dataset.card.name
+
+    def without_empty(self) -> Field:
+        """The same with no ratings of items whose response is empty."""
+        gone = frozenset(self.empty)
+        return replace(self, judged=tuple(replace(
+            one, votes=tuple(() if place in gone else votes for place, votes in enumerate(one.votes)),
+            means=np.where(np.isin(np.arange(len(one.means)), self.empty), np.nan, one.means)) for one in self.judged))
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The datasets of a challenge, of one split and one kind of data; `ratings` is the digest of the private file."""
+
+    fields: tuple[Field, ...]
+    ratings: str = ""
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every dataset and quality that is ranked on, in order."""
+        return tuple((field.name, one.quality.name) for field in self.fields for one in field.judged)
+
+    @property
+    def expected(self) -> Expected:
+        """What a score file should hold."""
+        return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
+                        {field.name: tuple(one.name for one in field.dataset.card.qualities) for field in self.fields})
+
+
+def prepared(rules: Rulebook, home: Path) -> Ground:
+    """Load the datasets, join the private ratings, choose the qualities."""
+    datasets = loaded(rules, home)
+    extra, digest = _private(rules, datasets)
+    fields = []
+    for dataset in datasets:
+        joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
+        qualities = _wanted(dataset, rules.qualities)
+        if qualities:
+            votes = sum(len(rating.votes) for rating in new)
+            fields.append(Field(joined, correlate.judged(joined, qualities), tuple(_empty(dataset)), votes))
+    found = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
+    for name, one in ((each.name, one) for each in found for one in each.judged):
+        if not one.usable:
+            raise BadConfig(f"{name}: nobody can be ranked on {one.quality.name!r}: it has {one.rated} rated "
+                            "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
+                            f"{FILE}) or leave it out by qualities")
+    return Ground(tuple(found), digest)
+
+
+def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
+    """The datasets of a challenge, without its private ratings."""
+    found = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
+    _one_kind(found)
+    _known(rules, found)
+    return found
+
+
+def wanted(rules: Rulebook, dataset: Dataset) -> bool:
+    """Whether a challenge ranks on any quality of a dataset."""
+    return bool(_wanted(dataset, rules.qualities))
+
+
+def _own(one: OwnDataset) -> Dataset:
+    if not one.path.is_file():
+        raise BadConfig(f"{one.path}: no such file; it should hold {one.card.name!r} in the organisers' JSON")
+    found = official.parse(one.path, one.card)
+    return replace(found, card=replace(one.card, size=len(found.items)))
+
+
+def _one_kind(datasets: list[Dataset]) -> None:
+    for what, groups in (("kind of data (the bundled sample, or real)", {kind(one) for one in datasets}),
+                         ("split (dev or test)", {one.card.split for one in datasets})):
+        if len(groups) > 1:
+            raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
+                            f"{', '.join(f'{one.card.name} ({one.card.split}, {kind(one)})' for one in datasets)}")
+
+
+def _private(rules: Rulebook, datasets: list[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
+    if rules.ratings is None:
+        return {}, ""
+    owners = private.Owners()
+    for dataset in datasets:
+        owners.add(dataset)
+    found = private.read(rules.ratings, owners)
+    return found, hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
+
+
+def _known(rules: Rulebook, datasets: list[Dataset]) -> None:
+    """Refuse a quality that no dataset has."""
+    names = sorted({name for one in datasets for name in _names(one)})
+    if unknown := sorted(set(rules.qualities) - set(names)):
+        raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
+                        f"{nearest(unknown[0], names)}")
+
+
+def _names(dataset: Dataset) -> set[str]:
+    return {name for quality in dataset.card.qualities for name in (quality.name, quality.dimension)}
+
+
+def _wanted(dataset: Dataset, wanted: tuple[str, ...]) -> tuple[Quality, ...]:
+    return tuple(quality for quality in dataset.card.qualities
+                 if not wanted or quality.name in wanted or quality.dimension in wanted)
+
+
+def _empty(dataset: Dataset) -> Iterator[int]:
+    for place, item in enumerate(dataset.items):
+        if item.response is not None and not item.response.text.strip():
+            yield place

@@ -1,0 +1,84 @@
+"""A challenge of which only the printed results are known, as a report and an exhibit: DSTC10 Track 5.
+
+The boards hold the printed average of each team on each dataset. Under the test rule such an average counts as often as
+the dataset has qualities, as `harness.run.rank.CountedMean` has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from benchmarks import registry
+from harness import published as print_
+from harness.challenge.rulebook import FILE, Rulebook
+from harness.errors import BadConfig
+from harness.published.reproduce import exhibit
+from harness.published.reproduce.dstc10 import contests
+from harness.published.reproduce.winners import Contest
+from harness.results.rows import Agreement, DatasetEntry, Exhibit, MetricEntry, QualityEntry, Report, Standing
+from harness.run import environment
+from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over
+
+PAPERS = ("dstc10",)
+AVERAGE = "average"
+PAPER = "Zhang et al. 2021"
+BOARDS = {"test": "test, 5 datasets (organisers, Table 2)", "dev": "dev, 14 datasets (organisers, Table 3)"}
+LEAD = ("What the papers about the challenge print of the teams' submissions, and what follows from those numbers. No "
+        "submission was run here.")
+NOTE = "Printed by the organisers to four digits, the best submission of each team; nothing was run here."
+
+
+def drawn(rules: Rulebook) -> tuple[Report, Exhibit]:
+    """The report and the exhibit of a published challenge."""
+    if rules.published not in PAPERS:
+        raise BadConfig(f"{rules.folder / FILE}: published should be one of {', '.join(PAPERS)}")
+    command = f"harness challenge publish {rules.folder.name}"
+    boards = {split: _board(name) for split, name in BOARDS.items()}
+    rows = [row for row in print_.table("dstc10") if row.table in ("Table 2", "Table 3") and row.dataset != "all"]
+    agreements = tuple(Agreement(row.dataset, AVERAGE, row.metric, row.metric, "spearman", _turns(row.dataset),
+                                 float(row.value), math.nan, math.nan, math.nan) for row in rows)
+    teams = tuple(dict.fromkeys(row.metric for row in rows))
+    report = Report(
+        run=environment.facts(0, "none", {"published": rules.published}, command),
+        datasets=tuple(_dataset(name) for name in dict.fromkeys(row.dataset for row in rows)),
+        metrics=tuple(_team(name) for name in teams), agreements=agreements,
+        standings=tuple(row for split, board in boards.items() for row in _standings(split, board)))
+    shown = exhibit.challenge(replace(report, datasets=(), metrics=(), agreements=(), standings=()))
+    remarks = tuple(one for one in shown.remarks if one != exhibit.NOTHING)
+    return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
+
+
+def _board(name: str) -> Contest:
+    return next(one for one in contests() if one.name == name)
+
+
+def _turns(dataset: str) -> int:
+    return next(one.turns for one in print_.sizes() if one.source == "dstc10" and one.dataset == dataset)
+
+
+def _dataset(name: str) -> DatasetEntry:
+    card, turns = registry.card(name), _turns(name)
+    return DatasetEntry(
+        name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="", items=turns,
+        ratings=next(one.annotations for one in print_.sizes() if one.source == "dstc10" and one.dataset == name),
+        qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, turns),), licence=card.licence, citation=card.citation,
+        notes=NOTE)
+
+
+def _team(name: str) -> MetricEntry:
+    family = "submission" if name.startswith("Team") else "baseline"
+    return MetricEntry(name=name, title=name, family=family, columns=(name,), needs=(), levels=("turn", "dialogue"),
+                       paper=PAPER, scope="item", trained_on="", signature=f"printed|{name}")
+
+
+def _standings(split: str, board: Contest) -> Iterator[Standing]:
+    rows = {name: {cell: float(one.value) for cell, one in row.items()} for name, row in board.rows.items()}
+    cells = frozenset(cell for row in rows.values() for cell in row)
+    for name in RULES:
+        rule: Rule = CountedMean(board.counts) if BY_NAME[name] is BY_NAME["micro"] else BY_NAME[name]
+        values: Mapping[str, float] = {team: over(rule, row, cells) for team, row in rows.items()}
+        for team, value in sorted(values.items(), key=lambda one: (-one[1], one[0])):
+            rank = 1 + sum(other > value for other in values.values())
+            yield Standing(split, "real", name, "spearman", team, team, value, rank, len(cells), len(cells))

@@ -1,0 +1,123 @@
+"""Which submission of a team counts, and where it stands: values, ranks, intervals, letters and clusters.
+
+The interval of a rank comes from a joint bootstrap over datasets and items, in which ranks of scores stay fixed
+(draws.py); docs/organising.md says how far this is from ranking anew in every draw. Two submissions that share a letter
+are not told apart by the draws; clusters part the table where every one above is told apart from every one below.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.challenge import cells
+from harness.challenge.draws import drawn
+from harness.challenge.entries import Entries
+from harness.challenge.ground import Cell, Ground
+from harness.challenge.rulebook import Rulebook
+from harness.run.compare import VECTORISED
+from harness.run.rank import BY_NAME, RULES, best_submissions, borda, over
+from harness.statistics import ranking, significance
+from harness.statistics.panel import Vector
+from harness.statistics.williams import Array
+
+DIGITS = 12
+"""Values that agree to so many decimals are equal."""
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a team's counting submission stands under one rule; NaN and "" where nothing was drawn."""
+
+    rank: int
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    letters: str = ""
+    cluster: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The submissions that count, best first, and their places under each rule that a report knows.
+
+    `rows` are their values by cell, `chosen` their places among the entries, `totals` what every entry has by the rule.
+    """
+
+    counting: Entries
+    chosen: tuple[int, ...]
+    rows: tuple[Mapping[Cell, float], ...]
+    places: Mapping[str, tuple[Place, ...]]
+    points: tuple[float, ...]
+    totals: tuple[float, ...]
+
+
+def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
+    """Choose the submission of each team that counts, and rank these; every entry has a value in every cell."""
+    rows = [dict(zip(ground.cells, map(float, row), strict=True)) for row in signed(rules, values)]
+    totals = tuple(round(over(RULES[rules.rule], row, ground.cells), DIGITS) for row in rows)
+    chosen = sorted(_counting(rules, entries, rows, ground.cells), key=lambda place: (
+        -totals[place], entries.entries[place].name))
+    counting = entries.take(chosen)
+    own = tuple(rows[place] for place in chosen)
+    named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
+    points = borda(named, ground.cells)
+    seen = drawn(cells.grouped(ground, counting.scores), len(chosen), rules.draws, np.random.default_rng(rules.seed))
+    return Ranking(counting, tuple(chosen), own,
+                   {rule: _places(rules, rule, totals_under(rule, own, ground), seen) for rule in RULES},
+                   tuple(points[entry.name] for entry in counting.entries), totals)
+
+
+def signed(rules: Rulebook, values: Array) -> Array:
+    """The values as the rules of the challenge take them: as they are, or without their sign."""
+    return np.asarray(np.abs(values)) if rules.sign == "absolute" else values
+
+
+def rank_of(value: float, others: Sequence[float]) -> int:
+    """1 and the number of those that are higher; equals share a rank."""
+    return 1 + sum(round(other, DIGITS) > round(value, DIGITS) for other in others)
+
+
+def totals_under(rule: str, rows: Sequence[Mapping[Cell, float]], ground: Ground) -> tuple[float, ...]:
+    """What a rule makes of rows of values."""
+    return tuple(over(BY_NAME[rule], row, ground.cells) for row in rows)
+
+
+def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Cell, float]], on: Sequence[Cell],
+              ) -> list[int]:
+    """The place of each team's best submission by the rule, the lowest number of equals; or of its last."""
+    keys = [f"{entry.submission.number:06d}/{entry.submission.team}" for entry in entries.entries]
+    teams = {key: entry.submission.team for key, entry in zip(keys, entries.entries, strict=True)}
+    if rules.counts == "best":
+        found = best_submissions(dict(zip(keys, rows, strict=True)), teams, RULES[rules.rule], on)
+    else:
+        found = {teams[key]: key for key in sorted(keys)}
+    return [keys.index(key) for key in found.values()]
+
+
+def _places(rules: Rulebook, rule: str, totals: Sequence[float], seen: Sequence[Sequence[Array]]) -> tuple[Place, ...]:
+    """The places under a rule, with what the draws say of them."""
+    ranks = [rank_of(value, totals) for value in totals]
+    if not seen or len(totals) < 2:
+        return tuple(map(Place, ranks, totals))
+    values = np.array([VECTORISED[rule]([signed(rules, one) for one in datasets]) for datasets in seen])
+    found = ranking.summarised(np.array(totals), values)
+    return tuple(Place(*row) for row in zip(ranks, totals, found.low.tolist(), found.high.tolist(), found.letters,
+                                            clusters(np.array(totals), found.letters), strict=True))
+
+
+def clusters(totals: Vector, letters: Sequence[str]) -> tuple[int, ...]:
+    """The cluster of each submission, 1 the best: parted wherever all above share no letter with any below."""
+    sets = [frozenset(re.findall("[a-zA-Z]'*", one)) for one in letters]
+    apart = np.array([[totals[i] > totals[j] and not sets[i] & sets[j] for j in range(len(sets))]
+                      for i in range(len(sets))])
+    found = np.zeros(len(sets), dtype=np.int64)
+    for number, members in enumerate(significance.clusters(totals, apart), start=1):
+        found[list(members)] = number
+    return tuple(found.tolist())

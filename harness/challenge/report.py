@@ -1,0 +1,131 @@
+"""A challenge as a report: submissions in place of metrics, so that every board and page can be drawn of it.
+
+It holds the submissions that count. Ratings, scores of single items and texts stay out of it. Contests are listed for
+submissions that stand at most NEAR places apart; their p is adjusted over all pairs of those that count. What depends
+on ratings and scores has DECIMALS decimals, or FIGURES figures: all digits would help to work out ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from harness.challenge.ground import Field
+from harness.challenge.outcome import Outcome
+from harness.challenge.plain import DECIMALS
+from harness.challenge.tables import RULES
+from harness.results.rows import Agreement, Ceiling, Contest, MetricEntry, Report, Standing
+from harness.run import compare, correlate, entries, environment
+from harness.run.cache import Memo
+from harness.run.compare import RELIABILITY, Draws
+from harness.run.rank import Board, standings
+from harness.statistics import ceiling
+from harness.statistics.panel import codes
+from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+
+FIGURES = 4
+"""Significant figures of a p."""
+
+NEAR = 10
+"""Places between two submissions whose contest is listed; pairs.parquet has the others."""
+
+
+def report(found: Outcome, kept: Path) -> Report:
+    """Everything that may be published of a challenge; ceilings are kept in a folder for the next time."""
+    cells = list(_cells(found))
+    ceilings = [one for cell in cells for one in _ceilings(cell, found, kept)]
+    agreements = tuple(row for cell in cells for row in _agreements(cell, ceilings))
+    rules = found.rules
+    options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
+               "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
+    return Report(
+        run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
+        datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), split=rules.rule,
+                               notes=_notes(one, rules.rule)) for one in found.ground.fields),
+        metrics=tuple(_metrics(found)), agreements=tuple(map(_rounded, agreements)),
+        standings=tuple(_standings(found, agreements)),
+        contests=tuple(_contests(found)),
+        ceilings=tuple(replace(one, value=round(one.value, DECIMALS)) for one in ceilings))
+
+
+def _notes(one: Field, rule: str) -> str:
+    """What is to be known of a dataset; the pages rank the datasets of a split by the rule of that name."""
+    split = one.dataset.card.split
+    found = [f"Private ratings joined: {one.joined} votes."] if one.joined else []
+    if split != rule:
+        found.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
+    return " ".join(found)
+
+
+def _rounded(row: Agreement) -> Agreement:
+    return replace(row, p=_figures(row.p), **{
+        name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
+
+
+def _figures(p: float) -> float:
+    return float(f"{p:.{FIGURES}g}")
+
+
+def _cells(found: Outcome) -> Iterator[correlate.Cell]:
+    names = tuple((entry.submission.team, entry.submission.team) for entry in found.ranking.counting.entries)
+    for one in found.ground.fields:
+        system = codes(item.system for item in one.dataset.items)
+        context = codes(item.context for item in one.dataset.items)
+        for judged in one.judged:
+            yield correlate.Cell(one.name, judged, names, found.ranking.counting.scores[one.name, judged.quality.name],
+                                  system, context)
+
+
+def _ceilings(cell: correlate.Cell, found: Outcome, kept: Path) -> tuple[Ceiling, ...]:
+    """How far people agree, which needs no submission."""
+    alone = replace(cell, names=(), scores=np.empty((0, len(cell.judged.means))))
+    return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).ceilings
+
+
+def _agreements(cell: correlate.Cell, ceilings: list[Ceiling]) -> Iterator[Agreement]:
+    (known,) = [one for one in ceilings
+                if (one.dataset, one.quality, one.method) == (cell.dataset, cell.quality, RELIABILITY)]
+    reliability = ceiling.Ceiling(known.value, known.items, known.note)
+    for row in correlate.agreements(cell):
+        yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
+
+
+def _metrics(found: Outcome) -> Iterator[MetricEntry]:
+    levels = tuple(dict.fromkeys(one.dataset.card.level for one in found.ground.fields))
+    for entry in found.ranking.counting.entries:
+        about, team = entry.submission.about, entry.submission.team
+        yield MetricEntry(
+            name=team, title=about.name or f"{team}, submission {entry.submission.number}", family="submission",
+            columns=(team,), needs=(), levels=levels,
+            paper="", scope="item", trained_on="", signature=f"scores|{entry.name}|sha256={entry.sha256}")
+
+
+def _standings(found: Outcome, agreements: tuple[Agreement, ...]) -> Iterator[Standing]:
+    """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
+    origin = entries.kind(found.ground.fields[0].dataset)
+    teams = [entry.submission.team for entry in found.ranking.counting.entries]
+    for row in standings(Board(found.rules.rule, origin, frozenset(found.ground.cells)), agreements):
+        if row.statistic != "spearman":
+            yield replace(row, value=round(row.value, DECIMALS))
+        else:
+            place = found.ranking.places[row.rule][teams.index(row.column)]
+            yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
+                          letters=place.letters)
+
+
+def _contests(found: Outcome) -> Iterator[Contest]:
+    chosen = np.array(found.ranking.chosen)
+    teams = [entry.submission.team for entry in found.ranking.counting.entries]
+    for (dataset, quality), every in found.pairs.items():
+        delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.t, every.p, every.n))
+        by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
+        for i in range(len(teams)):
+            for j in range(i + 1, min(len(teams), i + NEAR + 1)):
+                if np.isfinite(p[i, j]):
+                    first, second = (i, j) if delta[i, j] >= 0 else (j, i)
+                    yield Contest(dataset, quality, "spearman", "williams", teams[first], teams[second],
+                                  int(n[i, j]), round(float(delta[first, second]), DECIMALS),
+                                  _figures(t[first, second]), *(_figures(one[i, j]) for one in (p, by_holm, by_bh)))

@@ -1,0 +1,189 @@
+"""What `harness challenge init` writes: the rules with every setting explained, folders, a page for participants."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import registry
+from benchmarks.dataset import Dataset
+from benchmarks.storage.files import write_atomically
+from harness.challenge import baselines, ground, rulebook, submissions
+from harness.challenge.rulebook import FILE, Rulebook
+from harness.errors import BadConfig
+from harness.scoring.composites import Source
+from harness.scoring.score import Scores
+from harness.scoring.store import ScoreStore
+from metrics import registry as metrics
+from metrics.models.service import Choice, Models
+
+DATASETS = ("jsalt", "esl", "ncm")
+TEMPLATE = "template.csv"
+PARTICIPANTS = "README.md"
+
+RULES = '''# A challenge; docs/organising.md of dialogue-harness tells every setting.
+title = "{title}"
+
+# Data: names of `harness list datasets`, all of one split, all real or all of the bundled sample ...
+datasets = [{datasets}]
+# ... or files of your own in the organisers' JSON:
+# [[dataset]]            (at the end of this file)
+# name = "new-set"
+# title = "New set"
+# file = "data/new-set_eval.json"
+# level = "turn"         # or "dialogue"
+# split = "test"         # or "dev"
+# qualities = [{{name = "overall", low = 1, high = 5}}]
+
+# qualities = ["appropriateness"]       # names or dimensions; all where it is left out
+# ratings = "private/ratings.csv"       # item,quality,vote; joined for ranking, never published
+
+rule = "test"            # test (micro): mean over all qualities of all datasets;
+                         # dev (macro): over the datasets, of the mean over their qualities
+submissions = 5          # per team, those with the lowest numbers; 0: any number
+counts = "best"          # which of them is ranked: best (by the rule) or last
+# opens = 2026-01-01     # a submission.toml must then say date = ..., within these
+# closes = 2026-03-31
+
+missing = "refuse"       # a submission without a score for every item is refused;
+                         # leave-out: it is measured on the others; zero: counted 0
+sign = "keep"            # absolute: the absolute value of each correlation
+empty = "keep"           # drop: items whose response is empty
+
+baselines = ["length"]   # metrics of `harness list metrics`; score files in baselines/ beside them
+
+draws = 1000             # behind the interval of each rank
+seed = 0
+'''
+
+GUIDE = '''# {title}
+
+Give every item a score: the higher, the better the response. `{template}` has a line for each of the {items} items of
+{datasets}; fill in the column `score` and hand in the file. CSV, TSV, JSON Lines, JSON and Parquet are taken; columns
+that are not asked for are ignored.
+
+Your submission is a folder named by a number, with the score file and, if you like, `submission.toml`:
+
+```toml
+name = "what the board may call it"
+description = "what is behind it, in a few lines"
+date = 2026-03-31
+```
+
+{terms}
+
+A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
+Ranked by Spearman's correlation with people's ratings.
+
+<!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
+'''
+
+MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
+           "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
+           "zero": "A missing score counts 0."}
+
+TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
+         "team-d": ("random",), "team-e": ("length",)}
+"""The made-up teams of the example, and the metrics whose scores they hand in."""
+
+BROKEN = "team-e"
+
+
+def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
+    """Write a new challenge into a folder that has none, with made-up teams if asked for; the files' names."""
+    if (folder / FILE).exists():
+        raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
+    title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
+    title = "".join(one for one in title if one.isprintable() and one not in '"\\')
+    datasets = [registry.load(name, home) for name in DATASETS]
+    if any(one.origin == "sample" for one in datasets):
+        datasets = [registry.sample(one.card) for one in datasets]
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = RULES.format(title=title, datasets=", ".join(f'"{name}"' for name in DATASETS))
+    for name in (submissions.FOLDER, baselines.FOLDER, "private"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / FILE, rules.encode())
+    files = _handed_out(rulebook.read(folder), datasets)
+    if example:
+        files |= dict(_example(datasets, home, folder))
+    _put(folder, files)
+    return (FILE, *files)
+
+
+def template(folder: Path, home: Path) -> tuple[str, ...]:
+    """Write what participants get, the empty score file and their page, anew from the rules; the files' names."""
+    rules = rulebook.read(folder)
+    if rules.published:
+        raise BadConfig(f"{folder}: published results, for which nothing is handed in")
+    files = _handed_out(rules, [one for one in ground.loaded(rules, home) if ground.wanted(rules, one)])
+    _put(folder, files)
+    return tuple(files)
+
+
+def _handed_out(rules: Rulebook, datasets: list[Dataset]) -> dict[str, str]:
+    names = ", ".join(one.card.name for one in datasets)
+    return {PARTICIPANTS: GUIDE.format(title=rules.title, template=TEMPLATE, datasets=names, terms=_terms(rules),
+                                       items=sum(len(one.items) for one in datasets)),
+            TEMPLATE: _table((item.id, "") for one in datasets for item in one.items)}
+
+
+def _terms(rules: Rulebook) -> str:
+    """What the rules say to a participant."""
+    found = [MISSING[rules.missing]]
+    if rules.submissions:
+        found.append(f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers "
+                     "are taken.")
+    else:
+        found.append("A team may hand in any number.")
+    found.append("Of those that are taken, the one with the best value is ranked." if rules.counts == "best" else
+                 "Of those that are taken, the one with the highest number is ranked.")
+    if rules.dated:
+        since = f" from {rules.opens}" if rules.opens else ""
+        until = f" up to {rules.closes}" if rules.closes else ""
+        found.append(f"`date` must be there, of a day{since}{until}, both included and in UTC." if since and until else
+                     f"`date` must be there, of a day{since}{until}, that day included and in UTC.")
+    return "\n".join(f"- {line}" for line in found)
+
+
+def _put(folder: Path, files: Mapping[str, str]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / name, content.encode())
+
+
+def _table(rows: Iterator[tuple[str, str]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([("dialogue_id", "score"), *rows])
+    return stream.getvalue()
+
+
+def _example(datasets: list[Dataset], home: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """The score files of made-up teams, from metrics that need no model; that of the last is broken."""
+    models = Models(home, Choice(download=False))
+    sources = [Source(one, models, ScoreStore(folder / "ranking" / "scores")) for one in datasets]
+    for team, names in TEAMS.items():
+        for number, name in enumerate(names, start=1):
+            chosen = metrics.choose(name)
+            scores = [source.scores(chosen.metric) for source in sources]
+            lines = [line for one in scores for line in _lines(one, chosen.metric.card.columns[0])]
+            place = f"{submissions.FOLDER}/{team}/{number}"
+            yield f"{place}/scores.csv", _table(iter(_broken(lines) if team == BROKEN else lines))
+            yield f"{place}/{submissions.ABOUT}", f'name = "{chosen.metric.card.title} by itself"\n'
+    models.close()
+
+
+def _lines(scores: Scores, column: str) -> Iterator[tuple[str, str]]:
+    """Item and score; what the metric has no score for, an empty response, gets the lowest."""
+    values = scores.columns[column]
+    yield from zip(scores.items, map(repr, np.where(np.isfinite(values), values, np.nanmin(values)).tolist()),
+                   strict=True)
+
+
+def _broken(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A line is twice there, one holds no number, one is infinite and one is of an item that nobody knows."""
+    return [lines[0], lines[0], (lines[1][0], "n/a"), (lines[2][0], "1e400"), ("nobody_00000", "0.5"), *lines[3:]]

@@ -1,0 +1,256 @@
+"""Which folders are submissions: submissions/TEAM/N/ with one score file and, if wanted, a submission.toml.
+
+Whatever lies there is taken to be hostile. Nothing is followed (links), unpacked (archives), run or loaded (pickles);
+names are plain or the folder is refused; sizes and numbers of files are looked at before anything is opened. What is
+refused is listed with its reasons, and costs nobody else anything; so does whatever error reading it ends in.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import stat
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from harness.challenge import terms
+from harness.challenge.rulebook import Rulebook
+from harness.errors import BadConfig
+from metrics import registry
+
+FOLDER = "submissions"
+ABOUT = "submission.toml"
+FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json", ".parquet"})
+TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
+"""Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
+
+NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+LARGEST = 1 << 26
+"""Bytes of a score file: ten times what 18,641 items with eleven qualities take."""
+
+TEAMS, FOLDERS, FILES = 5000, 1000, 20
+"""So many teams, submissions of a team and files of a submission are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a team says of a submission."""
+
+    name: str = ""
+    description: str = ""
+    date: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A folder that may be scored."""
+
+    team: str
+    number: int
+    path: Path
+    about: About
+
+    @property
+    def name(self) -> str:
+        """TEAM/N, as it is listed."""
+        return f"{self.team}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A submission, or the whole folder of a team, that cannot be taken, with every reason; `sha256` of its file."""
+
+    name: str
+    reasons: tuple[str, ...]
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies in the folder of submissions."""
+
+    submissions: tuple[Submission, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+
+@dataclass(slots=True)
+class _Sorter:
+    rules: Rulebook
+    taken: list[Submission] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    def refuse(self, name: str, *reasons: str) -> None:
+        self.refused.append(Refused(shown(name), reasons))
+
+
+def found(rules: Rulebook) -> Found:
+    """Every submission in the order of teams and numbers, and every refused folder with its reasons."""
+    root = rules.folder / FOLDER
+    if root.is_symlink() or not root.is_dir():
+        raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; "
+                        "submissions lie in DIR/submissions/TEAM/N/")
+    sorter = _Sorter(rules)
+    teams = _listed(root, TEAMS)
+    if len(teams) > TEAMS:
+        raise BadConfig(f"{root}: more than {TEAMS} teams")
+    alike = _alike(entry.name for entry in teams)
+    for entry in teams:
+        try:
+            if reason := _wrong_team(entry, alike):
+                sorter.refuse(entry.name, reason)
+            else:
+                _team(Path(entry.path), sorter)
+        except OSError as error:
+            sorter.refuse(entry.name, _unreadable(error))
+    return Found(tuple(sorter.taken), tuple(sorter.refused))
+
+
+def shown(name: str) -> str:
+    """A name from outside as it may be printed: cut, and what is no plain character spelled out."""
+    plain = "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in name[:80])
+    return plain + ("…" if len(name) > 80 else "")
+
+
+def _unreadable(error: Exception) -> str:
+    """Why something cannot be read, without the folders of this machine."""
+    return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
+
+
+def _listed(folder: Path, most: int) -> list[os.DirEntry[str]]:
+    """The entries by name but those that begin with a point, and no more than one above the limit."""
+    with os.scandir(folder) as entries:
+        given = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
+    return sorted(given, key=lambda entry: entry.name)
+
+
+def _alike(names: Iterator[str]) -> set[str]:
+    """Names that some file systems, and most readers, cannot tell apart."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[unicodedata.normalize("NFKC", name).casefold()].append(name)
+    return {name for group in groups.values() if len(group) > 1 for name in group}
+
+
+def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
+    name = entry.name
+    if entry.is_symlink():
+        return "is a link, which is not followed"
+    if not entry.is_dir(follow_symlinks=False):
+        return "is no folder; submissions lie in submissions/TEAM/N/"
+    if name in alike:
+        return "another folder differs from it by case or Unicode form alone; rename one of them"
+    if not TEAM.fullmatch(name) or not name.isprintable() or name.endswith((" ", ".")):
+        return ("is no name of a team: up to 40 letters, digits, spaces and the signs _ . -, beginning with a letter "
+                "or digit and ending with neither space nor point")
+    if unicodedata.normalize("NFC", name) != name:
+        return "its name is not in Unicode's composed form (NFC)"
+    if registry.is_built_in(name.casefold()):
+        return "is the name of a metric, for which the boards would take the team; choose another"
+    return ""
+
+
+def _team(folder: Path, sorter: _Sorter) -> None:
+    entries = _listed(folder, FOLDERS)
+    if len(entries) > FOLDERS:
+        sorter.refuse(folder.name, f"holds more than {FOLDERS} entries")
+        return
+    numbered: list[tuple[int, os.DirEntry[str]]] = []
+    for entry in entries:
+        name = f"{folder.name}/{entry.name}"
+        if entry.is_symlink():
+            sorter.refuse(name, "is a link, which is not followed")
+        elif not entry.is_dir(follow_symlinks=False):
+            archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
+            sorter.refuse(name, "is an archive, and none is unpacked: ask for the files" if archive
+                          else "is no folder; a submission is a folder named by a number")
+        elif not NUMBER.fullmatch(entry.name):
+            sorter.refuse(name, "is no number of a submission: 1, 2, 3, ...")
+        else:
+            numbered.append((int(entry.name), entry))
+    most = sorter.rules.submissions
+    for place, (number, entry) in enumerate(sorted(numbered, key=lambda one: one[0]), start=1):
+        if most and place > most:
+            sorter.refuse(f"{folder.name}/{entry.name}", f"a team may hand in {most}, and those with the lowest "
+                          "numbers are taken")
+        else:
+            _submission(folder.name, number, Path(entry.path), sorter)
+
+
+def _submission(team: str, number: int, folder: Path, sorter: _Sorter) -> None:
+    try:
+        path, about, reasons = _looked_at(folder, sorter.rules)
+    except BadConfig as error:
+        reasons = [str(error)]
+    except Exception as error:  # whatever a stranger's files bring about costs this submission alone
+        reasons = [_unreadable(error)]
+    if reasons:
+        sorter.refuse(f"{team}/{number}", *reasons)
+    else:
+        sorter.taken.append(Submission(team, number, path, about))
+
+
+def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
+    """The score file, what the team says of it, and the reasons to refuse it."""
+    entries = _listed(folder, FILES)
+    if reasons := list(_wrong_files(entries)):
+        return folder, About(), reasons
+    about = _about(folder / ABOUT) if any(entry.name == ABOUT for entry in entries) else About()
+    (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
+    return path, about, list(_wrong_date(about, rules))
+
+
+def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
+    if len(entries) > FILES:
+        yield f"holds more than {FILES} files; a submission is one score file and submission.toml"
+        return
+    scores = 0
+    for entry in entries:
+        status = entry.stat(follow_symlinks=False)
+        if entry.is_symlink():
+            yield f"{shown(entry.name)} is a link, which is not followed"
+        elif not stat.S_ISREG(status.st_mode):
+            yield f"{shown(entry.name)} is no plain file"
+        elif status.st_nlink > 1:
+            yield f"{shown(entry.name)} is a hard link: another name of a file that lies elsewhere"
+        elif not entry.name.isprintable():
+            yield f"{shown(entry.name)} has a name with signs that are no text (in UTF-8) or steer a terminal"
+        elif entry.name != ABOUT and Path(entry.name).suffix.casefold() not in FORMS:
+            yield f"{shown(entry.name)} is no score file ({', '.join(sorted(FORMS))})"
+        elif status.st_size > LARGEST:
+            yield f"{shown(entry.name)} has more than {LARGEST >> 20} MB"
+        else:
+            scores += entry.name != ABOUT
+    if scores != 1:
+        yield f"holds {scores or 'no'} score file{'s' if scores else ''}; a submission is one"
+
+
+def _about(path: Path) -> About:
+    table = terms.read(path, ABOUT)
+    terms.known(table, ("name", "description", "date"), ABOUT)
+    date = table.get("date")
+    if date is not None and terms.day(date) is None:
+        raise BadConfig(f"{ABOUT}: date should be a date such as 2026-03-31, not {terms.said(date)}")
+    return About(terms.take(table, "name", _title, "", ABOUT),
+                 terms.take(table, "description", terms.paragraphs, "", ABOUT), terms.day(date))
+
+
+def _title(value: object) -> str | None:
+    """A text of one line and at most 80 characters that begins with a letter or digit."""
+    given = terms.text(value)
+    return given if given is not None and len(given) <= 80 and given[:1].isalnum() else None
+
+
+def _wrong_date(about: About, rules: Rulebook) -> Iterator[str]:
+    if not rules.dated:
+        return
+    if about.date is None:
+        yield f"says in no {ABOUT} on which date it was made"
+    elif rules.opens and about.date < rules.opens:
+        yield f"is of {about.date}, before the challenge opened on {rules.opens}"
+    elif rules.closes and about.date > rules.closes:
+        yield f"is of {about.date}, after the challenge closed on {rules.closes}"

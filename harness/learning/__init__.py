@@ -1,0 +1,1 @@
+"""Training metrics and fitting the weights of composites."""

@@ -1,0 +1,152 @@
+"""Learning the weights of a composition: how far its inputs agree with people on development datasets.
+
+    calibrate(metric, datasets, sources) -> Evidence      the numbers that all rules for weights start from
+
+Of every dataset some items are drawn (300 for MME-CRS, as in its paper). A quality with too few rated ones among them,
+or whose ratings are all the same, is left out and told; so is a dataset on which an input cannot be scored. An input
+with too few scores among the rated has no correlation there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+import harness
+from benchmarks.dataset import Dataset
+from benchmarks.storage import store
+from harness.errors import BadConfig
+from harness.run import correlate
+from harness.run.correlate import Judged
+from harness.scoring.composites import Source
+from harness.statistics.panel import codes, panel
+from harness.statistics.product_moment import pearson, spearman
+from metrics.composition import Composite, Table, signed
+from metrics.errors import CannotScore
+from metrics.evidence import Evidence, Rated, Vector, Witness
+from metrics.models.service import Models
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+FEWEST = 20
+"""Items, rated and scored, below which a correlation says too little to learn a weight from."""
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What was left out, each with its reason."""
+
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, what: str, why: str) -> None:
+        """Note one thing and why."""
+        self.reasons.append((what, why))
+
+
+def calibrate(metric: Composite, sources: Iterable[Source], models: Models, drawn: int, seed: int,
+              left_out: LeftOut) -> Evidence:
+    """The evidence of a composition's inputs on some datasets; BadConfig where no quality of any can be used."""
+    names = tuple(one.name for one in metric.made_of())
+    witnesses = [found for source in sources if (found := _witness(metric, source, drawn, seed, left_out))]
+    if not witnesses:
+        told = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
+        raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {told}")
+    return Evidence(names, tuple(witnesses), signed(metric, models))
+
+
+def _witness(metric: Composite, source: Source, drawn: int, seed: int, left_out: LeftOut) -> Witness | None:
+    dataset = source.dataset
+    try:
+        table = _table(metric, source)
+    except CannotScore as error:
+        left_out.add(dataset.card.name, str(error))
+        return None
+    rows = _drawn(dataset, drawn, seed)
+    judged = correlate.judged(dataset, dataset.card.qualities)
+    names = [one.name for one in metric.made_of()]
+    rated = tuple(_rated(dataset, one, names, table, rows, left_out) for one in judged)
+    usable = tuple(one for one in rated if one is not None)
+    if not usable:
+        return None
+    chosen = table[:, rows]
+    return Witness(dataset.card.name, dataset.card.level, dataset.fingerprint,
+                   store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
+                   _each(np.nanstd, chosen), _alike(chosen), usable)
+
+
+def _table(metric: Composite, source: Source) -> Table:
+    """The inputs' scores (inputs, items)."""
+    columns = []
+    for one in metric.made_of():
+        column = one.of(source.scores(one.chosen.metric).columns)
+        if not np.isfinite(column).any():
+            raise CannotScore(f"its input {one.name} has no score there")
+        columns.append(column)
+    return np.array(columns)
+
+
+def _drawn(dataset: Dataset, drawn: int, seed: int) -> Rows:
+    """Which items are drawn: all where there are no more, else by the seed and the dataset's name alone."""
+    count = len(dataset.items)
+    if not drawn or drawn >= count:
+        return np.arange(count)
+    own = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
+    return np.sort(np.random.default_rng([seed, own]).permutation(count)[:drawn])
+
+
+def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Table, rows: Rows,
+           left_out: LeftOut) -> Rated | None:
+    """A quality over the drawn items; None, with the reason told, where nothing can be learned from it."""
+    human = judged.means[rows]
+    there = np.isfinite(human)
+    name = f"{dataset.card.name}, {judged.quality.name}"
+    if there.sum() < FEWEST:
+        left_out.add(name, f"{int(there.sum())} of the drawn items are rated, {FEWEST} are needed")
+        return None
+    if not np.ptp(human[there]):
+        left_out.add(name, "all ratings are the same")
+        return None
+    none = codes([None] * int(there.sum()))
+    panels = [panel(scores[rows][there], human[there], none, none) for scores in table]
+    ranks = stats.rankdata(human[there])
+    ranked = [panel(scores[rows][there], ranks, none, none) for scores in table]
+    for one, given in zip(inputs, panels, strict=True):
+        if given.n < FEWEST:
+            left_out.add(f"{name}, input {one}", f"{given.n} of the rated items are scored, {FEWEST} are needed")
+    enough = np.array([given.n >= FEWEST for given in panels])
+    return Rated(judged.quality.name, judged.quality.dimension, int(there.sum()),
+                 np.where(enough, list(map(spearman, panels)), np.nan),
+                 np.where(enough, list(map(pearson, ranked)), np.nan))
+
+
+def _alike(table: Table) -> Table:
+    """The inputs' correlations with each other; 0 with one that is constant."""
+    there = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
+    centred = there - there.mean(axis=1, keepdims=True)
+    norms = np.sqrt((centred * centred).sum(axis=1))
+    unit = centred / np.where(norms > 0, norms, 1)[:, None]
+    found: Table = unit @ unit.T
+    return found
+
+
+def _each(of: Callable[[Vector], float], table: Table) -> Vector:
+    return np.array([of(row) if np.isfinite(row).any() else 0.0 for row in table])
+
+
+def with_card(found: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
+    """The evidence with what repeats it."""
+    card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
+            "left_out": [f"{what}: {why}" for what, why in left_out.reasons]}
+    return replace(found, card=card)
+
+
+def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
+    """The weights of every quality, the largest first."""
+    for dimension in evidence.dimensions:
+        given = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
+        yield dimension, sorted(given, key=lambda pair: -pair[1])

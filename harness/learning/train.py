@@ -1,0 +1,229 @@
+"""Training one metric or shared model: what was asked for becomes a plan, a plan becomes a checkpoint with its card.
+
+The same plan trained twice gives the same weights on the processor, so a checkpoint whose card bears the plan's
+fingerprint is not trained again. A training that was cut has left its state in HOME/training, under that fingerprint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import json
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import harness
+from benchmarks.corpora.corpora import Corpus
+from harness.errors import BadConfig
+from harness.run.environment import commit, packages
+from metrics import registry
+from metrics.errors import MetricError, MissingResource
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint, trainables
+from metrics.training.checkpoint import Checkpoint
+from metrics.training.loop import Fitted, Look, fit, randomness
+from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.trainables import Learner
+
+SHOWN = ("numpy", "torch", "transformers")
+"""The packages whose versions a card names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `harness train` was asked for."""
+
+    encoder: str = ""
+    lm: str = ""
+    corpora: tuple[str, ...] = ()
+    device: str = "auto"
+    precision: str = "auto"
+    seed: int = 0
+    steps: int | None = None
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training made definite: everything that decides its weights, and where it leaves them."""
+
+    learner: Learner
+    recipe: Recipe
+    corpora: Mapping[str, Corpus]
+    models: Models
+    seed: int
+    encoder: str
+    folder: Path
+    command: str
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """The digest of everything that decides the weights, its source as it was when this was first asked."""
+        module = inspect.getmodule(type(self.learner.trainable))
+        parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
+                 dataclasses.asdict(self.recipe), str(self.models.machine),
+                 [_trained_on(corpus) for corpus in self.corpora.values()], self.others,
+                 inspect.getsource(module) if module else ""]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @functools.cached_property
+    def others(self) -> dict[str, str]:
+        """The other weights that it reads, by name: the masked language model's, for some."""
+        card = getattr(self.learner.trainable, "card", None)
+        return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
+                for name in (card.checkpoints[1:] if card else ())}
+
+    @property
+    def state(self) -> Path:
+        """Where a training that was cut has left off."""
+        return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}.state"
+
+    def there(self) -> Checkpoint | None:
+        """The checkpoint that this very plan has made before."""
+        try:
+            found = checkpoint.read(self.learner.weights, self.folder)
+        except MissingResource:
+            return None
+        return found if found.card.get("fingerprint") == self.fingerprint else None
+
+
+def plan(asked: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Plan:
+    """Make a request definite; an error tells what is not here."""
+    learner = trainables.choose(asked)
+    recipe = learner.trainable.recipe
+    recipe = dataclasses.replace(recipe, steps=request.steps or recipe.steps,
+                                 corpora=request.corpora or recipe.corpora)
+    found = [load(name) for name in recipe.corpora]
+    if len({corpus.card.name for corpus in found}) < len(found):
+        raise BadConfig(f"two corpora have one name: {', '.join(corpus.card.name for corpus in found)}")
+    recipe = dataclasses.replace(recipe, corpora=tuple(corpus.card.name for corpus in found))
+    models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
+                                 precision=request.precision, download=not request.offline))
+    encoder = "" if learner.encoder is None else models.encoder(learner.encoder).weights.identity
+    folder = out or checkpoint.place(learner.weights, encoder, home)
+    checkpoint.check_place(folder)
+    return Plan(learner, recipe, {corpus.card.name: corpus for corpus in found}, models, request.seed, encoder, folder,
+                _command(asked, request))
+
+
+def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Checkpoint:
+    """Train, and write the checkpoint; a training that was cut goes on unless it is to be a fresh one."""
+    if fresh:
+        plan.state.unlink(missing_ok=True)
+    start = time.perf_counter()
+    many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
+    tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
+    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell))
+    with randomness(plan.seed, plan.models.machine):
+        objective = plan.learner.trainable.objective(data)
+    _check_encoder(plan)
+    prepared = time.perf_counter() - start
+    if plan.state.exists():
+        tell(f"{plan.learner.label}: goes on where it was cut")
+    fitted = fit(objective, plan.recipe, plan.models.machine, plan.seed, plan.state,
+                 lambda look: tell(_line(plan, look)))
+    card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
+    config = {"network": dict(objective.config), "encoder": _named(plan.encoder)}
+    found = checkpoint.save(plan.folder, fitted.weights, config, card)
+    plan.state.unlink(missing_ok=True)
+    return found
+
+
+def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:
+    """What reads texts for this training and keeps what it read, made when the first text is to be read."""
+    from metrics.training.features import Features
+
+    made: list[Features] = []
+
+    def read(texts: Any) -> Any:
+        if not made:
+            made.append(Features(plan.models.home / "training", plan.models.encoder(plan.learner.encoder or ""),
+                                 lambda done, total, seconds: tell(
+                                     f"{plan.learner.label}: {done:,} of {total:,} texts read, {seconds:.0f} s")))
+        return made[0](texts)
+
+    return read
+
+
+def _check_encoder(plan: Plan) -> None:
+    """Refuse weights that depend on an encoder of which their config would not tell."""
+    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.asked):
+        raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
+                          "field encoder: str = ''")
+
+
+def _named(encoder: str) -> dict[str, str] | None:
+    return {"name": encoder.rpartition("@")[0], "identity": encoder} if encoder else None
+
+
+def _line(plan: Plan, look: Look) -> str:
+    return (f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss {look.loss:.4f}, "
+            f"held out {look.held_out:.4f}")
+
+
+def _card(plan: Plan, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:
+    """Everything worth knowing of how the weights were made."""
+    machine, found = plan.models.machine, packages()
+    return {
+        "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
+        "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
+        "held_out": round(fitted.held_out, 6), "told": dict(objective.told(objective.network)),
+        "corpora": [_corpus(name, corpus, data) for name, corpus in plan.corpora.items()],
+        "weights_read": plan.others,
+        "device": _device(machine.devices[0]), "precision": machine.precision, "seconds": round(fitted.seconds, 1),
+        "curve": [[look.step, round(look.loss, 6), round(look.held_out, 6)] for look in fitted.curve],
+        "version": harness.__version__, "commit": commit(), "python": platform.python_version(),
+        "packages": {name: found[name] for name in SHOWN if name in found}, "fingerprint": plan.fingerprint,
+    }
+
+
+def _corpus(name: str, corpus: Corpus, data: TrainingData) -> dict[str, Any]:
+    card = corpus.card
+    return {"name": name, "title": card.title, "digest": corpus.digest, "licence": card.licence,
+            "citation": card.citation, "training": len(data.dialogues(name)), "held_out": len(data.held_out(name)),
+            "left_out": dict(corpus.left_out)}
+
+
+def _trained_on(corpus: Corpus) -> str:
+    """The digest of a corpus and of the dialogues of it that were not left out."""
+    ids = hashlib.sha256("\n".join(dialogue.id for dialogue in corpus.dialogues).encode(errors="replace"))
+    return f"{corpus.digest} {ids.hexdigest()}"
+
+
+def _device(name: str) -> str:
+    """The device, by its maker's name where it has one."""
+    if name.startswith("cuda"):
+        import torch
+
+        return str(torch.cuda.get_device_name(name))
+    return f"{name}, {platform.machine()}"
+
+
+def _command(asked: str, request: Request) -> str:
+    """The command line that repeats the training, without the folders of this machine."""
+    words = ["harness", "train", registry.shown(asked)]
+    for field in dataclasses.fields(request):
+        value = getattr(request, field.name)
+        if value == field.default:
+            continue
+        flag = {"corpora": "--corpus"}.get(field.name, f"--{field.name}")
+        if value is True:
+            words.append(flag)
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [flag, Path(one).name if isinstance(one, str) and Path(one).is_absolute() else str(one)]
+    return shlex.join(words)
+
+
+def say(line: str) -> None:
+    """Tell how a training goes on, on the stream of errors."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,226 @@
+"""The measured figures: mean Spearman within each of the ten datasets whose judgements are public, beside print.
+
+    gather(reports) -> Figures      one Row per column, the best first, with what papers print of it
+
+A figure is the mean over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
+there. The reports of several runs that differ in the weights of trained metrics alone make one table: a figure then
+holds one value for each set of weights. Runs of a part of a dataset make no figure, since print is of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from harness.errors import BadReport
+from harness.published.counterparts import Counterpart, challenge, counterparts, plain
+from harness.results.rows import Report
+from harness.run.rank import Cell
+
+TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
+         "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
+DIALOGUES = ("fed-dial",)
+RELEVANCE = frozenset({"relevance", "maintains context"})
+"""The dimensions that ask whether a response belongs to its context."""
+CONTROLS: dict[str, frozenset[str] | None] = {"length": None, "cosine": RELEVANCE}
+"""Columns that a metric must beat to be worth having, and on which dimensions; None: on all."""
+PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
+"""Options under which a run's figures are not those of the datasets as they were published."""
+
+Values = Mapping[Cell, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A correlation, one value for each set of weights; NaN where a cell is missing."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean over the sets of weights."""
+        return fmean(self.values) if self.values else math.nan
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """The lowest and the highest, where there are several sets of weights."""
+        several = len(self.values) > 1 and math.isfinite(self.mean)
+        return (min(self.values), max(self.values)) if several else None
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """How a column does against a control: whether its mean is higher, and in how many datasets it is."""
+
+    whole: bool
+    sets: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured of a column, and what a paper prints of its metric.
+
+    `relevance` is the mean over the relevance qualities alone, within a dataset and then over the datasets. `beats` is
+    by the name of the control.
+    """
+
+    column: str
+    models: tuple[str, ...]
+    mean: Figure
+    relevance: Figure
+    sets: Mapping[str, Figure]
+    beats: Mapping[str, Beaten]
+    published: Counterpart | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no turn-level cell is missing."""
+        return math.isfinite(self.mean.mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The table: its turn-level datasets, all its datasets, the rows, and what the challenge prints on them."""
+
+    turns: tuple[str, ...]
+    datasets: tuple[str, ...]
+    rows: tuple[Row, ...]
+    challenge: tuple[Counterpart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The models of a column, and its values for each signature."""
+
+    models: tuple[str, ...]
+    weights: dict[str, dict[Cell, float]]
+
+    def figure(self, cells: Iterable[Cell]) -> Figure:
+        """The mean within each dataset and then over them, for each set of weights."""
+        listed = tuple(cells)
+        return Figure(tuple(mean_of(values, listed) for values in self.weights.values()))
+
+    def values(self) -> dict[Cell, float]:
+        """The mean over the sets of weights, cell by cell."""
+        first, *others = self.weights.values()
+        return {cell: fmean([value, *(values.get(cell, math.nan) for values in others)])
+                for cell, value in first.items()} if others else first
+
+
+def partial(report: Report) -> str:
+    """Name the flag by which a run was of a part of its datasets; empty where it was not."""
+    return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
+
+
+def gather(reports: Sequence[Report]) -> Figures:
+    """Bring the reports together, one set of weights each; no datasets where none of the ten is real in them."""
+    _check(reports)
+    columns = _columns(reports)
+    controls = {name: columns[name, name] for name in CONTROLS if (name, name) in columns}
+    dimensions = {(entry.name, one.name): one.dimension for report in reports for entry in report.datasets
+                  if entry.origin != "sample" for one in entry.qualities}
+    usable = _by_dataset(sorted({cell for column in columns.values() for values in column.weights.values()
+                                 for cell in values}))
+    turns = tuple(name for name in TURNS if name in usable)
+    datasets = (*turns, *(name for name in DIALOGUES if name in usable))
+    cells = {cell: dimensions[cell] for name in turns for cell in usable[name]}
+    printed = counterparts({name: len(usable[name]) for name in datasets}) if turns else {}
+    rows = [_row(name, column, controls, cells, usable, datasets, printed.get(plain(name)))
+            for (_, name), column in columns.items()]
+    return Figures(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
+
+
+def beats(column: Values, control: Values, cells: Collection[Cell]) -> Beaten | None:
+    """How a column does against a control, over the cells that both have; None where there are none.
+
+    The number of datasets stands beside the mean, because a control that is high in one dataset and low in another has
+    a mean near 0, which a random number passes.
+    """
+    shared = [cell for cell in cells
+              if math.isfinite(column.get(cell, math.nan)) and math.isfinite(control.get(cell, math.nan))]
+    if not shared:
+        return None
+    sets = _by_dataset(shared)
+    won = sum(mean_of(column, one) > mean_of(control, one) for one in sets.values())
+    return Beaten(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
+
+
+def mean_of(values: Values, cells: Iterable[Cell]) -> float:
+    """The mean within each dataset and then over them; NaN if there are no cells, or one has no number."""
+    within = [fmean([values.get(cell, math.nan) for cell in one]) for one in _by_dataset(cells).values()]
+    return fmean(within) if within else math.nan
+
+
+def _by_dataset(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell[0], []).append(cell)
+    return found
+
+
+def _check(reports: Sequence[Report]) -> None:
+    """Refuse what cannot stand in one table."""
+    known: dict[str, str] = {}
+    for report in reports:
+        if flag := partial(report):
+            raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
+                            "datasets; run it without")
+        for entry in report.datasets:
+            if entry.origin != "sample" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
+                raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
+
+
+def _columns(reports: Sequence[Report]) -> dict[tuple[str, str], _Column]:
+    """The finite Spearman correlations on the ten datasets, by metric and column."""
+    found: dict[tuple[str, str], _Column] = {}
+    for report in reports:
+        entries = {entry.name: entry for entry in report.metrics}
+        real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
+        for row in report.agreements:
+            entry = entries[row.metric]
+            if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
+                column = found.setdefault((row.metric, row.column), _Column(entry.models, {}))
+                if column.models != entry.models:
+                    raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "
+                                    f"{_named(entry.models)} in another; a spread is over the weights for one model")
+                if _unweighted(entry.signature) != _unweighted(next(iter(column.weights), entry.signature)):
+                    raise BadReport(f"{row.column} is not the same metric in all reports, weights aside; a spread is "
+                                    "over the weights of one version with one set of options")
+                values = column.weights.setdefault(entry.signature, {})
+                if math.isfinite(row.value):
+                    values[row.dataset, row.quality] = row.value
+    return found
+
+
+def _unweighted(signature: str) -> list[str]:
+    """A signature without the weights in it."""
+    return [part for part in signature.split("|") if not part.startswith("weights=")]
+
+
+def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Mapping[Cell, str],
+         usable: Mapping[str, list[Cell]], datasets: Sequence[str], published: Counterpart | None) -> Row:
+    relevance = [cell for cell, dimension in cells.items() if dimension in RELEVANCE]
+    sets = {dataset: column.figure(usable[dataset]) for dataset in datasets}
+    return Row(name, column.models, column.figure(cells), column.figure(relevance), sets,
+               dict(_beaten(name, column, controls, cells)), published)
+
+
+def _beaten(name: str, column: _Column, controls: Mapping[str, _Column],
+            cells: Mapping[Cell, str]) -> Iterator[tuple[str, Beaten]]:
+    for control, other in controls.items():
+        dimensions = CONTROLS[control]
+        wanted = [cell for cell, dimension in cells.items() if dimensions is None or dimension in dimensions]
+        found = beats(column.values(), other.values(), wanted)
+        if found is not None and name not in CONTROLS:
+            yield control, found
+
+
+def _order(row: Row) -> tuple[bool, float, str]:
+    return not row.complete, -row.mean.mean if row.complete else 0.0, row.column
+
+
+def _named(models: tuple[str, ...]) -> str:
+    return ", ".join(models) or "no model"

@@ -1,0 +1,159 @@
+"""DEB and DailyDialog++: confusion matrices against accuracies, repeated cells, claims of the prose, p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from harness.published.reproduce.check import Check, Tables, number
+from harness.published.reproduce.pvalues import SIGNIFICANT, kendall_p, pearson_p
+from harness.published.reproduce.rounding import Number, count, exact
+from harness.published.reproduce.winners import Contest
+
+TITLE = "DEB and DailyDialog++"
+
+NEGATIVES = {"pos vs rand neg": "random", "pos vs adv neg": "adversarial"}
+TRAINED = ("BERT+DNN", "BERT regressor", "RUBER", "RUBER-Large", "DEB")
+FINETUNED = "DEB pretrained, finetuned on rand neg"
+
+TWO_PRINTS = "Table 3 has 0.8827 for DEB and 0.8236 for RUBER-Large, Table 7 has 0.8829 and 0.8235"
+LENGTHS = "not the same responses: 4568 = 4 × 1142, 5710 = 5 × 1142, 5700 = 5 × 1140"
+UNCERTAIN = "one of the cells could not be placed with certainty"
+UNKNOWN = "n is not printed, only 100 contexts and 5 systems; the p-values of RUBER suit about 400"
+CUT = "cut off after the last digit, it would seem, and not rounded"
+REASONS = {
+    ("response", "RUBER", "kendall"): "nor does it fit the p-value of its Spearman correlation, 1.1e-2",
+    ("system", "BERT+DNN", "kendall"): "no probability: twice the tail of the exact test, 142/120, cut off",
+    ("system", "RUBER", "kendall"): CUT, ("system", "RUBER-Large", "pearson"): CUT, ("system", "DEB", "spearman"): CUT,
+}
+LEVELS = {"response": "turn", "system": "system"}
+RESPONSES = {"response": 500, "system": 5}
+"""100 contexts, answered by five systems."""
+
+
+def checks() -> Iterator[Check]:
+    """Table 5 against the others, the others against each other, the prose, the p-values of Table 9."""
+    yield from _confusion()
+    yield from _totals()
+    yield from _repeated()
+    yield from _prose()
+    yield from _p_values()
+
+
+def _table(name: str) -> Tables:
+    return Tables.of("deb").where(table=name)
+
+
+def _matrix(metric: str, quality: str) -> dict[str, int]:
+    rows = _table("Table 5").where(metric=metric, quality=quality).rows
+    return {row.statistic.removeprefix("count-"): int(row.value) for row in rows}
+
+
+def _accuracy(metric: str, quality: str) -> Number:
+    cells = _matrix(metric, quality)
+    return _share(cells["tp"] + cells["tn"], sum(cells.values()))
+
+
+def _share(part: int, whole: int) -> Number:
+    return exact(Fraction(part, whole))
+
+
+def _confusion() -> Iterator[Check]:
+    for table, note in (("Table 3", "trained metric"), ("Table 7", "finetuned on rand neg")):
+        for row in _table(table).where(statistic="accuracy", note=note).rows:
+            if row.metric in TRAINED:
+                yield Check(table, f"accuracy of {row.metric}, {NEGATIVES[row.quality]} negatives", row.value,
+                            _accuracy(row.metric, row.quality), "from Table 5", TWO_PRINTS)
+    for row in _table("Table 4").where(quality="unmodified positives").rows:
+        cells = _matrix(row.metric, "pos vs rand neg")
+        yield Check("Table 4", f"unmodified positives of {row.metric} found", row.value,
+                    _share(cells["tp"], _positives(row.metric)), "from Table 5")
+    cells = _matrix("DEB", "pos vs adv neg")
+    (before,) = Tables.of("deb").where(table="Section 7.2", note="no adversarial data").rows
+    yield Check("Section 7.2", "adversarial negatives found by DEB", before.value,
+                _share(cells["tn"], cells["fp"] + cells["tn"]), "from Table 5")
+
+
+def _totals() -> Iterator[Check]:
+    for metric in TRAINED:
+        for quality, name in NEGATIVES.items():
+            cells = _matrix(metric, quality)
+            yield Check("Table 5", f"{name} negatives of {metric}", Decimal(cells["fp"] + cells["tn"]),
+                        exact(cells["tp"] + cells["fn"]), "as many as positives")
+        yield Check("Table 5", f"positives of {metric}", Decimal(_positives(metric)), exact(_positives("DEB")),
+                    "as many as of DEB", LENGTHS)
+
+
+def _positives(metric: str) -> int:
+    cells = _matrix(metric, "pos vs rand neg")
+    return cells["tp"] + cells["fn"]
+
+
+def _repeated() -> Iterator[Check]:
+    first = _table("Table 7").where(note="finetuned on rand neg")
+    for metric in TRAINED:
+        row = _table("Table 3").one(metric=metric, statistic="accuracy")
+        yield Check("Table 3", f"accuracy of {metric}", row.value,
+                    first.number(metric=metric, quality=row.quality), "as printed in Table 7", TWO_PRINTS)
+    for row in _table("Table 6").where(metric=FINETUNED).rows:
+        yield Check("Table 6", f"accuracy of DEB, {NEGATIVES[row.quality]} negatives", row.value,
+                    first.number(metric="DEB", quality=row.quality), "as printed in Table 7")
+    matrices = [[_matrix(metric, quality)["tp"] for quality in NEGATIVES] for metric in TRAINED]
+    yield Check("Table 5", "models with the same positives found in both halves", Decimal(5),
+                exact(sum(one == other for one, other in matrices)), "count")
+
+
+def _prose() -> Iterator[Check]:
+    yield from _best("Table 3", 2, _table("Table 3").where(note="trained metric"), "statistic")
+    yield from _best("Table 8", 3, _table("Table 8"), "dataset", UNCERTAIN)
+    for level in RESPONSES:
+        rows = _table("Table 9").where(level=LEVELS[level])
+        yield from _best(f"Table 9, {level} level", 3, rows, "statistic")
+    for word, name, best, rest in (("gain", "adversarial", "adv", "rand"), ("lose", "random", "rand", "adv")):
+        pairs = [(_trained(metric, best, name), [_trained(metric, rest, name)]) for metric in TRAINED]
+        yield Check("prose", f"models that {word} on {name} negatives when trained on adversarial ones", Decimal(5),
+                    count(pairs), "count in Table 7")
+    for quality, name in NEGATIVES.items():
+        rows = _table("Table 7").where(quality=quality)
+        deb = rows.one(metric="DEB", note="rand + adv neg")
+        yield Check("prose", f"DEB trained on both is best on {name} negatives", Decimal(1),
+                    count([(number(deb), [number(row) for row in rows.rows if row != deb])]), "count in Table 7")
+
+
+def _trained(metric: str, data: str, negatives: str) -> Number:
+    (quality,) = (quality for quality, name in NEGATIVES.items() if name == negatives)
+    return _table("Table 7").number(metric=metric, quality=quality, note=f"finetuned on {data} neg")
+
+
+def _best(where: str, said: int, rows: Tables, field: str, reason: str = "") -> Iterator[Check]:
+    columns = [rows.where(**{field: value}) for value in rows.values(field)]
+    board = [(number(one.one(metric="DEB")), [number(row) for row in one.rows if row.metric != "DEB"])
+             for one in columns]
+    yield Check(where, "columns in which DEB is best", Decimal(said), count(board), "count", reason)
+
+
+def _p_values() -> Iterator[Check]:
+    for level, size in RESPONSES.items():
+        for row in _table("Table 9").where(level=LEVELS[level]).rows:
+            if not row.p_value.startswith("<"):
+                p = kendall_p if row.statistic == "kendall" else pearson_p
+                yield Check(f"Table 9, {level} level", f"p-value of {row.metric}, {row.statistic}",
+                            Decimal(row.p_value), p(number(row), size), f"two-sided test of {row.value} at n = {size}",
+                            _reason(level, row.metric, row.statistic))
+    system = [Decimal(row.p_value) < SIGNIFICANT for row in _table("Table 9").where(level="system").rows]
+    yield Check("prose", "significant correlations at system level", Decimal(0), exact(sum(system)),
+                "p-values below 0.05 in Table 9", "the Pearson correlation of DEB has p = 5.2e-3")
+
+
+def _reason(level: str, metric: str, statistic: str) -> str:
+    known = REASONS.get((level, metric, statistic))
+    return known or (UNKNOWN if level == "response" else "")
+
+
+def contests() -> Iterator[Contest]:
+    """The transfer to datasets that were not trained on, and accuracy when trained on both kinds of negatives."""
+    yield Contest("transfer to 3 datasets (Table 8)", _table("Table 8").rowwise())
+    for data in ("rand neg", "rand + adv neg"):
+        rows = _table("Table 7").where(note=f"finetuned on {data}")
+        yield Contest(f"accuracy, trained on {data} (Table 7)", rows.rowwise())

@@ -1,0 +1,108 @@
+"""The items of a dataset as points to be drawn: made of a run, packed as Parquet, and read back.
+
+    points/SLUG.parquet     item, system, words, human:0, human:1, ..., score:0, score:1, ...
+
+Names from outside are no column names: the table's metadata holds them, in order, as JSON. Its floats are split by
+byte and compressed, which makes them a third smaller than as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.results.rows import Points
+from metrics.composition import AT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from benchmarks.dataset import Dataset, Item
+    from harness.run.correlate import Column, Judged
+
+SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+"""Names that every file system takes, and keeps apart."""
+
+LARGEST = float(np.finfo(np.float32).max)
+DIGEST = 8
+
+
+def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> Points:
+    """The points of a dataset, in the order of its items, from its mean ratings and `evaluation.columns`."""
+    wanted = tuple(qualities)
+    scores: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
+    for (metric, name), column in columns.items():
+        scores[metric, name] = _single(column.on(""))
+        scores |= {(metric, f"{name}{AT}{one.quality.dimension}"): _single(column.on(one.quality.dimension))
+                   for one in wanted if column.has(one.quality.dimension)}
+    return Points(
+        dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
+        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
+        words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
+        human={one.quality.name: _single(one.means) for one in wanted}, scores=scores)
+
+
+def slug(name: str) -> str:
+    """A file name for a dataset: its own where every file system takes it, else a likeness with a digest."""
+    if SAFE.fullmatch(name):
+        return name
+    plain = re.sub(r"[^a-z0-9_-]+", "-", name.casefold()).strip("-")[:40] or "dataset"
+    return f"{plain}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:DIGEST]}"
+
+
+def packed(points: Points) -> bytes:
+    """The points as a Parquet file, the same bytes for the same points."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, pa.Array] = {
+        "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
+        "words": pa.array(points.words, pa.int64())}
+    for kind, given in (("human", points.human), ("score", points.scores)):
+        columns |= {f"{kind}:{place}": pa.array(values, pa.float32()) for place, values in enumerate(given.values())}
+    floats = [name for name in columns if ":" in name]
+    notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
+    table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=["system"], write_statistics=False,
+                   use_byte_stream_split=floats, store_schema=True)
+    return sink.getvalue()
+
+
+def unpacked(content: bytes) -> Points:
+    """Read points back."""
+    import pyarrow.parquet as pq
+
+    table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+    notes = json.loads(table.schema.metadata[b"points"])
+    return Points(
+        dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
+        systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
+        human={name: _floats(table, f"human:{place}") for place, name in enumerate(notes["human"])},
+        scores={(metric, column): _floats(table, f"score:{place}")
+                for place, (metric, column) in enumerate(notes["score"])})
+
+
+def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float32]:
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float32)
+
+
+def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """As float32; what that cannot hold is as far out as it goes, so that its place is kept."""
+    return np.clip(values, -LARGEST, LARGEST).astype(np.float32)
+
+
+def _words(item: Item) -> int:
+    """Words of the response, as the metric `length` counts them, or of the whole dialogue."""
+    from metrics.text.words import words
+
+    given = item.context if item.response is None else (item.response,)
+    return sum(len(words(turn.text)) for turn in given)

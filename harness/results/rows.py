@@ -1,0 +1,310 @@
+"""What a run found, as values that can be printed, saved and drawn: the one seam to the leaderboard.
+
+`harness.results.files` writes them to disk and reads them back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class QualityEntry:
+    """A quality of a dataset: its scale where known, and how many of the items have votes on it."""
+
+    name: str
+    dimension: str
+    low: float | None
+    high: float | None
+    rated: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
+
+    `fingerprint` names the content of the items, `ratings_fingerprint` that of the votes ("" in an older report).
+    Where `contexts`, the number of different contexts, is below the number of items, rows are not independent.
+    """
+
+    name: str
+    title: str
+    split: str
+    level: str
+    origin: str
+    fingerprint: str
+    items: int
+    ratings: int
+    qualities: tuple[QualityEntry, ...]
+    licence: str
+    citation: str
+    notes: str = ""
+    has: tuple[str, ...] = ()
+    contexts: int = 0
+    ratings_fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEntry:
+    """A metric as it was in the run; `signature` says everything its scores depend on.
+
+    `models` names the models whose numbers the scores are made of; none for a metric without. `learned_on` names the
+    datasets that it is scored on with weights that were learned on their ratings.
+    """
+
+    name: str
+    title: str
+    family: str
+    columns: tuple[str, ...]
+    needs: tuple[str, ...]
+    levels: tuple[str, ...]
+    paper: str
+    scope: str
+    trained_on: str
+    signature: str
+    models: tuple[str, ...] = ()
+    learned_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a training: the mean training loss since the last one, and the loss over what is held out."""
+
+    step: int
+    loss: float
+    held_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingEntry:
+    """Trained weights that metrics of the run read, and how they were made; `kept` is the step they are of."""
+
+    name: str
+    metrics: tuple[str, ...]
+    encoder: str
+    digest: str
+    corpora: tuple[str, ...]
+    seed: int
+    steps: int
+    kept: int
+    device: str
+    seconds: float
+    command: str
+    commit: str | None
+    curve: tuple[Look, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well one column agrees with people on one quality. `value` is NaN where `note` says why.
+
+    `corrected` is the value had people been of one mind: divided by the root of their reliability.
+    """
+
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+    statistic: str
+    n: int
+    value: float
+    p: float
+    low: float
+    high: float
+    note: str = ""
+    corrected: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Which of two columns agrees better with people on one quality, and how sure that is.
+
+    `delta` is the difference of their correlations, 0 or more; `value` the test's statistic where it has one. `p` is
+    two-sided; `holm` and `bh` are adjusted over all pairs of columns on the quality.
+    """
+
+    dataset: str
+    quality: str
+    statistic: str
+    test: str
+    better: str
+    worse: str
+    n: int
+    delta: float
+    value: float
+    p: float
+    holm: float
+    bh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How far the people themselves agree on one quality; NaN where `note` says why."""
+
+    dataset: str
+    quality: str
+    method: str
+    value: float
+    items: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A column's place on a board under a ranking rule.
+
+    `board` is dev or test, or dev-references or test-references for the datasets that have some; `origin` is sample
+    or real, which never share an average. `value` is NaN and `rank` None where the column covers fewer than all
+    cells; `covered` of `cells` says how many. `low` to `high` is the 95 % interval of the rank, where one was found.
+    `letters`: two columns that share one cannot be told apart by the draws behind those intervals.
+    """
+
+    board: str
+    origin: str
+    rule: str
+    statistic: str
+    metric: str
+    column: str
+    value: float
+    rank: int | None
+    covered: int
+    cells: int
+    low: float = math.nan
+    high: float = math.nan
+    letters: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The items of one dataset as points to be drawn: what people and what every column gave them, item by item.
+
+    `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
+    COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float32 (items,).
+    `words` counts those of the response, or of the whole dialogue; a system that is not known is "".
+    """
+
+    dataset: str
+    items: tuple[str, ...]
+    systems: tuple[str, ...]
+    words: npt.NDArray[np.int64]
+    human: Mapping[str, npt.NDArray[np.float32]]
+    scores: Mapping[tuple[str, str], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An item on which people and metrics disagree: places are from 0, the lowest of its dataset, to 1, the highest.
+
+    `metrics` is the median place over the metrics but the controls, `columns` the place by those that agree best with
+    people. Where `quality` is "all qualities", `people` is the mean place over them, and `rating` the mean rating where
+    they share a scale, else NaN. A whole dialogue has its last utterances as `context` and an empty `response`.
+    """
+
+    dataset: str
+    quality: str
+    item: str
+    system: str
+    context: tuple[str, ...]
+    response: str
+    rating: float
+    people: float
+    metrics: float
+    columns: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of an exhibit: texts under headings, the first column naming the row; `data` says what it is on."""
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """What a study, or a recomputation of a paper's tables, found: tables, pictures (SVG, and in words), remarks.
+
+    `kind` is study or challenge; `command` is what makes it again.
+    """
+
+    name: str
+    kind: str
+    title: str
+    lead: str
+    command: str
+    grids: tuple[Grid, ...]
+    pictures: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A cell that was not scored, for a reason its metric declared."""
+
+    dataset: str
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell that crashed."""
+
+    dataset: str
+    metric: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What one cell cost when it was scored."""
+
+    dataset: str
+    metric: str
+    items: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What must be known to repeat the run; `command` is without the folders of this machine."""
+
+    version: str
+    commit: str | None
+    seed: int
+    device: str
+    options: Mapping[str, Any]
+    python: str
+    platform: str
+    packages: Mapping[str, str]
+    command: str = "harness run --all"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a run found. Pages are drawn from this alone."""
+
+    run: Run
+    datasets: tuple[DatasetEntry, ...]
+    metrics: tuple[MetricEntry, ...]
+    agreements: tuple[Agreement, ...]
+    standings: tuple[Standing, ...]
+    skips: tuple[Skip, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    contests: tuple[Contest, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    trainings: tuple[TrainingEntry, ...] = ()
+    examples: tuple[Example, ...] = ()
+    points: tuple[Points, ...] = field(default=(), compare=False)
+    exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
+    timings: tuple[Timing, ...] = field(default=(), compare=False)

@@ -1,0 +1,1 @@
+"""A run: settings, plan, scores, correlations, comparisons and ranks, in the order in which they happen."""

@@ -1,0 +1,183 @@
+"""From the cells of a run: which column beats which, how far people agree, and how sure the ranks are."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.results.rows import Agreement, Ceiling, Contest, Standing
+from harness.run import correlate
+from harness.run.cache import Memo
+from harness.run.correlate import Cell
+from harness.run.rank import RULES
+from harness.statistics import ceiling, ranking
+from harness.statistics.panel import Vector
+from harness.statistics.permutation import all_pairs
+from harness.statistics.product_moment import spearman
+from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+from harness.statistics.williams import Array, all_pairs_williams
+
+STATISTICS = ("spearman", "pearson")
+RELIABILITY = "split-half"
+"""The ceiling that corrects a correlation for attenuation: it is of the mean of all votes, as the panels are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How much is drawn at random: for the ranks' intervals, and for PERM-BOTH; 0 leaves it out.
+
+    `quick` finds the agreements alone: no contests, no ceilings.
+    """
+
+    seed: int
+    ranks: int = 1000
+    permutations: int = 0
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All that one cell says by itself."""
+
+    agreements: tuple[Agreement, ...]
+    contests: tuple[Contest, ...]
+    ceilings: tuple[Ceiling, ...]
+
+
+def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measured:
+    """Every agreement, contest and ceiling of a cell; what was measured before on the same numbers is not again.
+
+    A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
+    """
+    if draws.quick:
+        return Measured(tuple(correlate.agreements(cell)), (), ())
+
+    def rows() -> dict[str, list[list[object]]]:
+        ceilings = _ceilings(cell, draws)
+        agreements = _corrected(correlate.agreements(cell), ceilings)
+        contests = _contests(cell, draws, device)
+        found: dict[str, Iterable[Agreement | Contest | Ceiling]] = {
+            "agreements": agreements, "contests": contests, "ceilings": ceilings}
+        return {name: [[getattr(row, field) for field in row.__slots__] for row in given]
+                for name, given in found.items()}
+
+    votes = [list(given) for given in cell.judged.votes]
+    key = [cell.dataset, cell.quality, cell.names, votes, _digest(cell.judged.means, cell.scores), cell.system.tolist(),
+           cell.context.tolist(), draws.seed, draws.permutations]
+    kept = memo.get("cells", key, rows)
+    return Measured(tuple(Agreement(*row) for row in kept["agreements"]),
+                    tuple(Contest(*row) for row in kept["contests"]),
+                    tuple(Ceiling(*row) for row in kept["ceilings"]))
+
+
+def _contests(cell: Cell, draws: Draws, device: str) -> Iterator[Contest]:
+    """Every pair of columns by Williams' test and, where draws are asked for, by PERM-BOTH over contexts."""
+    human, names = cell.judged.means, labels(cell.names)
+    for statistic in STATISTICS:
+        found = all_pairs_williams(human, cell.scores, statistic)
+        yield from _pairs(cell, names, statistic, "williams", found.delta, found.t, found.p, found.n)
+        if draws.permutations:
+            drawn = all_pairs(human, cell.scores, statistic, draws.permutations,
+                              rng=generator(draws.seed, cell), context=cell.context,
+                              device=device if "cuda" in device else "cpu")
+            none = np.full_like(drawn.delta, math.nan)
+            yield from _pairs(cell, names, statistic, "perm-both", drawn.delta, none, drawn.p, drawn.n)
+
+
+def _ceilings(cell: Cell, draws: Draws) -> list[Ceiling]:
+    """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
+    given = ceiling.votes(cell.judged.votes, cell.system, cell.context)
+    found = {
+        "leave-one-out": ceiling.leave_one_out(given, spearman, generator(draws.seed, cell)),
+        RELIABILITY: ceiling.split_half(given, spearman, generator(draws.seed, cell)),
+        "alpha-ordinal": ceiling.alpha(given, "ordinal"),
+        "alpha-interval": ceiling.alpha(given, "interval"),
+    }
+    return [Ceiling(cell.dataset, cell.quality, method, one.value, one.items, one.note)
+            for method, one in found.items()]
+
+
+def _corrected(rows: Iterable[Agreement], found: Sequence[Ceiling]) -> Iterator[Agreement]:
+    """The agreements of a cell with their values corrected for attenuation, where people's reliability is known."""
+    (known,) = [row for row in found if row.method == RELIABILITY]
+    reliability = ceiling.Ceiling(known.value, known.items, known.note)
+    for row in rows:
+        yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
+
+
+def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: Memo) -> Iterator[Standing]:
+    """The standings of one board, those by Spearman with the 95 % interval of each rank and letters."""
+    found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
+    complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
+    if draws.ranks and len(complete) > 1:
+        given = _of(cells, complete)
+        resampled = functools.cache(lambda: ranking.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
+        for rule in RULES:
+            def drawn(rule: str = rule) -> list[list[object]]:
+                made = resampled().ranks(VECTORISED[rule])
+                return [made.low.tolist(), made.high.tolist(), list(made.letters)]
+
+            key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
+                                                             for cell in given]]
+            rows_of = zip(*memo.get("standings", key, drawn), strict=True)
+            found |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
+    for row in rows:
+        drawn_of = found.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
+        if drawn_of is None:
+            yield row
+        else:
+            low, high, letters = drawn_of
+            yield replace(row, low=low, high=high, letters=letters)
+
+
+def _of(cells: Sequence[Cell], names: Sequence[tuple[str, str]]) -> list[ranking.Cell]:
+    """The cells with some of their columns; those that share their scores go on sharing them."""
+    shared: dict[int, Array] = {}
+    for cell in cells:
+        if id(cell.scores) not in shared:
+            shared[id(cell.scores)] = cell.scores[[cell.names.index(name) for name in names]]
+    return [ranking.Cell(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
+
+
+def labels(names: Sequence[tuple[str, str]]) -> list[str]:
+    """A name for each column: its own, with the metric before it where two metrics have a column of that name."""
+    columns = [column for _, column in names]
+    return [column if columns.count(column) == 1 else f"{metric}/{column}" for metric, column in names]
+
+
+def generator(seed: int, cell: Cell) -> np.random.Generator:
+    """Randomness of a cell's own, the same whatever other cells there are."""
+    own = hashlib.sha256(f"{cell.dataset}\0{cell.quality}".encode()).digest()[:8]
+    return np.random.default_rng([seed, int.from_bytes(own, "big")])
+
+
+def _pairs(cell: Cell, names: Sequence[str], statistic: str, test: str, delta: Array, value: Array, p: Array,
+              n: np.typing.NDArray[np.int64]) -> Iterator[Contest]:
+    by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
+    for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
+        if np.isfinite(p[i, j]):
+            first, second = (int(i), int(j)) if delta[i, j] >= 0 else (int(j), int(i))
+            yield Contest(cell.dataset, cell.quality, statistic, test, names[first], names[second], int(n[i, j]),
+                          float(delta[first, second]), float(value[first, second]), float(p[i, j]),
+                          float(by_holm[i, j]), float(by_bh[i, j]))
+
+
+def _dataset_mean(datasets: Sequence[Array]) -> Vector:
+    return np.asarray(np.mean([cells.mean(axis=0) for cells in datasets], axis=0))
+
+
+def _cell_mean(datasets: Sequence[Array]) -> Vector:
+    return np.asarray(np.vstack(datasets).mean(axis=0))
+
+
+VECTORISED: Mapping[str, ranking.Rule] = {"dev": _dataset_mean, "test": _cell_mean}
+"""The rules of `challenge.RULES` for all columns at once."""
+
+
+def _digest(human: Vector, scores: Array) -> str:
+    return hashlib.sha256(human.tobytes() + np.ascontiguousarray(scores).tobytes()).hexdigest()

@@ -1,0 +1,112 @@
+"""The entries of a report: datasets and metrics as they were in the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from benchmarks.dataset import Dataset, Rating
+from benchmarks.storage.store import ratings_fingerprint
+from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
+from harness.run.correlate import Judged
+from harness.scoring import composites, score
+from metrics.composition import Composite, learned
+from metrics.errors import MissingResource
+from metrics.metric import Metric, checkpoints, options, signature
+from metrics.models.service import Models
+from metrics.registry import Chosen
+from metrics.training.checkpoint import Checkpoint
+
+
+def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[Rating, ...]) -> DatasetEntry:
+    """A dataset as it was in the run."""
+    card = dataset.card
+    notes = f"{card.notes} {joined(dataset, extra)}".strip()
+    return DatasetEntry(
+        name=card.name, title=card.title, split=card.split, level=card.level, origin=dataset.origin,
+        fingerprint=dataset.fingerprint, items=len(dataset.items), ratings=len(dataset.ratings),
+        qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
+                                     entry.quality.high, entry.rated) for entry in qualities),
+        licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),
+        contexts=len({item.context for item in dataset.items}),
+        ratings_fingerprint=ratings_fingerprint(dataset.ratings),
+    )
+
+
+def joined(dataset: Dataset, extra: tuple[Rating, ...]) -> str:
+    """Say how many private votes were joined; empty where none were."""
+    if not extra:
+        return ""
+    votes, items = sum(len(rating.votes) for rating in extra), len({rating.item for rating in extra})
+    return f"Private ratings joined: {votes} votes on {items} of {len(dataset.items)} items."
+
+
+def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
+    """A metric as it was in the run."""
+    card = chosen.metric.card
+    try:
+        signed = signature(chosen.metric, models)
+    except MissingResource as error:
+        signed = f"{card.name}|r{card.revision}|not run: {error}"
+    return MetricEntry(
+        name=chosen.label, title=card.title, family=card.family,
+        columns=tuple(name + chosen.suffix for name in card.columns),
+        needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
+        trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
+        learned_on=composites.seen(chosen.metric, models),
+    )
+
+
+def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
+    """The trained weights that the metrics of a run read, by name; those that are not on this machine are left out."""
+    readers: dict[str, list[str]] = {}
+    found: dict[str, Checkpoint] = {}
+    for one in chosen:
+        for name in checkpoints(one.metric):
+            try:
+                weights = models.checkpoint(name, getattr(one.metric, "encoder", ""))
+            except MissingResource:
+                continue
+            found[weights.identity] = weights
+            readers.setdefault(weights.identity, []).append(one.label)
+    return tuple(training_entry(found[key], tuple(readers[key])) for key in sorted(found))
+
+
+def training_entry(found: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
+    """How weights were made, as their card tells."""
+    card = found.card
+    looks = (Look(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
+    return TrainingEntry(
+        name=found.name, metrics=readers, encoder=found.encoder, digest=found.digest,
+        corpora=tuple(f"{corpus['name']} ({corpus['licence']})" for corpus in card.get("corpora", ())),
+        seed=card.get("seed", 0), steps=card.get("steps", 0), kept=card.get("best_step", 0),
+        device=card.get("device", ""), seconds=card.get("seconds", 0.0), command=card.get("command", ""),
+        commit=card.get("commit"),
+        curve=tuple(look for look in looks if math.isfinite(look.loss) and math.isfinite(look.held_out)),
+    )
+
+
+def _trained_on(metric: Metric, models: Models) -> str:
+    """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
+    parts = (one.chosen.metric.card.trained_on for one in metric.made_of()) if isinstance(metric, Composite) else ()
+    told = list(dict.fromkeys(filter(None, (metric.card.trained_on, *parts))))
+    if isinstance(metric, Composite) and metric.learns:
+        try:
+            names = ", ".join(learned(metric, models).datasets)
+        except MissingResource:
+            names = ""
+        each = "" if metric.in_sample else ", for each of these on the others"
+        told += [f"weights on ratings of {names}{each}"] if names else []
+    return "; ".join(told)
+
+
+def _models(metric: Metric, models: Models) -> tuple[str, ...]:
+    """The models that the scores come from, by the names to show; one that is not on this machine has none."""
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    shown = (models.shown(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models)
+    return tuple(dict.fromkeys(filter(None, shown)))
+
+
+def kind(dataset: Dataset) -> str:
+    """Which board a dataset may be on: imported and fetched data is real, and never mixes with the sample."""
+    return "sample" if dataset.origin == "sample" else "real"

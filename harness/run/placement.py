@@ -1,0 +1,232 @@
+"""Where a metric would stand among those of an earlier run, and which of its neighbours it can be told apart from.
+
+Two reports go in: that of the earlier run, and one of the metric alone over the same datasets. A board is made of one
+split and one kind of data as in the report itself. Where the metric lacks some of its cells, all are ranked anew on the
+cells that it has. What is compared item by item are the scores behind both reports, joined by item id.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from harness.errors import BadReport
+from harness.results import full_scores
+from harness.results.full_scores import Name
+from harness.results.rows import Agreement, DatasetEntry, Points, Report, Standing
+from harness.run.compare import labels
+from harness.run.rank import Board, Cell, standings
+from harness.scoring.store import ScoreStore
+from harness.statistics import correlations
+from harness.statistics.panel import Vector, panel
+from harness.statistics.significance import holm
+from harness.statistics.williams import all_pairs_williams
+
+STATISTIC = "spearman"
+ALPHA = 0.05
+EACH_SIDE = 5
+TOP = 3
+CONTROL = "length"
+"""The metric that everything is compared with: how many words a response has."""
+
+_Table: TypeAlias = Mapping[str, tuple[Vector, Mapping[Name, Vector]]]
+"""By quality, the ratings and the scores of every column for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A line of the board, and in how many cells the metric's column is significantly better or worse than it.
+
+    `gap` where lines of the board are left out above it.
+    """
+
+    rank: int
+    metric: str
+    column: str
+    value: float
+    own: bool
+    better: int = 0
+    worse: int = 0
+    compared: int = 0
+    gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What the column reaches on one quality, and its place there among all that are ranked."""
+
+    dataset: str
+    quality: str
+    value: float
+    place: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The board around a metric's best column; `ranked` columns are on it, over `cells` of the board's `whole` cells.
+
+    `tests` is how many comparisons Holm's adjustment is over: every neighbour shown, on every cell.
+    """
+
+    split: str
+    origin: str
+    rule: str
+    cells: int
+    whole: int
+    ranked: int
+    column: str
+    tests: int
+    neighbours: tuple[Neighbour, ...]
+    reached: tuple[Reached, ...]
+
+
+def around(earlier: Report, own: Report, store: ScoreStore, rule: str = "") -> Iterator[Around]:
+    """The boards on which the metric of the report `own` has a place; `rule` is the board's own where none is named."""
+    (metric,) = (entry.name for entry in own.metrics)
+    both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
+            if (entry.name, _kind(entry)) == (other.name, _kind(other))}
+    for entry, other in both.values():
+        _check(entry, other)
+    tables = _tables(earlier, own, store, metric)
+    rows = [row for row in (*_others(earlier, own, tables, metric), *_unseen(own, own.agreements))
+            if row.statistic == STATISTIC]
+    for split, kind in sorted({(entry.split, _kind(entry)) for entry, _ in both.values()}):
+        whole = frozenset(_usable(earlier, split, kind))
+        own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
+        board = Board(split, kind, whole & own_cells)
+        if board.cells:
+            chosen = rule or split
+            found = [row for row in standings(board, rows) if row.rule == chosen and row.rank is not None]
+            yield from _around(board, len(whole), metric, found, rows, tables)
+
+
+def _check(own: DatasetEntry, other: DatasetEntry) -> None:
+    """Refuse to compare scores of other items or with other ratings, unless only part of the items was asked for."""
+    if own.items == other.items and own.fingerprint != other.fingerprint:
+        raise BadReport(f"{own.name}: the items here are not those of the report; run `harness run` again")
+    if own.items == other.items and other.ratings_fingerprint not in ("", own.ratings_fingerprint):
+        raise BadReport(f"{own.name}: the report was made with other ratings; name them by --ratings, or run "
+                        "`harness run` again")
+
+
+def _kind(entry: DatasetEntry) -> str:
+    return "sample" if entry.origin == "sample" else "real"
+
+
+def _unseen(report: Report, rows: Iterable[Agreement]) -> Iterator[Agreement]:
+    """The agreements without a value where the weights were learned on these very ratings, as on the boards."""
+    real = {entry.name for entry in report.datasets if entry.origin != "sample"}
+    seen = {(entry.name, dataset) for entry in report.metrics for dataset in entry.learned_on if dataset in real}
+    yield from (replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows)
+
+
+def _usable(report: Report, split: str, kind: str) -> Iterator[Cell]:
+    """The cells of a board: qualities with three ratings that are not all the same."""
+    entries = {entry.name for entry in report.datasets if entry.split == split and _kind(entry) == kind}
+    for points in report.points:
+        for quality, human in points.human.items() if points.dataset in entries else ():
+            there = human[np.isfinite(human)]
+            if there.size >= 3 and np.ptp(there) > 0:
+                yield points.dataset, quality
+
+
+def _others(earlier: Report, own: Report, tables: Mapping[str, _Table], metric: str) -> Iterator[Agreement]:
+    """The agreements of the earlier metrics, on as many items as the metric itself was scored on."""
+    sizes = {entry.name: entry.items for entry in own.datasets}
+    cut = {entry.name for entry in earlier.datasets if entry.items != sizes.get(entry.name, entry.items)}
+    rows = (row for row in earlier.agreements if row.metric != metric and row.dataset not in cut)
+    again = (row for name in sorted(cut) for row in _again(name, tables[name], metric))
+    yield from _unseen(earlier, (*rows, *again))
+
+
+def _again(dataset: str, table: _Table, metric: str) -> Iterator[Agreement]:
+    """Agreements on some of the items."""
+    for quality, (human, columns) in table.items():
+        none = np.zeros(len(human), dtype=np.int64)
+        for name in columns:
+            if name[0] != metric:
+                given = panel(columns[name], human, none, none)
+                found = correlations.estimate(given, STATISTIC)
+                yield Agreement(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
+                                found.high, found.note)
+
+
+def _tables(earlier: Report, own: Report, store: ScoreStore, metric: str) -> dict[str, _Table]:
+    """By dataset and quality the ratings and every column's scores, of the items that were scored now."""
+    before = {points.dataset: points for points in earlier.points}
+    found: dict[str, _Table] = {}
+    for points in own.points:
+        fresh, _ = full_scores.scores(own, points, store)
+        others, _ = full_scores.scores(earlier, before[points.dataset], store)
+        rows = _rows(points, before[points.dataset])
+        known = {name: values[rows] for name, values in others.items() if name[0] != metric} | fresh
+        found[points.dataset] = {
+            quality: (human.astype(np.float64), {name: full_scores.on(known, name, dimension)
+                                                 for name in full_scores.plain(known)})
+            for quality, human in points.human.items()
+            for dimension in (_dimension(own, points.dataset, quality),)}
+    return found
+
+
+def _rows(points: Points, before: Points) -> list[int]:
+    """Where the items of one stand in the other."""
+    place = {item: row for row, item in enumerate(before.items)}
+    if lacking := next((item for item in points.items if item not in place), None):
+        raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
+    return [place[item] for item in points.items]
+
+
+def _dimension(report: Report, dataset: str, quality: str) -> str:
+    return next(one.dimension for entry in report.datasets if entry.name == dataset
+                for one in entry.qualities if one.name == quality)
+
+
+def _around(board: Board, whole: int, metric: str, ranked: list[Standing], rows: list[Agreement],
+            tables: Mapping[str, _Table]) -> Iterator[Around]:
+    best = next((row for row in ranked if row.metric == metric), None)
+    if best is None:
+        return
+    shown = _shown(ranked, best)
+    names = [(row.metric, row.column) for row in shown]
+    own = names.index((metric, best.column))
+    delta, p = (np.full((len(board.cells), len(names)), np.nan) for _ in range(2))
+    for place, cell in enumerate(sorted(board.cells)):
+        human, columns = tables[cell[0]][cell[1]]
+        found = all_pairs_williams(human, np.array([columns[name] for name in names]), STATISTIC)
+        delta[place], p[place] = found.delta[own], found.p[own]
+    p[:, own] = np.nan
+    sure = holm(p) < ALPHA
+    told = labels([(row.metric, row.column) for row in ranked])
+    by_name = {(row.metric, row.column): label for row, label in zip(ranked, told, strict=True)}
+    yield Around(
+        split=board.split, origin=board.origin, rule=best.rule, cells=len(board.cells), whole=whole,
+        ranked=len(ranked), column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
+        neighbours=tuple(
+            Neighbour(row.rank or 0, row.metric, by_name[row.metric, row.column], row.value, row.metric == metric,
+                      int((sure[:, k] & (delta[:, k] > 0)).sum()), int((sure[:, k] & (delta[:, k] < 0)).sum()),
+                      int(np.isfinite(p[:, k]).sum()), gap=k > 0 and ranked[ranked.index(row) - 1] is not shown[k - 1])
+            for k, row in enumerate(shown)),
+        reached=tuple(_reached(board, (metric, best.column), {(row.metric, row.column) for row in ranked}, rows)))
+
+
+def _shown(ranked: list[Standing], best: Standing) -> list[Standing]:
+    """The top of the board, the neighbours of the best own column above and below, its other columns, the control."""
+    place = ranked.index(best)
+    return [row for k, row in enumerate(ranked)
+            if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
+
+
+def _reached(board: Board, own: Name, ranked: set[Name], rows: Iterable[Agreement]) -> Iterator[Reached]:
+    """What the column reaches on each quality, from the best place to the worst."""
+    values: dict[Cell, dict[Name, float]] = {cell: {} for cell in sorted(board.cells)}
+    for row in rows:
+        if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
+            values[row.dataset, row.quality][row.metric, row.column] = row.value
+    found = [Reached(*cell, given[own], 1 + sum(value > given[own] for value in given.values()), len(given))
+             for cell, given in values.items()]
+    yield from sorted(found, key=lambda one: (one.place, -one.value))

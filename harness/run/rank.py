@@ -1,0 +1,134 @@
+"""The ranking rules of the challenge, over boards that never mix splits or real data with the sample.
+
+    dev, macro     mean over the qualities of a dataset, then over the datasets
+    test, micro    mean over the cells, a cell being one quality of one dataset
+    Borda          how many competitors are beaten, summed over the cells; a tie is half
+
+The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
+because who wins depends on the rule. A competitor that lacks a cell of the board has no value and no rank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import mean
+from typing import Protocol, TypeVar
+
+from harness.results.rows import Agreement, Standing
+
+Cell = tuple[str, str]
+"""Dataset and quality."""
+
+Real = TypeVar("Real", float, Fraction)
+
+
+class Rule(Protocol):
+    """From a row of cells to one number, higher being better; exact over fractions."""
+
+    def __call__(self, values: Mapping[Cell, Real], /) -> Real:
+        """The row's value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The cells that are averaged together: those of one split, real or sample."""
+
+    split: str
+    origin: str
+    cells: frozenset[Cell]
+
+
+def dataset_mean(values: Mapping[Cell, Real]) -> Real:
+    """Mean within each dataset, then over the datasets."""
+    within: dict[str, list[Real]] = defaultdict(list)
+    for (dataset, _), value in sorted(values.items()):
+        within[dataset].append(value)
+    return mean([mean(group) for group in within.values()])
+
+
+def cell_mean(values: Mapping[Cell, Real]) -> Real:
+    """Mean over the cells."""
+    return mean([value for _, value in sorted(values.items())])
+
+
+@dataclass(frozen=True, slots=True)
+class CountedMean:
+    """Mean over the cells of a board printed with dataset averages: each counts as often as the cells it stands for."""
+
+    counts: Mapping[str, int]
+    """The number of cells of each dataset."""
+
+    def __call__(self, values: Mapping[Cell, Real], /) -> Real:
+        """Mean over all cells, written out or not."""
+        return mean([value for (dataset, _), value in sorted(values.items()) for _ in range(self.counts[dataset])])
+
+
+RULES: dict[str, Rule] = {"dev": dataset_mean, "test": cell_mean}
+"""The rules under which a report ranks, by their names in the challenge."""
+
+BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": cell_mean}
+"""The same rules, also by their names in the field."""
+
+
+def over(rule: Rule, values: Mapping[Cell, float], cells: Collection[Cell]) -> float:
+    """What a rule gives for the cells of a board; NaN if there are none, or one has no number."""
+    found = {cell: values.get(cell, math.nan) for cell in cells}
+    return rule(found) if found and all(map(math.isfinite, found.values())) else math.nan
+
+
+def best_submissions(
+    rows: Mapping[str, Mapping[Cell, float]], teams: Mapping[str, str], rule: Rule, cells: Collection[Cell]
+) -> dict[str, str]:
+    """Each team's best submission by a rule, the first by name of equals; a team without a complete one is left out."""
+    best: dict[str, tuple[float, str]] = {}
+    for name in sorted(rows):
+        value, team = over(rule, rows[name], cells), teams[name]
+        if math.isfinite(value) and (team not in best or value > best[team][0]):
+            best[team] = value, name
+    return {team: name for team, (_, name) in best.items()}
+
+
+def borda(rows: Mapping[str, Mapping[Cell, float]], cells: Collection[Cell]) -> dict[str, float]:
+    """How many competitors each beats, summed over the cells, 0 to cells × (competitors − 1); a tie is half.
+
+    A competitor that lacks a cell has no number, and the others win nothing against it.
+    """
+    complete = {name: row for name, row in rows.items() if math.isfinite(over(cell_mean, row, cells))}
+    points = dict.fromkeys(rows, math.nan)
+    for name, row in complete.items():
+        others = [other for rival, other in complete.items() if rival != name]
+        points[name] = math.fsum((row[cell] > other[cell]) + (row[cell] == other[cell]) / 2
+                                 for other in others for cell in cells)
+    return points
+
+
+def standings(board: Board, agreements: Iterable[Agreement]) -> Iterator[Standing]:
+    """Every column's place on a board, under each rule and for each statistic; the best first."""
+    values: dict[tuple[str, str, str], dict[Cell, float]] = defaultdict(dict)
+    for row in agreements:
+        cell = (row.dataset, row.quality)
+        if cell in board.cells:
+            found = values[row.statistic, row.metric, row.column]
+            if math.isfinite(row.value):
+                found[cell] = row.value
+    for statistic in dict.fromkeys(key[0] for key in values):
+        columns = {key[1:]: cells for key, cells in values.items() if key[0] == statistic}
+        for name, rule in RULES.items():
+            yield from _ranked(board, name, rule, statistic, columns)
+
+
+def _ranked(
+    board: Board, name: str, rule: Rule, statistic: str, columns: Mapping[tuple[str, str], Mapping[Cell, float]]
+) -> Iterator[Standing]:
+    rows = [Standing(board.split, board.origin, name, statistic, metric, column, over(rule, cells, board.cells), None,
+                     len(cells), len(board.cells)) for (metric, column), cells in columns.items()]
+    ranked = sorted(rows, key=lambda row: (math.isnan(row.value), -row.value, row.column))
+    for row in ranked:
+        if math.isnan(row.value):
+            yield row
+        else:
+            yield replace(row, rank=1 + sum(other.value > row.value for other in ranked))

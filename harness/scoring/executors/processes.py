@@ -1,0 +1,189 @@
+"""Processes of this machine: one worker each, over a pipe; what it prints goes to a file, whose end is told if it dies.
+The file has no name, so that none is left behind by a run that is killed.
+
+A worker on `--device cuda:0,cuda:1` has one of the devices; on a processor each has its share of the cores. Workers
+ignore Ctrl-C, which is for the crew to answer, and end by themselves when the run that started them is no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from multiprocessing import connection, resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from harness.errors import StoreError
+from harness.scoring.executors.tasks import Event, Full, Lost, Setup, Task
+
+TAIL = 4000
+"""Bytes of what a dead worker printed that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    process: Any
+    pipe: Connection
+    log: BinaryIO
+
+
+class Processes:
+    """So many workers, each started when it gets its first task."""
+
+    device = ""
+
+    def __init__(self, setup: Setup, workers: int, devices: tuple[str, ...] = ()) -> None:
+        self.workers = workers
+        self._setup, self._devices = setup, devices
+        self._context = multiprocessing.get_context("spawn")
+        self._children: dict[int, _Child] = {}
+
+    def send(self, worker: int, task: Task) -> None:
+        """Give an idle worker a task; it is started if it is not there."""
+        if worker not in self._children:
+            self._children[worker] = self._started(worker)
+        with contextlib.suppress(OSError):  # it has died just now, which its end tells
+            self._children[worker].pipe.send(task)
+
+    def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
+        """What workers have to say, waiting so long for the first of it."""
+        ready = connection.wait([child.pipe for child in self._children.values()], seconds)
+        for worker, child in list(self._children.items()):
+            dead = child.process.exitcode is not None  # which its pipe does not tell if a child of its own holds it
+            if dead or child.pipe in ready:
+                yield from self._heard(worker, child, dead=dead)
+
+    def _heard(self, worker: int, child: _Child, *, dead: bool) -> Iterator[tuple[int, Event]]:
+        try:
+            while self._children.get(worker) is child and child.pipe.poll():
+                yield worker, child.pipe.recv()
+        except (EOFError, OSError):
+            dead = True
+            child.process.join(5)
+        if dead and self._children.get(worker) is child:
+            reason = _ending(child.process.exitcode)
+            yield worker, Lost(reason, self.kill(worker))
+
+    def kill(self, worker: int) -> str:
+        """Stop a worker at once; the end of what it printed."""
+        child = self._children.pop(worker, None)
+        if child is None:
+            return ""
+        child.process.kill()
+        child.process.join()
+        child.pipe.close()
+        with child.log as log:
+            start = max(0, os.fstat(log.fileno()).st_size - TAIL)
+            return os.pread(log.fileno(), TAIL, start).decode(errors="replace")
+
+    def memory(self, worker: int) -> int:
+        """The resident bytes of a worker, where the system tells."""
+        child = self._children.get(worker)
+        if child is None:
+            return 0
+        try:
+            pages = int(Path(f"/proc/{child.process.pid}/statm").read_text(encoding="ascii").split()[1])
+        except (OSError, ValueError, IndexError):
+            return 0
+        return pages * resource.getpagesize()
+
+    def close(self) -> None:
+        """End all workers: they write what their models keep."""
+        for child in self._children.values():
+            with contextlib.suppress(OSError):
+                child.pipe.send(None)
+        until = time.monotonic() + 30
+        for worker, child in list(self._children.items()):
+            child.process.join(max(0.0, until - time.monotonic()))
+            self.kill(worker)
+
+    def _started(self, worker: int) -> _Child:
+        ours, theirs = self._context.Pipe()
+        log = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the worker is no more)
+        device = self._devices[worker % len(self._devices)] if self._devices else self._setup.choice.device
+        setup = replace(self._setup, choice=replace(self._setup.choice, device=device))
+        prints = Connection(os.dup(log.fileno()), readable=False)  # the form in which a child is handed a file
+        process = self._context.Process(target=serve, args=(theirs, setup, prints), daemon=True)
+        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _deaf(), prints:
+            process.start()
+        theirs.close()
+        return _Child(process, ours, log)
+
+
+def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
+    """What a child process does: one task after the other, until it is told to end or the run is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with prints:
+        for descriptor in (1, 2):
+            os.dup2(prints.fileno(), descriptor)
+    sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, errors="replace") for stream in (1, 2))
+    threading.Thread(target=_outlive_no_parent, args=(os.getppid(),), daemon=True).start()
+    from harness.scoring.executors.worker import Worker
+    from metrics.models.service import Models
+
+    worker = Worker(setup, Models(setup.home, setup.choice))
+    while (task := _next(pipe)) is not None:
+        try:
+            for event in worker.run(task):
+                pipe.send(event)
+        except StoreError as error:
+            pipe.send(Full(str(error)))
+    worker.models.close()
+
+
+def _next(pipe: Connection) -> Task | None:
+    try:
+        task: Task | None = pipe.recv()
+    except EOFError:
+        return None
+    return task
+
+
+def _outlive_no_parent(parent: int) -> None:
+    """A run that was killed cannot end its workers: they look for it themselves."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let libraries of a process that is started now use so many threads, unless the user has said."""
+    names = [name for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS") if name not in os.environ]
+    os.environ.update(dict.fromkeys(names, str(count)))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Let a process that is started now not hear Ctrl-C, even before it has come so far as to ignore it."""
+    resource_tracker.ensure_running()  # which is started with the first one, and would end the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is None:
+        return "it closed its pipe"
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+    return f"ended with status {code}"

@@ -1,0 +1,154 @@
+"""Scoring one cell: a metric over a dataset, at the level either of them has.
+
+A turn-level metric meets a whole dialogue turn by turn: every turn of the system is a response to what came before,
+and the scores of the turns are brought together by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
+A dialogue-level metric reads a turn-level item as the context and the response.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import SYSTEM, Dataset, Item
+from harness.errors import BadScores
+from metrics.composition import AT, Composite
+from metrics.errors import CannotScore
+from metrics.metric import Column, Metric, checkpoints
+from metrics.models.service import Models
+
+AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
+    "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod,
+}
+"""How scores of turns become one of a dialogue; turns that could not be scored are left out."""
+
+NEEDS: dict[str, Callable[[Item], bool]] = {
+    "references": lambda item: bool(item.references),
+    "context": lambda item: bool(item.context),
+    "facts": lambda item: bool(item.facts),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The columns of one cell, with the items they belong to and the seconds they took."""
+
+    items: tuple[str, ...]
+    columns: dict[str, Column]
+    seconds: float
+
+
+def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
+    """Score every item of the dataset; CannotScore where no item has what the metric needs."""
+    if lacking := unmet(metric, dataset):
+        raise CannotScore(f"no item has {lacking}")
+    return scored(metric, dataset, models)
+
+
+def scored(metric: Metric, dataset: Dataset, models: Models) -> Scores:
+    """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
+    by_turn = _by_turn(metric, dataset)
+    items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
+    models.asked.clear()
+    start = time.perf_counter()
+    with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
+        columns = checked(metric, items, metric.score(items, models))
+    seconds = time.perf_counter() - start
+    _check_models(metric, models)
+    if by_turn:
+        columns = aggregated(columns, dataset.items)
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds)
+
+
+def has(items: Sequence[Item]) -> tuple[str, ...]:
+    """What some of the items come with."""
+    return tuple(need for need, there in NEEDS.items() if any(map(there, items)))
+
+
+def unmet(metric: Metric, dataset: Dataset) -> str:
+    """What the metric needs and no item of the dataset has; empty where it can be scored."""
+    there = has(dataset.items)
+    return next((need for need in metric.card.needs if need not in there), "")
+
+
+def turns(dialogue: Item) -> list[Item]:
+    """The system's turns of a dialogue, each as a response to all that came before; every turn if none is marked."""
+    marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
+    return [
+        dataclasses.replace(dialogue, id=f"{dialogue.id}#{place}", context=dialogue.context[:place], response=turn)
+        for place, turn in enumerate(dialogue.context)
+        if turn.speaker == SYSTEM or not marked
+    ]
+
+
+def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:
+    """Bring the scores of turns together, dialogue by dialogue, in each of the four ways."""
+    ends = np.cumsum([len(turns(dialogue)) for dialogue in dialogues])[:-1]
+    together = {}
+    for name, column in columns.items():
+        parts = np.split(column, ends)
+        plain, at, dimension = name.rpartition(AT) if name.rpartition(AT)[0] in columns else (name, "", "")
+        for way, combine in AGGREGATIONS.items():
+            label = name if way == "mean" else f"{plain}:{way}{at}{dimension}"
+            together[label] = np.array([_together(part, combine) for part in parts])
+    return together
+
+
+def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
+    """The columns as the card promised them, and what was made for one quality (`COLUMN@QUALITY`); else BadScores."""
+    name, promised = metric.card.name, metric.card.columns
+    keys = list(map(str, columns.keys())) if hasattr(columns, "keys") else None
+    own = [key for key in keys or () if key not in promised and key.rpartition(AT)[0] in promised]
+    if keys is None or sorted(keys) != sorted([*promised, *own]):
+        given = type(columns).__name__ if keys is None else ", ".join(sorted(keys))
+        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {given}")
+    return {column: _vector(name, column, columns[column], items) for column in (*promised, *own)}  # type: ignore[index]
+
+
+def _check_models(metric: Metric, models: Models) -> None:
+    """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
+    declared |= {("checkpoint", name) for one in parts for name in checkpoints(one)}
+    for kind, name in sorted(models.asked - declared):
+        if kind == "checkpoint":
+            raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
+                            f"the card say checkpoints=({name!r},)")
+        raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
+                        f"the card say models=('{kind}',), have an option {kind}: str = '', "
+                        f"and ask for models.{kind}(self.{kind})")
+
+
+def _by_turn(metric: Metric, dataset: Dataset) -> bool:
+    return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
+
+
+def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
+    given = np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
+    try:
+        kind = np.asarray(given).dtype.kind
+        vector = np.array(given, dtype=np.float64) if kind in "biufO" else None
+    except (TypeError, ValueError):
+        vector = None
+    if vector is None:
+        raise BadScores(f"{metric}: column {column} holds something that is no number")
+    if vector.shape != (len(items),):
+        raise BadScores(f"{metric}: column {column} has shape {vector.shape} for {len(items)} items")
+    infinite = np.flatnonzero(np.isinf(vector))
+    if infinite.size:
+        raise BadScores(f"{metric}: column {column} is infinite for item {items[int(infinite[0])].id}")
+    return vector
+
+
+def _together(scores: Column, combine: Callable[[Column], np.float64]) -> float:
+    there = scores[np.isfinite(scores)]
+    with np.errstate(over="ignore"):
+        value = float(combine(there)) if there.size else np.nan
+    return value if np.isfinite(value) else np.nan  # a product can leave what a number holds

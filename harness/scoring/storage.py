@@ -1,0 +1,173 @@
+"""Files by name in one place, which is a folder or any URL that fsspec knows (s3://, gs://, memory://).
+
+A name has slashes and no more; a file is there whole or not at all: in a folder it is written beside and renamed, and
+object stores show nothing before all of it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fnmatch
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.storage.files import write_atomically
+from harness.errors import BadConfig
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+_NOWHERE = re.compile(r"(?!memory:)[a-z][a-z0-9+.-]+:/(?:/*$|(?!/))")
+"""A protocol without a place, as an empty variable leaves it, or with one slash for two."""
+_FOLDER = re.compile(r"(file|local)://")
+_NO_FOLDERS = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
+"""Object stores: what would be made there for a folder is a bucket, of a name that may be a mistake."""
+_SECRET = re.compile(r"(?<=://)[^/@]*@")
+
+
+class Blobs(Protocol):
+    """Files by name; FileNotFoundError for one that is not there, OSError for a place that does not answer.
+
+    `place` opens the same files elsewhere; `root` is how the place is shown, without a password that its URL may hold.
+    """
+
+    place: str
+    root: str
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a file there, in the place of one of its name; `lasting` waits until a power cut cannot take it."""
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine."""
+
+
+def opened(place: str | Path) -> Blobs:
+    """The files of a folder, or of a URL."""
+    if isinstance(place, str) and _NOWHERE.match(place):
+        raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
+    if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
+        return Remote(place.rstrip("/"))
+    return Folder(Path(_FOLDER.sub("", str(place), count=1)))
+
+
+class Folder:
+    """Files below a folder of this machine, or of a disk that machines share."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.place = self.root = str(self.path)
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+        return (self.path / name).read_bytes()
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a file there, written beside and renamed."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content, lasting=lasting)
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+        return sorted(f"{folder}/{path.name}" for path in (self.path / folder).glob(pattern))
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        (self.path / name).unlink(missing_ok=True)
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.path / name).replace(self.path / other)
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine."""
+        return time.time() - (self.path / name).stat().st_mtime
+
+
+class Remote:
+    """Files below a URL, through fsspec."""
+
+    def __init__(self, url: str) -> None:
+        self.place, self.root = url, _SECRET.sub("", url)
+        import fsspec
+
+        self._made: set[str] = set()
+        with self._told():
+            try:
+                self._files, self._path = fsspec.core.url_to_fs(url)
+            except (ValueError, ImportError) as error:  # no such protocol, or its package is not here
+                raise BadConfig(f"--store {self.root}: {error}") from error
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+        with self._told():
+            content: bytes = self._files.cat_file(self._at(name))
+        return content
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
+        """Put a file there; an object store shows it when all of it is there."""
+        folder = self._at(name).rpartition("/")[0]
+        with self._told():
+            if folder not in self._made and not _NO_FOLDERS.match(self.place):
+                self._files.makedirs(folder, exist_ok=True)
+                self._made.add(folder)
+            self._files.pipe_file(self._at(name), content)
+
+    def names(self, folder: str, pattern: str) -> list[str]:
+        """The names of the files in a folder that match a pattern, in order."""
+        listed: list[Any] = []
+        with self._told(), contextlib.suppress(FileNotFoundError):
+            self._files.invalidate_cache(self._at(folder))
+            listed = self._files.ls(self._at(folder), detail=False)
+        names = (str(path).rpartition("/")[2] for path in listed)
+        return sorted(f"{folder}/{name}" for name in names if fnmatch.fnmatchcase(name, pattern))
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        with self._told(), contextlib.suppress(FileNotFoundError):
+            self._files.rm_file(self._at(name))
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a file another name, if it is there."""
+        with self._told(), contextlib.suppress(FileNotFoundError):
+            self._files.mv(self._at(name), self._at(other))
+
+    def age(self, name: str) -> float:
+        """Seconds since a file was written, by the clock of this machine; 0 where the place does not tell."""
+        with self._told():
+            try:
+                return time.time() - float(self._files.modified(self._at(name)).timestamp())
+            except NotImplementedError:
+                return 0.0
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}/{name}"
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Whatever the place's own package raises, as an error of one line that names the place."""
+        try:
+            yield
+        except BadConfig:
+            raise
+        except FileNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, "is not there", self.root) from error
+        except Exception as error:  # each package has errors of its own
+            lines = str(error).strip().splitlines()
+            told = f"does not answer as a store should: {type(error).__name__}: {lines[0] if lines else ''}"[:300]
+            raise OSError(getattr(error, "errno", None) or errno.EIO, _SECRET.sub("", told), self.root) from error

@@ -1,0 +1,96 @@
+"""What the study of discrimination is made of: dialogues and worse ones, and how often a system scores the first above.
+
+The parts are those of DynaEval's Table 2: the test parts of EmpatheticDialogues and DailyDialog, and ConvAI2's
+validation part. Of each dialogue of 4 to 30 utterances twenty worse ones are made, the same for all systems and seeds;
+replacements come from the other dialogues of the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.corpora import corpora, files
+from benchmarks.corpora.corpora import Dialogue
+from benchmarks.dataset import Utterance
+from benchmarks.errors import BenchmarkError
+from metrics.graph.dialogues.dialogues import Spoken, spoken
+from metrics.graph.dialogues.perturbed import PERTURBATIONS, Negatives, usable, worse
+from metrics.models.memory import Vectors
+from metrics.trained.heads.pairs import Table
+
+Scores = npt.NDArray[np.float64]
+KINDS: tuple[Negatives, ...] = ("ur", "ss")
+STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "speaker level utterance shuffling (ss)"}
+"""The paper's names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A corpus to train on, and the split of it on which systems are tried; `printed` is the paper's name of it.
+
+    `steps` are those of a training in the study: fewer than of the weights that are shipped.
+    """
+
+    corpus: str
+    title: str
+    split: str
+    printed: str
+    window: int
+    steps: int
+
+
+PARTS = (Part("empatheticdialogues", "EmpatheticDialogues", "test", "empathetic", 4, 600),
+         Part("personachat", "ConvAI2", "valid", "convai2", 2, 250),
+         Part("dailydialog", "DailyDialog", "test", "dailydialog", 4, 500))
+
+
+def dialogues(part: Part, home: Path, limit: int | None = None) -> list[Dialogue]:
+    """The dialogues of the part, those that are too short or too long left out; the first `limit` of them."""
+    file = corpora.path(part.corpus, home)
+    if not file.is_file():
+        raise BenchmarkError(f"{part.corpus} is not in {home}; `harness fetch --corpora {part.corpus}`")
+    rows = (row for row in files.read(file).rows if row["split"] == part.split)
+    found = [Dialogue(row["dialogue_id"], part.corpus, part.split,
+                      tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows]
+    kept = [one for one in found if all(usable(one, kind) for kind in KINDS)][:limit]
+    if not kept:
+        raise BenchmarkError(f"{file}: holds no dialogue of 4 to 30 utterances in the split {part.split}")
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Dialogues, and for each so many worse ones that follow one another."""
+
+    table: Table
+    dialogues: tuple[Spoken, ...]
+    worse: tuple[Spoken, ...]
+
+
+def share(better: Scores, less: Scores) -> float:
+    """How often a dialogue scores above one of its worse ones, a tie being half; NaN where a score is missing."""
+    gained = np.repeat(better, len(less) // len(better)) - less
+    return float(((np.sign(gained) + 1) / 2).mean())
+
+
+def trial(some: Sequence[Dialogue], kind: Negatives, seed: int,
+          read: Callable[[Sequence[str]], Vectors]) -> Trial:
+    """The dialogues with their worse ones; `read` gives the vectors of texts."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    pool = [turn.text for one in some for turn in one.utterances]
+    table = Table(pool, read)
+    changed = [worse(one.utterances, kind, pool, rng) for one in some for _ in range(PERTURBATIONS)]
+    return Trial(table, tuple(spoken(one.utterances, table) for one in some),
+                 tuple(spoken(turns, table) for turns in changed))
+
+
+def adjacent(some: Sequence[Spoken], table: Table) -> Scores:
+    """CoSim of dialogues as rows of a table: the mean cosine of adjacent utterances, as `cosim` has it."""
+    means = table.vectors[:, : table.width].astype(np.float64)
+    units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+    return np.array([(units[one.rows[1:]] * units[one.rows[:-1]]).sum(1).mean() for one in some])

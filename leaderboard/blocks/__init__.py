@@ -1,0 +1,1 @@
+"""Parts of pages: tables, cells and pictures."""

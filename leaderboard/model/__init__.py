@@ -1,0 +1,1 @@
+"""What pages ask of results: index, boards, pairs, cost, changes."""

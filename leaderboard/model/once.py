@@ -1,0 +1,24 @@
+"""What several pages are drawn from is worked out once for a report."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TypeVar
+
+from harness.results.rows import Report
+
+Found = TypeVar("Found")
+
+
+def once(work: Callable[[Report], Found]) -> Callable[[Report], Found]:
+    """Remember what was found for the last report, known by being the same object."""
+    last: list[tuple[Report, Found]] = []
+
+    @functools.wraps(work)
+    def found(report: Report) -> Found:
+        if not last or last[0][0] is not report:
+            last[:] = [(report, work(report))]
+        return last[0][1]
+
+    return found

@@ -1,0 +1,77 @@
+"""The page on how to put a metric of one's own on the boards."""
+
+from __future__ import annotations
+
+from harness.results.rows import Report
+from leaderboard.blocks.tables import Page, Prose, Section
+
+PATH = "adding.html"
+SHORT = "A metric is a class with a card and a method that gives each item a number. One file, and it is on the boards:"
+TYPED = """\
+# exclaims.py, with a card that names it
+def score(self, items, models):
+    return {"exclaims": np.array([float("!" in item.response.text) for item in items])}"""
+WHOLE = """\
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.metric import Columns, MetricCard
+from metrics.models import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Exclaims:
+    \"\"\"Whether the response exclaims.\"\"\"
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="exclaims", title="Exclaims", columns=("exclaims",), family="control",
+        notes="Whether the response holds an exclamation mark.")
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        \"\"\"1 for an exclamation, else 0.\"\"\"
+        return {"exclaims": np.array([float("!" in item.response.text) for item in items])}"""
+RUN = """\
+harness new metric exclaims
+harness check ./exclaims
+harness run --all --with ./exclaims
+harness leaderboard --with ./exclaims"""
+ASKED = ("Asked of it: the columns that the card promises, one number per item, higher being better; NaN where there "
+         "is none. An item's score depends on nothing but the item (or the card says otherwise), and an empty response "
+         "is survived. harness check tries all of that, line by line.")
+NEEDS = ("A metric that takes references, context or facts names them in its card, needs=('references',), and is "
+         "skipped with that reason where no item has them. One that takes an encoder or a language model names it "
+         "there as well, and gets it from models.")
+PLUGIN = """\
+[project.entry-points."harness.metrics"]
+exclaims = "my_package.exclaims:Exclaims\""""
+LIBRARIES = """\
+harness run --metric "evaluate:./my_metric.py"
+harness run --metric st:sentence-transformers/all-mpnet-base-v2
+harness run --metric "evaluate:bertscore:f1[lang=en]\""""
+MORE = "docs/adding.md of the repository has all of this at length, and how to add a dataset, a statistic or a rule."
+
+
+def build(report: Report) -> tuple[Page, ...]:  # noqa: ARG001 - every view takes it
+    """Build the page; it is the same for every report."""
+    return (Page(
+        path=PATH, title="Add your metric", label="Add a metric", order=10, markdown=False,
+        lead="What to write, and what to type, until your metric stands on these boards.",
+        sections=(
+            Section("file", "One file", (
+                Prose("The first command writes a package to start from, with a test; the second tries what is asked "
+                      "of every metric; the others put it on these boards, and say where it stands."),
+                Prose(RUN, code=True),
+                Prose("What it comes down to is one file. It works by itself as well, as ./exclaims.py:"),
+                Prose(WHOLE, code=True), Prose(ASKED), Prose(NEEDS))),
+            Section("package", "Or a package of your own", (
+                Prose("The same file, and in the package's pyproject.toml:"), Prose(PLUGIN, code=True))),
+            Section("libraries", "Or a metric of another library", (
+                Prose("A prefix and a name are a metric."),
+                Prose(LIBRARIES, code=True), Prose(MORE)))),
+    ),)

@@ -1,0 +1,1 @@
+"""Tables and pages as HTML, text, Markdown, LaTeX, JSON and CSV."""

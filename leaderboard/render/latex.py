@@ -1,0 +1,173 @@
+r"""The boards as LaTeX tables in the style of papers: booktabs, best bold, second underlined, insignificant in italics.
+
+A file per board and statistic, each one or more `table` environments: a wide board is split into parts of twelve
+columns that repeat rank and metric, a long one after fifty rows. Headings are turned where they are many. What a table
+needs is `\usepackage{amssymb,booktabs,graphicx}`; boards.tex sets all of them, to be seen and to copy from.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from leaderboard.blocks.tables import Cell, Group, Heading, Page, Row, Table
+from leaderboard.render.escaping import visible
+from leaderboard.render.html import BANNER
+
+FOLDER = "latex"
+ALL = f"{FOLDER}/boards.tex"
+FRONT, GROUPS = "index.html", frozenset({"Qualities", "Datasets"})
+"""The pages that boards are on."""
+
+COLUMNS, ROWS = 12, 50
+"""As many columns and rows as a page holds."""
+
+TURNED = 6
+"""From so many columns on the headings stand slanted."""
+
+LEFT_OUT = frozenset({"family", "needs"})
+"""Columns of words, by their key, that a paper's table has no room for."""
+
+LONGEST = 60
+MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
+SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
+         "—": "---", "…": r"\ldots{}", "†": r"$^\dagger$", "▽": r"$\triangledown$", "×": r"$\times$", "·": r"$\cdot$",
+         "≥": r"$\geq$", "≤": r"$\leq$", "“": "``", "”": "''", "‘": "`", "’": "'", "ß": r"\ss{}", "ø": r"\o{}",
+         "Ø": r"\O{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "ł": r"\l{}", "Ł": r"\L{}", "<": r"\textless{}",
+         ">": r"\textgreater{}", "|": r"\textbar{}", "\"": r"\textquotedbl{}", "→": r"$\rightarrow$", "ρ": r"$\rho$",
+         "τ": r"$\tau$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "▼": r"$\blacktriangledown$",
+         **{sign: "\\" + sign for sign in "&%$#_{}"}}
+ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": "\"", "\u030a": "r", "\u030c": "v",
+           "\u0327": "c", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u030b": "H", "\u0328": "k"}
+PREAMBLE = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=2cm]{geometry}
+\usepackage{amssymb,booktabs,graphicx}
+\begin{document}
+"""
+
+
+def files(pages: Iterable[Page]) -> dict[str, bytes]:
+    """Write every board of the pages into a file of its own, and one document with all of them."""
+    found = boards(pages)
+    named = "".join(f"\\input{{{name}}}\n\\clearpage\n" for name in found)
+    return {**({ALL: f"{PREAMBLE}{named}\\end{{document}}\n".encode(errors="backslashreplace")} if found else {}),
+            **{f"{FOLDER}/{name}.tex": write(table, name).encode(errors="backslashreplace")
+               for name, table in found.items()}}
+
+
+def boards(pages: Iterable[Page]) -> dict[str, Table]:
+    """Find the boards by name: dev-real-spearman, quality-overall-real-spearman, dataset-fed-turn-agreement-pearson."""
+    return {table.anchor if page.path == FRONT else f"{page.anchor}-{table.anchor}": table
+            for page in pages if page.path == FRONT or page.group in GROUPS
+            for section in page.sections for table in section.blocks
+            if isinstance(table, Table) and table.headings[:1] and table.headings[0].kind == "rank"}
+
+
+def write(table: Table, name: str) -> str:
+    """Write a board; its label is `tab:` and its name."""
+    columns, rows = _columns(table.headings), _chunks(table.groups)
+    parts = [(shown, lines) for lines in rows for shown in columns]
+    head = f"% {' '.join(name.split())}: needs \\usepackage{{amssymb,booktabs,graphicx}}\n"
+    models = sorted({cell.model for row in table.rows for cell in row if cell.model})
+    head += "".join(f"% scores with {text(model)}\n" for model in models)
+    return head + "\n".join(_part(table, name, shown, lines, place, len(parts))
+                            for place, (shown, lines) in enumerate(parts))
+
+
+@functools.lru_cache(20_000)
+def text(value: str) -> str:
+    """Escape a text for LaTeX in T1; a sign that it has no command for is written by its number."""
+    plain = " ".join(visible(value).split())
+    short = plain if len(plain) <= LONGEST * 4 else plain[:LONGEST * 4] + "…"
+    return "".join(_sign(sign) for sign in short)
+
+
+def _sign(sign: str) -> str:
+    if sign in SIGNS:
+        return SIGNS[sign]
+    if sign.isascii():
+        return sign
+    apart = unicodedata.normalize("NFD", sign)
+    if len(apart) == 2 and apart[0].isascii() and apart[0].isalpha() and apart[1] in ACCENTS:
+        return f"\\{ACCENTS[apart[1]]}{{{apart[0]}}}"
+    return f"[U+{ord(sign):04X}]"
+
+
+def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
+    """Choose the columns of each part: rank and metric first, then as many as there is room for, evenly."""
+    lead = tuple(place for place, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
+    others = [place for place, heading in enumerate(headings)
+              if place not in lead and heading.key not in LEFT_OUT]
+    count = max(1, -(-len(others) // (COLUMNS - len(lead))))
+    edges = [round(part * len(others) / count) for part in range(count + 1)]
+    return [(*lead, *others[start:end]) for start, end in pairwise(edges)]
+
+
+def _chunks(groups: Sequence[Group]) -> list[list[Group]]:
+    """Part the rows, a group's title before each of its pieces."""
+    pages: list[list[Group]] = [[]]
+    room = ROWS
+    for group in groups:
+        rows = group.rows
+        while rows:
+            if room <= 0:
+                pages.append([])
+                room = ROWS
+            pages[-1].append(Group(rows[:room], group.title))
+            rows, room = rows[room:], room - len(rows[:room])
+    return pages
+
+
+def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group], place: int, count: int) -> str:
+    headings = [table.headings[column] for column in shown]
+    turned = len(shown) > TURNED
+    part = f" Part {place + 1} of {count}." if count > 1 else ""
+    label = f"tab:{name}" + (f"-{place + 1}" if place else "")
+    body = f"{chr(10)}\\midrule\n".join("\n".join(_group(group, shown)) for group in groups)
+    return "\n".join((
+        r"\begin{table}[htbp]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}",
+        f"\\caption{{{_caption(table)}{part}}}",
+        f"\\label{{{label}}}",
+        f"\\begin{{tabular}}{{{''.join(map(_align, headings))}}}", r"\toprule",
+        " & ".join(_heading(heading, turned) for heading in headings) + r" \\", r"\midrule",
+        body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
+
+
+def _caption(table: Table) -> str:
+    weak = any("weak" in cell.marks for row in table.rows for cell in row)
+    read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
+    warning = f" {text(BANNER)}" if table.sample else ""
+    return f"{text(table.caption)}. Data: {text(table.data)}. {read}.{warning}"
+
+
+def _align(heading: Heading) -> str:
+    return "r" if heading.kind in ("rank", "number") else "l"
+
+
+def _heading(heading: Heading, turned: bool) -> str:
+    """Head a column: the rank without the interval, which is left to the site; a cost with its unit."""
+    unit = f" ({heading.small})" if heading.key == "cost" and heading.small else ""
+    name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST] + unit)
+    return f"\\rotatebox{{60}}{{{name}}}" if turned and heading.kind not in ("rank", "stub") else name
+
+
+def _group(group: Group, shown: Sequence[int]) -> Iterator[str]:
+    if group.title:
+        yield f"\\multicolumn{{{len(shown)}}}{{l}}{{{text(group.title)}}} \\\\"
+    for row in group.rows:
+        yield " & ".join(_cell(cell) for cell in _chosen(row, shown)) + r" \\"
+
+
+def _chosen(row: Row, shown: Sequence[int]) -> Iterator[Cell]:
+    return (row[column] for column in shown)
+
+
+def _cell(cell: Cell) -> str:
+    """Write what a cell shows; what stands small below it is left to the site."""
+    found = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
+    for mark in cell.marks:
+        found = MARKS[mark] % found
+    return f"{found} {text(cell.sign[0])}" if cell.sign[0] else found

@@ -1,0 +1,129 @@
+"""The site as one document in GitHub's Markdown, with anchors. What comes from outside is escaped.
+
+It holds what can be read in one sitting: the boards, by quality, the challenge, the run. The tables of each dataset
+are folded; pages that live from their pictures say `markdown=False` and stay on the site.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Page, Picture, Prose, Section, Table
+from leaderboard.render.escaping import visible
+from leaderboard.render.html import BANNER, MIXED
+
+FOLDED = "Datasets"
+"""The group whose pages are folded."""
+
+KEPT = frozenset({"agreement", "card"})
+"""The sections of a folded page that are tables and facts."""
+
+LONGEST = 200
+"""More characters of a cell than this are left out: a name that fills a page hides the table."""
+
+SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
+LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
+          "▽: not above the length control. Behind a metric: the models its scores come from. Intervals, further "
+          "statistics, n and p: [agreements.csv](agreements.csv), [standings.csv](standings.csv), or "
+          "[leaderboard.json](leaderboard.json) with everything.")
+MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
+
+
+def document(pages: Sequence[Page]) -> bytes:
+    """Write the pages as one document, without what is folded on them."""
+    anchors = {page.path: page.anchor for page in pages}
+    parts = [_folded(page, anchors) if page.group == FOLDED else _page(page, anchors) for page in pages]
+    return "\n".join(["# Leaderboard\n", LEGEND, "", *_contents(pages), "", *parts]).encode()
+
+
+def _contents(pages: Iterable[Page]) -> Iterator[str]:
+    """List the pages; those of a group on one line."""
+    groups: dict[str, list[str]] = {}
+    for page in pages:
+        groups.setdefault(page.group or page.path, []).append(f"[{_text(page.label)}](#{page.anchor})")
+    named = {page.group for page in pages if page.group}
+    for name, links in groups.items():
+        yield f"- {_text(name)}: {', '.join(links)}" if name in named else f"- {links[0]}"
+
+
+def _page(page: Page, anchors: Mapping[str, str]) -> str:
+    sections = "\n".join(_section(section, anchors) for section in page.sections)
+    return f"{_head(page)}{_warning(page)}{_text(page.lead)}\n\n{sections}"
+
+
+def _folded(page: Page, anchors: Mapping[str, str]) -> str:
+    """Write a page whose tables are behind a click."""
+    sections = "\n".join(_section(section, anchors) for section in page.sections if section.anchor in KEPT)
+    return (f"{_head(page)}{_warning(page)}<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n"
+            f"{_text(page.lead)}\n\n{sections}\n</details>\n")
+
+
+def _head(page: Page) -> str:
+    return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n"
+
+
+def _text(value: str) -> str:
+    """Escape for a Markdown cell or paragraph."""
+    one_line = " ".join(visible(value).split())
+    short = one_line if len(one_line) <= LONGEST * 10 else one_line[:LONGEST * 10] + "…"
+    escaped = SPECIAL.sub(lambda sign: "\\" + sign[0], short)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _warning(page: Page) -> str:
+    if not page.sample:
+        return ""
+    return f"> **{BANNER}**{' ' + MIXED if page.mixed else ''}\n\n"
+
+
+def _section(section: Section, anchors: Mapping[str, str]) -> str:
+    blocks = [_block(block, anchors) for block in section.blocks]
+    return f"{'#' * (section.level + 1)} {_text(section.title)}\n\n" + "".join(blocks)
+
+
+def _block(block: Block, anchors: Mapping[str, str]) -> str:
+    if isinstance(block, Facts):
+        return "".join(f"- {_text(term)}: {_cell(cell, {}, anchors)}\n" for term, cell in block.pairs) + "\n"
+    if isinstance(block, Picture | Gallery):
+        pictures = block.pictures if isinstance(block, Gallery) else (block,)
+        return "".join(f"{_text(picture.text)}\n\n" for picture in pictures)
+    if isinstance(block, Prose):
+        return _prose(block, anchors)
+    return "" if block.folded else _table(block, anchors)
+
+
+def _prose(block: Prose, anchors: Mapping[str, str]) -> str:
+    if block.code:
+        return "".join(f"    {visible(line)}\n" for line in block.text.splitlines()) + "\n"
+    linked = f"[{_text(block.text)}](#{anchors[block.link]})" if block.link in anchors else _text(block.text)
+    return f"{linked}\n\n"
+
+
+def _table(table: Table, anchors: Mapping[str, str]) -> str:
+    reasons = table.reasons
+    lines = [[_cell(Cell(heading.text, small=heading.small, link=heading.link), {}, anchors)
+              for heading in table.headings],
+             ["---:" if heading.kind in ("number", "rank") else "---" for heading in table.headings]]
+    for group in table.groups:
+        if group.title:
+            lines.append(["", f"*{_text(group.title)}*", *[""] * (len(table.headings) - 2)])
+        lines += [[_cell(cell, reasons, anchors) for cell in row] for row in group.rows]
+    rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    notes = "\n".join(f"{number}. {_text(reason)}" for reason, number in reasons.items())
+    return (f"**{_text(table.caption)}.** Data: {_text(table.data)}.\n\n{rows}\n\n"
+            + (f"Why values are missing:\n\n{notes}\n\n" if notes else ""))
+
+
+def _cell(cell: Cell, reasons: Mapping[str, int], anchors: Mapping[str, str]) -> str:
+    shown = _text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
+    for mark in cell.marks:
+        before, after = MARKS[mark]
+        shown = f"{before}{shown}{after}"
+    if cell.link in anchors:
+        shown = f"[{shown}](#{anchors[cell.link]})"
+    sign = f" {cell.sign[0]}" if cell.sign[0] else ""
+    model = f" ({_text(cell.model)})" if cell.model else ""
+    number = f" <sup>{reasons[cell.why]}</sup>" if cell.why in reasons else ""
+    small = f"<br><sub>{_text(cell.small)}</sub>" if cell.small and not cell.shade else ""  # intervals: see LEGEND
+    return shown + sign + model + number + small

@@ -1,0 +1,1 @@
+"""Metrics from outside this package: files, other libraries, other environments."""

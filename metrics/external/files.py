@@ -1,0 +1,156 @@
+"""A metric in a file or folder that is not installed: `--metric ./my_metric.py`, `--metric ./my-metric`.
+
+A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
+installed. One that asks for an environment of its own runs there (metrics/isolation), any other is imported.
+
+What is compiled is what the files hold at that moment, never kept bytecode, and its digest is in the signature. What
+has not changed since is not imported again. It is foreign code: whatever its import does is told as its own fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+import tomllib
+from dataclasses import dataclass
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any
+
+from metrics import registry
+from metrics.errors import BrokenPlugin, MetricError
+from metrics.external import importing
+from metrics.external.importing import Files, Source, guarded
+from metrics.metric import Metric, MetricCard, made_from
+
+OWN = ("benchmarks", "metrics", "harness", "leaderboard")
+"""The packages of this project, which no plug-in may take the place of."""
+
+_IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """What a folder says of its metric: the name, and the class in a module."""
+
+    name: str
+    module: str
+    attribute: str
+
+
+def metric_class(asked: str) -> type[Metric]:
+    """The class in a file, or in the package of a folder; BrokenPlugin where there is none."""
+    path = Path(asked).expanduser()
+    if path.is_dir():
+        return _in_folder(asked, path.resolve())
+    if path.suffix == ".py" and path.is_file():
+        return _in_file(asked, path.resolve())
+    raise BrokenPlugin(f"{asked}: no such file, nor a folder with a pyproject.toml")
+
+
+def _in_file(asked: str, path: Path) -> type[Metric]:
+    content = _read(asked, path)
+    digest = hashlib.sha256(content).hexdigest()
+    if (path, digest) not in _IMPORTED:
+        name = f"_metric_of_{hashlib.sha256(str(path).encode() + content).hexdigest()[:16]}"
+        source = Source(path, content)
+        module = module_from_spec(source.spec(name))
+        sys.modules[name] = module  # where a dataclass looks its annotations up
+        try:
+            with guarded(asked, path):
+                source.exec_module(module)
+            _IMPORTED[path, digest] = _noted(_only(asked, module, content), digest)
+        except BrokenPlugin:
+            del sys.modules[name]
+            raise
+    return _IMPORTED[path, digest]
+
+
+def _only(asked: str, module: Any, content: bytes) -> type[Metric]:
+    """The one metric that a file defines."""
+    own = [kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__
+           and isinstance(vars(kind).get("card"), MetricCard)]
+    found = list({id(kind): kind for kind in own}.values())
+    lines = importing.classes(content)
+    if len(found) != 1:
+        held = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in found)
+        told = f"holds {len(found)} metrics, {held}; a file has one" if found else (
+            "holds no metric: no class of it has a card")
+        raise BrokenPlugin(f"{asked}: {told}")
+    return _checked(f"{asked}, line {lines.get(found[0].__name__, 0)}", found[0])
+
+
+def _in_folder(asked: str, folder: Path) -> type[Metric]:
+    from metrics.external import isolation
+
+    if isolation.runs_apart(folder):
+        return _checked(asked, isolation.metric_class(folder))
+    point = _entry_point(asked, folder)
+    top = point.module.partition(".")[0]
+    root = folder / "src" if (folder / "src").is_dir() else folder
+    files = Files.under(root, top)
+    if (folder, files.digest) not in _IMPORTED:
+        _make_room(asked, top, folder)
+        with guarded(asked, root), files.importable():
+            module = importing.imported(point.module)
+        kind = getattr(module, point.attribute, None)
+        if kind is None:
+            raise BrokenPlugin(f"{asked}: {point.module} has no {point.attribute!r}, which its pyproject.toml names")
+        found = _checked(f"{asked}: {point.module}", kind)
+        if found.card.name != point.name:
+            raise BrokenPlugin(f"{asked}: its pyproject.toml names {point.name!r}, its card {found.card.name!r}")
+        _IMPORTED[folder, files.digest] = _noted(found, files.digest)
+    return _IMPORTED[folder, files.digest]
+
+
+def _entry_point(asked: str, folder: Path) -> EntryPoint:
+    """The only entry point of a folder's pyproject.toml in the group of metrics."""
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        raise BrokenPlugin(f"{asked}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
+    try:
+        points = tomllib.loads(_read(asked, path).decode())["project"]["entry-points"][registry.GROUP]
+        (name, value), = points.items()
+        module, attribute = value.split(":")
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BrokenPlugin(f"{asked}: pyproject.toml: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BrokenPlugin(f'{asked}: pyproject.toml: [project.entry-points."{registry.GROUP}"] should hold one line, '
+                           'NAME = "MODULE:CLASS"') from error
+    return EntryPoint(name, module.strip(), attribute.strip())
+
+
+def _make_room(asked: str, top: str, folder: Path) -> None:
+    """Forget what was imported of the folder before; a module of that name from elsewhere is not replaced."""
+    there = sys.modules.get(top)
+    held = Path(getattr(there, "__file__", None) or "/").resolve()
+    if top in OWN or top in sys.stdlib_module_names or (there is not None and not held.is_relative_to(folder)):
+        raise BrokenPlugin(f"{asked}: its module {top!r} has the name of another that is in use; rename it")
+    for name in [name for name in sys.modules if name.partition(".")[0] == top]:
+        del sys.modules[name]
+
+
+def _checked(where: str, kind: Any) -> type[Metric]:
+    """The class, where it is a metric whose name is not taken."""
+    if not inspect.isclass(kind):
+        raise BrokenPlugin(f"{where}: {kind!r:.80} is no class")
+    try:
+        found = registry.as_metric(kind)
+    except MetricError as error:
+        raise BrokenPlugin(f"{where}: {error}") from error
+    if registry.is_built_in(found.card.name):
+        raise BrokenPlugin(f"{where}: a built-in metric is named {found.card.name!r}; give the card another name")
+    return found
+
+
+def _noted(kind: type[Metric], digest: str) -> type[Metric]:
+    made_from(kind, digest)
+    return kind
+
+
+def _read(asked: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BrokenPlugin(f"{asked}: {error.strerror or error}") from error

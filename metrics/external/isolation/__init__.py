@@ -1,0 +1,210 @@
+"""A metric in a process of its own, with an interpreter or a language of its own (docs/protocol.md).
+
+`metric_class` makes a class like any other: a frozen dataclass whose card and options are what the process says of
+itself. Its `score` sends the items over the pipe and brings back the columns. One process serves a metric as long as it
+behaves; after a failure, which costs the dataset it happened on, the next dataset meets a new one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from benchmarks.dataset import Item
+from metrics import errors
+from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.external.isolation import env
+from metrics.external.isolation.card import Description, description
+from metrics.external.isolation.digest import digest
+from metrics.external.isolation.process import Child
+from metrics.external.isolation.settings import Settings, metric_of
+from metrics.external.isolation.settings import read as settings_of
+from metrics.external.isolation.wire import PROTOCOL, Message, WireError, columns_of, items_body
+from metrics.metric import Columns, File, Metric, MetricCard, options
+from metrics.models.service import Models
+
+STARTING = 300.0
+"""Seconds in which a process has to say what it is; importing a large library takes its time."""
+_SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
+_made: dict[tuple[Path, str], tuple[str, type[Metric], Adapter]] = {}
+
+
+def runs_apart(folder: Path) -> bool:
+    """Whether a folder's metric runs in a process of its own: under its own Python, or by its own command."""
+    return settings_of(folder).apart
+
+
+def runner(folder: Path) -> str:
+    """What a folder's metric runs under, as it is shown; empty where that is the harness itself."""
+    settings = settings_of(folder)
+    return str(settings.python) if settings.python is not None else " ".join(settings.command)
+
+
+def metric_class(folder: Path, name: str = "") -> type[Metric]:
+    """The class of the metric in a folder; the same as long as no file of the folder changes."""
+    settings = settings_of(folder)
+    now = digest(settings.folder)
+    known = _made.get((settings.folder, name))
+    if known is not None and known[0] == now:
+        return known[1]
+    if known is not None:
+        known[2].close()
+    adapter = _adapter(settings, name)
+    kind = _class(adapter, now)
+    _made[settings.folder, name] = (now, kind, adapter)
+    return kind
+
+
+def adapter_of(kind: type[Metric]) -> Adapter:
+    """What talks to the process of a class that was made here."""
+    return cast("type[Isolated]", kind).adapter
+
+
+def plugged_in(point: EntryPoint) -> type[Metric] | None:
+    """The class of a plug-in that is installed from a folder and runs apart; None where it does not."""
+    folder = env.source(point)
+    return metric_class(folder, point.name) if folder is not None and runs_apart(folder) else None
+
+
+@dataclass(slots=True)
+class Adapter:
+    """Talks to a metric's process, and starts it where it does not run."""
+
+    name: str
+    command: tuple[str, ...]
+    settings: Settings
+    child: Child | None = None
+    asked: int = 0
+    told: Mapping[str, Any] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+    def describe(self) -> Description:
+        """What the metric says of itself; BrokenPlugin where it cannot be had."""
+        try:
+            with self.lock:
+                self._running()
+            return description(self.told)
+        except (WorkerFailed, WireError, CannotScore, MissingResource) as error:
+            self.close()
+            told = str(error) if isinstance(error, WorkerFailed) else f"{self.name}: {error}"
+            raise BrokenPlugin(told) from error
+
+    def score(self, head: Mapping[str, Any], body: bytes) -> Message:
+        """The answer to `score`, from a process that is what it was."""
+        with self.lock:
+            return self._ask(self._running(), {"ask": "score", **head}, self.settings.timeout, body)
+
+    def close(self) -> None:
+        """End the process."""
+        if self.child is not None:
+            self.child.close()
+
+    def _running(self) -> Child:
+        if self.child is not None and self.child.alive:
+            return self.child
+        if self.child is not None:  # it ended while nobody asked
+            self.child.kill()
+        self.child = Child(self.command, self.settings)
+        try:
+            self._introduce(self.child)
+        except BaseException:
+            self.child.kill()
+            raise
+        return self.child
+
+    def _introduce(self, child: Child) -> None:
+        answer = self._ask(child, {"ask": "describe", "protocol": PROTOCOL, "forms": ["arrow", "json"]}, STARTING)
+        said = {key: value for key, value in answer.head.items() if key != "id"}
+        if self.told and said != self.told:
+            raise WorkerFailed(f"{self.name}: it says other things of itself than before; the same command again takes "
+                               "it as it is now")
+        self.told = said
+
+    def _ask(self, child: Child, head: Mapping[str, Any], seconds: float, body: bytes = b"") -> Message:
+        """An answer with the number of its question: a late or a double one is not taken for another's."""
+        self.asked += 1
+        try:
+            answer = child.ask(Message({**head, "id": self.asked}, body), seconds)
+        except WorkerFailed as error:
+            raise WorkerFailed(f"{self.name}: {error}") from error
+        if answer.head.get("id") != self.asked:
+            child.kill()
+            raise WorkerFailed(f"{self.name}: its process answered question {answer.head.get('id')!r:.40} where "
+                               f"{self.asked} was asked")
+        if "error" in answer.head:
+            raise self._raised(str(answer.head["error"]), str(answer.head.get("message", "")))
+        return answer
+
+    def _raised(self, kind: str, message: str) -> Exception:
+        told = " ".join(message.split())[:1000]
+        if kind in _SKIPS:
+            return _SKIPS[kind](told)
+        if isinstance(getattr(errors, kind, None), type):
+            return WorkerFailed(f"{self.name}: {told}")
+        return WorkerFailed(f"{self.name}: {kind:.80}: {told}")
+
+
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """A metric whose process does the scoring."""
+
+    card: ClassVar[MetricCard]
+    adapter: ClassVar[Adapter]
+    identity: ClassVar[tuple[str, ...]]
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """The columns that come back; the models that the process asked for count as asked for here."""
+        name, form = self.card.name, self.adapter.told["form"]
+        head = {"items": len(items), "options": {key: _plain(value) for key, value in options(self).items()},
+                "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
+        try:
+            answer = self.adapter.score(head, items_body(items, form))
+            models.asked |= {(str(kind), str(model)) for kind, model in answer.head.get("asked", ())}
+            return columns_of(answer.body, form)
+        except (WireError, TypeError, ValueError) as error:
+            self.adapter.close()
+            raise WorkerFailed(f"{name}: its process answered with garbage: {error}") from error
+
+    def depends(self, _models: Models) -> tuple[str, ...]:
+        """The digests of the folder and of what is installed where the metric runs."""
+        return self.identity
+
+
+def _adapter(settings: Settings, name: str) -> Adapter:
+    if settings.python is not None:
+        name, place = metric_of(settings.folder, name)
+        script = Path(__file__).with_name("worker.py")
+        return Adapter(name, (str(settings.python), "-P", str(script), str(settings.folder), name, place), settings)
+    if not settings.command:
+        raise BrokenPlugin(f"{settings.folder}: nothing says that it runs in a process of its own; "
+                           f"`harness env create {settings.folder}` lets it")
+    return Adapter(name or settings.folder.name, settings.command, settings)
+
+
+def _class(adapter: Adapter, code: str) -> type[Metric]:
+    """The class for what the process says of itself."""
+    told = adapter.describe()
+    if adapter.settings.python is not None and told.card.name != adapter.name:
+        adapter.close()
+        raise BrokenPlugin(f"{adapter.settings.folder}: its card is named {told.card.name!r}, and not {adapter.name!r}")
+    adapter.name = told.card.name
+    environment = hashlib.sha256("\n".join(told.environment).encode()).hexdigest()
+    namespace = {"__module__": __name__, "__doc__": told.card.title, "card": told.card, "adapter": adapter,
+                 "identity": (f"code={code[:12]}", f"environment={environment[:12]}")}
+    fields = [(option.name, option.kind, dataclasses.field(default=option.default)) for option in told.options]
+    kind = dataclasses.make_dataclass("IsolatedMetric", fields, bases=(Isolated,), namespace=namespace, frozen=True,
+                                      slots=True)
+    return cast("type[Metric]", kind)
+
+
+def _plain(value: Any) -> Any:
+    """A value as it goes over the wire; a file's path as it is seen from anywhere."""
+    return str(value.path.absolute()) if isinstance(value, File) and value else value
+
+

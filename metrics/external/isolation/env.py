@@ -1,0 +1,95 @@
+"""An environment for a metric of clashing requirements: a `.venv` in its folder, with what its pyproject.toml asks for.
+
+Besides those it gets numpy, which every metric needs, and pyarrow where that works; without it items and scores go over
+as JSON. Of this project nothing is installed: the metric's process reads it from where the harness is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from metrics.errors import BrokenPlugin
+from metrics.external.isolation import settings
+from metrics.external.isolation.settings import GROUP, MARK
+
+STDERR = 2
+"""Where pip tells how it goes: the output of a command is its result alone."""
+_SELF = re.compile(r"\s*dialogue[-_.]harness(?![\w.-])", re.IGNORECASE)
+
+
+def folder_of(asked: str) -> Path:
+    """The folder itself, or that of a plug-in which is installed from a folder (`pip install -e`)."""
+    if Path(asked).expanduser().is_dir():
+        return Path(asked).expanduser().absolute()
+    found = installed().get(asked)
+    if found is None:
+        raise BrokenPlugin(f"{asked}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
+    return found
+
+
+def installed() -> dict[str, Path]:
+    """The folders of the plug-ins that are installed from one, by the name of the metric."""
+    found = {point.name: source(point) for point in sorted(entry_points(group=GROUP))}
+    return {name: folder for name, folder in found.items() if folder is not None}
+
+
+def source(point: EntryPoint) -> Path | None:
+    """The folder that a plug-in is installed from so that an edit of it counts; None where it was copied."""
+    told = json.loads((point.dist and point.dist.read_text("direct_url.json")) or "{}")
+    return Path(unquote(urlsplit(told["url"]).path)) if told.get("dir_info", {}).get("editable") else None
+
+
+def create(folder: Path, python: str = sys.executable) -> Path:
+    """Make the environment anew; its interpreter. What stands in `.venv` and was not made here is left alone."""
+    wanted = list(requirements(folder))
+    made = remove(folder)
+    try:
+        _run([python, "-m", "venv", str(made)], folder)
+        pip = [str(made / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, *wanted], folder)
+        subprocess.run([*pip, "pyarrow"], cwd=folder, stdout=STDERR, check=False)  # noqa: S603
+        (made / MARK).write_text("\n".join(wanted) + "\n", encoding="utf-8")
+    except BaseException:  # half an environment is none
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return made / "bin" / "python"
+
+
+def remove(folder: Path) -> Path:
+    """Take away the environment of a folder, if one was made; where it lies."""
+    made = folder / ".venv"
+    if made.is_symlink() or (made.exists() and not (made / MARK).is_file()):
+        raise BrokenPlugin(f"{made} was not made by `harness env create`, and stays: name it in pyproject.toml, "
+                           '[tool.harness] python = ".venv/bin/python", or remove it')
+    if made.exists():
+        shutil.rmtree(made)
+    return made
+
+
+def requirements(folder: Path) -> Iterator[str]:
+    """What pip is to install: [project] dependencies, or requirements.txt, and numpy; not this project itself."""
+    yield "numpy"
+    told = settings.project(folder).get("project", {}).get("dependencies", [])
+    if own := [word for word in told if not _SELF.match(word)]:
+        yield from own
+    elif (path := folder / "requirements.txt").is_file():
+        if any(map(_SELF.match, path.read_text(encoding="utf-8").splitlines())):
+            raise BrokenPlugin(f"{path}: dialogue-harness need not be installed where a metric runs; take its line out")
+        yield from ("-r", str(path))
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    try:
+        ended = subprocess.run(command, cwd=folder, stdout=STDERR, check=False).returncode  # noqa: S603
+    except OSError as error:
+        raise BrokenPlugin(f"{command[0]} cannot be started: {error.strerror}") from error
+    if ended:
+        raise BrokenPlugin(f"{folder}: `{' '.join(command[1:])}` ended with exit status {ended}; why stands above")

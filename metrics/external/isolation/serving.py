@@ -1,0 +1,142 @@
+"""The metric's side of the pipe in Python: load the metric, describe it, score with it, say what went wrong.
+
+Runs in an environment that holds the metric's packages and not ours, so nothing is imported here beyond numpy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import inspect
+import json
+import platform
+import sys
+import traceback
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, get_args, get_origin
+
+import numpy as np
+
+from metrics.errors import BrokenPlugin
+from metrics.external.isolation.card import TYPES
+from metrics.external.isolation.wire import LENGTHS, PROTOCOL, Form, Message, columns_body, items_of, parsed
+from metrics.metric import File, Metric, MetricCard
+from metrics.models.service import Choice, Models
+
+
+def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer each question until the pipe is closed."""
+    served = Served(name, place)
+    for question in _questions(source):
+        try:
+            answer = served.described() if question.head["ask"] == "describe" else served.scored(question)
+        except BaseException as error:  # a metric is foreign code
+            traceback.print_exc()
+            answer = Message({"error": type(error).__name__, "message": _told(error)})
+        sink.write(Message({**answer.head, "id": question.head["id"]}, answer.body).encoded())
+        sink.flush()
+
+
+class Served:
+    """A metric, loaded when it is first asked for, and the models that it has asked for."""
+
+    def __init__(self, name: str, place: str) -> None:
+        self.name, self.place = name, place
+        self.form: Form = _form()
+        self._kind: type[Metric] | None = None
+        self._models: dict[str, Models] = {}
+
+    @property
+    def kind(self) -> type[Metric]:
+        """The class of the metric."""
+        if self._kind is None:
+            self._kind = loaded(self.name, self.place)
+        return self._kind
+
+    def described(self) -> Message:
+        """Card, options and environment."""
+        return Message({"protocol": PROTOCOL, "form": self.form, "card": dataclasses.asdict(self.kind.card),
+                        "options": list(_options(self.kind)), "environment": environment()})
+
+    def scored(self, question: Message) -> Message:
+        """The columns, and the kinds and names of the models that were asked for."""
+        hints = typing.get_type_hints(self.kind)
+        options = {name: File(value) if hints[name] is File else value
+                   for name, value in question.head["options"].items()}
+        models = self._service(question.head["models"])
+        models.asked.clear()
+        given = self.kind(**options).score(items_of(question.body, self.form), models)
+        columns = {str(name): _vector(str(name), column) for name, column in given.items()}
+        return Message({"asked": sorted(models.asked)}, columns_body(columns, self.form))
+
+    def _service(self, told: Mapping[str, Any]) -> Models:
+        key = json.dumps(told)
+        if key not in self._models:
+            self._models[key] = Models(Path(told["home"]), Choice(**told["choice"]))
+        return self._models[key]
+
+
+def loaded(name: str, place: str) -> type[Metric]:
+    """The class at `module:Class`, or the one in `module` whose card has that name."""
+    module, _, path = place.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in filter(None, path.split(".")):
+        found = getattr(found, part)
+    if inspect.ismodule(found):
+        found = next((value for value in vars(found).values() if inspect.isclass(value)
+                      and getattr(getattr(value, "card", None), "name", None) == name), found)
+    if not (dataclasses.is_dataclass(found) and isinstance(getattr(found, "card", None), MetricCard)):
+        raise BrokenPlugin(f"{place} is no dataclass with a card named {name!r}")
+    if hasattr(found, "made_of"):
+        raise BrokenPlugin(f"{place} is a composition, whose inputs are scored where the harness runs; it runs there")
+    return typing.cast("type[Metric]", found)
+
+
+def environment() -> list[str]:
+    """Python and every installed package, with its version."""
+    found = {f"{one.metadata['Name']}=={one.version}" for one in importlib.metadata.distributions()}
+    return [f"python=={platform.python_version()}", *sorted(found)]
+
+
+def _questions(source: BinaryIO) -> Iterator[Message]:
+    while len(prefix := source.read(LENGTHS.size)) == LENGTHS.size:
+        head, body = LENGTHS.unpack(prefix)
+        yield Message(parsed(source.read(head)), source.read(body))
+
+
+def _form() -> Form:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:  # not installed, or not for the numpy that is
+        return "json"
+    return "arrow"
+
+
+def _options(kind: type[Metric]) -> Iterator[dict[str, Any]]:
+    hints = typing.get_type_hints(kind)
+    names = {value: name for name, value in TYPES.items()}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        hint = hints[field.name]
+        if field.default is dataclasses.MISSING or (get_origin(hint) is not Literal and hint not in names):
+            raise BrokenPlugin(f"option {field.name}: one of a metric in an environment of its own has a default and "
+                               f"the type {', '.join(names.values())} or Literal")
+        type_ = {"choices": list(get_args(hint))} if get_origin(hint) is Literal else {"type": names[hint]}
+        yield {"name": field.name, "default": field.default, **type_}
+
+
+def _vector(name: str, column: Any) -> Any:
+    vector = np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
+    if vector.ndim != 1:
+        raise BrokenPlugin(f"column {name} has shape {vector.shape}; it should be one number per item")
+    return vector
+
+
+def _told(error: BaseException) -> str:
+    """What was raised, with the line of the metric's own code."""
+    root = str(Path(__file__).parent)
+    lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+             if not frame.filename.startswith((root, "<", sys.base_prefix))]
+    return f"{error}" + (f" ({lines[-1]})" if lines else "")

@@ -1,0 +1,33 @@
+"""Metrics of other libraries, asked for by a prefix and a name; no file is written for them.
+
+    evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          evaluate.py
+    st:MODEL                      cosine of sentence embeddings              st.py
+    ce:MODEL                      the score of a cross-encoder               ce.py
+    judge:PROMPT                  a language model behind an endpoint        judge.py
+    scores:FILE                   scores that were made elsewhere            scores.py
+
+Each name becomes a class with a card of its own, named as it was asked for, with one column of that name. A prefix is
+a file of this folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from benchmarks.errors import nearest
+from metrics.errors import UnknownMetric
+from metrics.metric import Metric
+
+PREFIXES = ("evaluate", "st", "ce", "judge", "scores")
+
+
+def metric_class(asked: str) -> type[Metric]:
+    """The class for PREFIX:NAME; an unknown prefix is answered with the nearest."""
+    prefix, _, name = asked.partition(":")
+    if prefix not in PREFIXES:
+        raise UnknownMetric(f"no metric {asked:.80}: before the colon stands {prefix[:80]!r}; "
+                            f"{nearest(prefix[:80], PREFIXES)}")
+    if not name:
+        raise UnknownMetric(f"{prefix}: names nothing; {prefix}:NAME is asked for")
+    made: type[Metric] = importlib.import_module(f"{__name__}.{prefix}").metric_class(name)
+    return made

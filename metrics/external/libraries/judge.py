@@ -1,0 +1,143 @@
+"""`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt.
+
+PROMPT is shipped (`llm-eval`, `g-eval`) or a file (`./my_judge.toml`, see metrics/judges/prompt_file.py). Each quality
+of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to 0 to 1. A
+score is the mean over the samples. Items with the same texts are one question.
+
+The scores depend on prompt, model and how it samples; those options are in the signature. Where the model runs, and how
+many requests are under way, is not: those are `unsigned`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.errors import BadOption, MissingResource
+from metrics.judges import address, endpoint, prompt, prompt_file
+from metrics.judges.answer import Score
+from metrics.judges.asking import Asking, Way
+from metrics.judges.kept import Kept
+from metrics.judges.prompt import JudgedQuality, Prompt, Question
+from metrics.judges.usage import Usage
+from metrics.metric import Columns, Metric, MetricCard
+from metrics.models.service import Models
+
+ALTERNATIVES = 20
+"""Tokens whose probabilities are asked for in place of each; the most that endpoints give."""
+BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
+          "temperature": (0, 10), "per_minute": (0, 1e6), "timeout": (0.01, 3600), "price_in": (0, 1e9),
+          "price_out": (0, 1e9)}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What a model answers when it is asked, on the prompt's scales."""
+
+    card: ClassVar[MetricCard]
+    prompt: ClassVar[Prompt]
+    unsigned: ClassVar[tuple[str, ...]] = (
+        "url", "key_from", "concurrency", "per_minute", "timeout", "price_in", "price_out")
+    model: str = ""
+    samples: int = 1
+    temperature: float = 0.0
+    max_tokens: int = 256
+    logprobs: bool = False
+    tries: int = 6
+    seed: int = 0
+    url: str = ""
+    key_from: str = ""
+    concurrency: int = 8
+    per_minute: float = 0.0
+    timeout: float = 60.0
+    price_in: float = 0.0
+    price_out: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no judge can be asked with, before anything is asked."""
+        for name, (low, high) in BOUNDS.items():
+            if not low <= getattr(self, name) <= high:
+                raise BadOption(f"{self.card.name}: {name} should be {low:g} to {high:g}, not {getattr(self, name)}")
+        if self.url:
+            address.address(self.url)
+        if self.key_from and not self.key_from.isidentifier():
+            raise BadOption(f"{self.card.name}: key_from is the name of an environment variable, never the key itself")
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
+        asked = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
+        distinct = list(dict.fromkeys(question for some in asked.values() for question in some))
+        readings = dict(zip(distinct, self.read(distinct, models), strict=True))
+        table = np.full((len(self.prompt.qualities), len(items)), np.nan)
+        for row, some in asked.items():
+            for question in some:
+                for quality in question.qualities:
+                    table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
+        return self._columns(table)
+
+    def read(self, questions: Sequence[Question], models: Models) -> list[list[dict[str, Score]]]:
+        """The scores of every sample of every question; what that took is told and kept."""
+        self.depends(models)
+        usage = Usage(self.card.name, self.model, models.home, self.price_in, self.price_out)
+        kept = Kept(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
+        way = Way(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
+        try:
+            return Asking(way, kept, lambda: endpoint.find(self.url, self.key_from, self.timeout),
+                          usage).readings(questions)
+        finally:
+            if usage.sent or usage.kept:
+                sys.stderr.write(usage.line() + "\n")
+            usage.keep()
+
+    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+        """The prompt as it reads."""
+        if not self.model:
+            raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[model=NAME]")
+        return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
+
+    def _has(self, item: Item) -> bool:
+        return all(getattr(item, need) for need in self.prompt.needs)
+
+    def _body(self) -> dict[str, Any]:
+        """What is sent with every question."""
+        body: dict[str, Any] = {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
+        if self.max_tokens:
+            body["max_tokens"] = self.max_tokens
+        if self.logprobs:
+            body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        return body
+
+    def _columns(self, table: np.ndarray[Any, np.dtype[np.float64]]) -> Columns:
+        """The columns of a table (qualities, items)."""
+        if len(table) == 1:
+            return {self.prompt.name: table[0]}
+        low, high = np.array([(quality.low, quality.high) for quality in self.prompt.qualities]).T[:, :, None]
+        mean = ((table - low) / (high - low)).mean(axis=0)
+        return dict(zip(self.prompt.columns, (mean, *table), strict=True))
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The metric of one prompt, whose options begin as the prompt has them."""
+    prompt = prompt_file.find(name)
+    card = MetricCard(
+        name=f"judge:{name}", title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
+        family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,
+        notes="Asked over the network: the dialogues are sent to the endpoint that is named.")
+    own = [(field, kind, dataclasses.field(default=getattr(prompt, field)))
+           for field, kind in (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))]
+    namespace = {"card": card, "prompt": prompt, "__module__": __name__}
+    made = dataclasses.make_dataclass("Judge", own, bases=(Judge,), namespace=namespace, frozen=True, slots=True)
+    return cast("type[Metric]", made)
+
+
+def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, Score]]) -> float:
+    found = [sample[quality.name].value for sample in samples if quality.name in sample]
+    return math.fsum(found) / len(found) if found else math.nan

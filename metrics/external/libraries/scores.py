@@ -1,0 +1,102 @@
+"""`scores:FILE`: scores that were made elsewhere, as CSV, TSV, JSON Lines, JSON or Parquet (benchmarks/scorefile.py).
+
+The row on the board bears the name of the file without its folder. What the file holds is read once, when the metric is
+asked for, and its digest is in the signature. A file with anything in it that is no finite number, or with an id twice,
+is refused whole; an item that is not in it has no score. `ID|quality` goes before `ID` for the cells of that quality.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, cast
+
+import numpy as np
+
+from benchmarks import registry
+from benchmarks.dataset import Item
+from benchmarks.formats import scorefile
+from metrics.composition import AT
+from metrics.errors import CannotScore, MetricError
+from metrics.metric import Column, Columns, Metric, MetricCard
+from metrics.models.service import Models
+
+ROWS = 2_000_000
+"""Rows that a file may have: every quality of every item there is makes a quarter of a million."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresOfFile:
+    """The number that stands in the file, higher is better; NaN for an item that has none."""
+
+    card: ClassVar[MetricCard]
+    digest: ClassVar[str]
+    scores: ClassVar[Mapping[str, float]]
+    by_quality: ClassVar[Mapping[str, Mapping[str, float]]]
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+        """The scores for all qualities, and a column of its own (`NAME@QUALITY`) for each that has some."""
+        name = self.card.name
+        ids = [item.id for item in items]
+        found = {name: self._column(ids, self.scores)}
+        for dimension, given in self.by_quality.items():
+            if any(one in given for one in ids):
+                found[f"{name}{AT}{dimension}"] = self._column(ids, {**self.scores, **given})
+        if not any(np.isfinite(column).any() for column in found.values()):
+            raise CannotScore("the file has no score of its items")
+        return found
+
+    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+        """The digest of the file."""
+        return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
+
+    def _column(self, ids: Sequence[str], given: Mapping[str, float]) -> Column:
+        return np.array([given.get(one, math.nan) for one in ids], dtype=np.float64)
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The metric of one file; MetricError with the reason where it cannot be taken."""
+    path = Path(name).expanduser()
+    asked = f"scores:{path.name}"
+    try:
+        ending, content = scorefile.opened(path)
+        rows = scorefile.rows(content, ending, ROWS)
+        if rows.broken:
+            raise rows.broken[0]
+    except scorefile.Unreadable as error:
+        place = f"line {error.line}: " if error.line else ""
+        raise MetricError(f"{asked}: {place}{error.text}") from error
+    _check(asked, rows)
+    scores = {one: value for one, value in zip(rows.ids, rows.numbers.tolist(), strict=True) if not math.isnan(value)}
+    card = MetricCard(name=asked, title=f"Scores of the file {path.name}", columns=(asked,), family="scores",
+                      levels=("turn", "dialogue"), notes="Made elsewhere: the harness has the numbers alone.")
+    space = {"__slots__": (), "__module__": __name__, "card": card, "digest": hashlib.sha256(content).hexdigest(),
+             "scores": scores, "by_quality": _by_quality(scores)}
+    return cast("type[Metric]", type("ScoresOfFile", (ScoresOfFile,), space))
+
+
+def _check(asked: str, rows: scorefile.Rows) -> None:
+    """Refuse what is no number, and an id that stands there twice."""
+    for row, (kind, text) in rows.wrong.items():
+        if kind != "missing":
+            raise MetricError(f"{asked}: {rows.unit} {rows.lines[row]}: {scorefile.shown(rows.ids[row])}: {text}; "
+                              "harness validate says all that is wrong")
+    first: dict[str, int] = {}
+    for one, line in zip(rows.ids, rows.lines, strict=True):
+        if first.setdefault(one, line) != line:
+            raise MetricError(f"{asked}: {rows.unit} {line}: {scorefile.shown(one)} stands on {rows.unit} "
+                              f"{first[one]} already; harness validate says all that is wrong")
+
+
+def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """The scores for one quality, by its dimension and the item's id; a quality of no dataset is nothing."""
+    dimensions = {one.name: one.dimension for card in registry.cards().values() for one in card.qualities}
+    found: dict[str, dict[str, float]] = {}
+    for name, value in scores.items():
+        item, _, quality = name.rpartition(scorefile.BAR)
+        if item and quality in dimensions:
+            found.setdefault(dimensions[quality], {})[item] = value
+    return found

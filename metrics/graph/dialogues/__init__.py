@@ -1,0 +1,1 @@
+"""What the metrics of whole dialogues share: dialogues as data, and dialogues made worse."""

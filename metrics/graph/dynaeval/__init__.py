@@ -1,0 +1,1 @@
+"""DynaEval (Zhang et al. 2021)."""

@@ -1,0 +1,107 @@
+"""DynaEval's network (Zhang et al. 2021), on a torch-geometric Batch of dialogues with a node for each utterance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
+from torch_geometric.utils import degree, softmax
+
+from metrics.graph.dialogues.recurrent import recurrent
+from metrics.trained.heads.networks import means, standard
+
+
+class RelationalConvolution(MessagePassing):  # type: ignore[misc]
+    """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, that of i to itself included.
+
+    What arrives by each relation is summed first, and then multiplied by that relation's matrix.
+    """
+
+    def __init__(self, size: int, out: int, relations: int) -> None:
+        super().__init__(aggr="sum")
+        self.relations = relations
+        self.weight = nn.Linear(relations * (size + 1), out)
+
+    def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
+        """Of states (N, size), a weight for each edge (E,) and a cosine for each (E,): (N, out)."""
+        source, target = edges
+        slot = target * self.relations + relation
+        slots = len(states) * self.relations
+        counts = degree(slot, slots, dtype=states.dtype)
+        arrived = self.propagate(torch.stack([source, slot]), x=states, attention=attention, alike=alike,
+                                 size=(len(states), slots)) / counts.clamp_min(1).unsqueeze(-1)
+        return self.weight(arrived.view(len(states), -1))
+
+    def message(self, x_j: Any, attention: Any, alike: Any) -> Any:
+        """What goes along each edge: (E, size + 1)."""
+        return torch.cat([attention.unsqueeze(-1) * x_j, alike.unsqueeze(-1)], dim=-1)
+
+
+class GraphConvolution(MessagePassing):  # type: ignore[misc]
+    """Σ_{j ≠ i} W h_j + W_0 h_i, over the neighbours."""
+
+    def __init__(self, size: int, out: int) -> None:
+        super().__init__(aggr="sum")
+        self.neighbours = nn.Linear(size, out, bias=False)
+        self.own = nn.Linear(size, out)
+
+    def forward(self, states: Any, edges: Any) -> Any:
+        """Of states (N, size): (N, out)."""
+        apart = edges[:, edges[0] != edges[1]]
+        return self.propagate(apart, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
+
+
+class DialogueGraph(nn.Module):  # type: ignore[misc]
+    """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer."""
+
+    def __init__(self, width: int, hidden: int = 56, size: int = 56, speakers: int = 2, pooling: str = "unit",
+                 dropout: float = 0.3, likeness: bool = True) -> None:
+        super().__init__()
+        self.width, self.pooling, self.likeness = width, pooling, likeness
+        self.lstm = nn.LSTM(width, hidden, batch_first=True, bidirectional=True)
+        states = 2 * hidden
+        self.alike = nn.Linear(states, states, bias=False)
+        self.relational = RelationalConvolution(states, size, 2 * speakers * speakers + 1)
+        self.convolution = GraphConvolution(size, size)
+        self.dropout = nn.Dropout(dropout)
+        self.score = nn.Linear((states + size) * (2 if pooling == "both" else 1), 1)
+
+    def forward(self, graphs: Any) -> Any:
+        """The score of each dialogue: (B,)."""
+        e = self.states(self.dropout(standard(graphs.x)[:, : self.width]), graphs.batch)
+        attention = self.attention(e, graphs.edge_index)
+        alike = self.cosines(graphs.x, graphs.edge_index)
+        h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, alike))
+        h = functional.relu(self.convolution(self.dropout(h), graphs.edge_index))
+        return self.score(self.pooled(torch.cat([h, e], dim=-1), graphs.batch, graphs.num_graphs)).squeeze(-1)
+
+    def states(self, utterances: Any, which: Any) -> Any:
+        """What the BiLSTM makes of each utterance: (N, 2 · hidden)."""
+        return recurrent(self.lstm, utterances, which)
+
+    def cosines(self, vectors: Any, edges: Any) -> Any:
+        """The pre-trained cosine of the utterances of each edge, tenfold, or 0 without likeness: (E,)."""
+        source, target = edges
+        if not self.likeness:
+            return vectors.new_zeros(len(source))
+        units = means(vectors)
+        return 10 * (units[source] * units[target]).sum(-1)
+
+    def attention(self, e: Any, edges: Any) -> Any:
+        """softmax_j(e_iᵀ W e_j) over the edges that arrive at i: (E,)."""
+        source, target = edges
+        return softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))
+
+    def pooled(self, g: Any, which: Any, count: int) -> Any:
+        """One vector for each dialogue: (B, size), or twice as long."""
+        if self.pooling == "unit":
+            return functional.normalize(global_add_pool(g, which, count), dim=-1)
+        if self.pooling == "max":
+            return global_max_pool(g, which, count)
+        mean = global_mean_pool(g, which, count)
+        return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
+

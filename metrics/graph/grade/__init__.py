@@ -1,0 +1,1 @@
+"""GRADE (Huang et al. 2020)."""

@@ -1,0 +1,164 @@
+"""The network of GRADE (Huang et al. 2020): an utterance branch, a topic graph branch, a net over both.
+
+    h_i     = P x_i + Σ_k W_k mean_{j ∈ N_i^k} x_j + b                   equations 2 and 3
+    Ā       = (D + I)^−½ (A + I) (D + I)^−½                              equation 5
+    e_ij    = LeakyReLU(Ā_ij · aᵀ[W h_i ; W h_j])                        equation 8
+    z_i     = Σ_j softmax_j(e_ij) W h_j                                  equations 6 and 7
+    h_i     ← ELU(V h_i + z_i)                                           equation 9
+    v_g     = ELU(FC0(mean_i [h_i ; max_j A_ij])), zeros without a node  equation 10
+    s       = σ(FC3(ELU(FC2(ELU(FC1([v_c ; v_g]))))))                    equation 11
+
+P brings a node's vector to the size of the layers. A node without an edge has z_i = 0. max_j A_ij, how near the nearest
+topic of the other side is, stands beside h_i because the softmax over the neighbours hides it: with a single neighbour
+it is 1 at whatever distance. The utterance branch reads the frozen encoder's vectors:
+v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.pool import global_mean_pool
+from torch_geometric.utils import scatter, softmax
+
+from metrics.trained.heads.losses import contrastive
+from metrics.trained.heads.networks import Match
+
+DROPPED = 0.2
+"""The share of the edges that is left out at a step of training."""
+
+
+class TopicAttention(MessagePassing):  # type: ignore[misc]
+    """One layer of graph attention, scaled by the adjacency; the heads are side by side."""
+
+    def __init__(self, size: int, heads: int) -> None:
+        super().__init__(aggr="add", node_dim=0)
+        self.heads = heads
+        self.lift = nn.Linear(size, size, bias=False)
+        self.own = nn.Linear(size, size, bias=False)
+        self.target = nn.Parameter(torch.empty(heads, size // heads))
+        self.source = nn.Parameter(torch.empty(heads, size // heads))
+        nn.init.xavier_uniform_(self.target)
+        nn.init.xavier_uniform_(self.source)
+
+    def forward(self, nodes: Any, edges: Any, adjacency: Any) -> Any:
+        """The nodes (N, size) after the layer; `edges` (2, E) go from source to target."""
+        lifted = self.lift(nodes).unflatten(-1, (self.heads, -1))  # (N, heads, size / heads)
+        scores = (lifted * self.source).sum(-1), (lifted * self.target).sum(-1)
+        together = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
+        return functional.elu(self.own(nodes) + together.flatten(1))
+
+    def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
+        """What comes along each edge: (E, heads, size / heads)."""
+        attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j))
+        return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
+
+
+class TopicGraph(nn.Module):  # type: ignore[misc]
+    """The graph branch: v_g of each graph, (graphs, size)."""
+
+    def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2) -> None:
+        super().__init__()
+        self.hops = hops
+        self.first = nn.Linear((1 + hops) * width, size)  # P and every W_k side by side
+        self.layers = nn.ModuleList(TopicAttention(size, heads) for _ in range(layers))
+        self.last = nn.Linear(size + 1, size)
+
+    def forward(self, graphs: Any) -> Any:
+        """The graphs of a batch, each edge of which is given once."""
+        edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
+        if self.training:
+            kept = torch.rand(len(weights), device=weights.device) >= DROPPED
+            edges, weights = edges[:, kept], weights[kept]
+        edges, weights = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weights, weights])
+        adjacency = normalised(edges, weights, len(graphs.x))
+        nodes = self.first(graphs.x[:, : 1 + self.hops].flatten(1))
+        for layer in self.layers:
+            nodes = layer(nodes, edges, adjacency)
+        nearest = scatter(weights, edges[1], dim_size=len(nodes), reduce="max")
+        mean = global_mean_pool(torch.cat([nodes, nearest[:, None]], dim=1), graphs.batch, size=len(graphs.ptr) - 1)
+        return functional.elu(self.last(mean)) * (graphs.ptr.diff() > 0)[:, None]
+
+
+def normalised(edges: Any, weights: Any, nodes: int) -> Any:
+    """(D + I)^−½ A (D + I)^−½ of each edge, where every edge is given from both its ends."""
+    degrees = scatter(weights, edges[1], dim_size=nodes) + 1
+    return weights * degrees[edges].rsqrt().prod(0)
+
+
+class Coherence(nn.Module):  # type: ignore[misc]
+    """FC1, FC2 and FC3 over what the branches see; the logit of the score."""
+
+    def __init__(self, inputs: int, hidden: int, second: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ELU(), nn.Dropout(dropout),
+                                    nn.Linear(hidden, second), nn.ELU(), nn.Linear(second, 1))
+
+    def forward(self, seen: Any) -> Any:
+        """The logit of each pair: (B,)."""
+        return self.layers(seen).squeeze(-1)
+
+
+class Grade(nn.Module):  # type: ignore[misc]
+    """Both branches, or the utterance branch alone."""
+
+    def __init__(self, width: int, turns: int, nodes: int, size: int = 32, topics: int = 48, hidden: int = 64,
+                 second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.match = Match(width, turns, size, dropout)
+        self.graph = TopicGraph(nodes, topics, hops=hops) if nodes else None
+        self.score = Coherence(2 * size + turns + 1 + (topics if nodes else 0), hidden, second, dropout)
+
+    def forward(self, context: Any, reply: Any, graphs: Any) -> Any:
+        """The logit of each pair: (B,)."""
+        left, right = self.match.heads(context, reply)
+        cosines = self.match.cosines(context, reply)
+        seen = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
+        if self.graph is not None:
+            seen.append(self.graph(graphs))
+        return self.score(torch.cat(seen, dim=-1))
+
+
+class TopicCoherence(nn.Module):  # type: ignore[misc]
+    """TCM of MME-CRS: the graph branch and its net alone."""
+
+    def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.graph = TopicGraph(nodes, topics)
+        self.score = Coherence(topics, hidden, second, dropout)
+
+    def forward(self, graphs: Any) -> Any:
+        """The logit of each graph: (B,)."""
+        return self.score(self.graph(graphs))
+
+
+MARGIN = 0.1
+FOLLOWS = 0.1
+"""How much finding the own reply of a batch weighs beside the margin: what BERT knows from its next sentences."""
+
+
+def margin_ranking(right: Any, wrong: Any, margin: float = MARGIN) -> Any:
+    """max(0, s(false) − s(true) + margin), where s is the sigmoid of the logit; the mean."""
+    return (torch.sigmoid(wrong) - torch.sigmoid(right) + margin).clamp_min(0).mean()
+
+
+def loss(network: Any, batch: dict[str, Any]) -> Any:
+    """The margin ranking loss of pairs with a true and a false reply each; where there is a match, it learns too."""
+    found = margin_ranking(*both(network, batch))
+    if "context" in batch:
+        found = found + FOLLOWS * contrastive(network.match, (batch["context"], batch["true"]))
+    return found
+
+
+def both(network: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
+    """The logits of the true and of the false replies; of the graphs the first half are those of the true ones."""
+    if "context" in batch:
+        context, replies = batch["context"], torch.cat([batch["true"], batch["false"]])
+        right, wrong = network(torch.cat([context, context]), replies, batch.get("graphs")).chunk(2)
+    else:
+        right, wrong = network(batch["graphs"]).chunk(2)
+    return right, wrong

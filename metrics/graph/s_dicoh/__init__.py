@@ -1,0 +1,1 @@
+"""S-DiCoh (Mesgar et al. 2020)."""

@@ -1,0 +1,173 @@
+"""A causal language model: how likely a text is after another.
+
+All likelihoods are natural logarithms, one per token of the continuation. What comes before begins as the model's
+tokenizer begins every text; where nothing comes before, the continuation stands after the beginning-of-text token,
+else after the token that ends a text, so that its first token has a probability as well. Where both together are too
+long, what comes before loses its beginning; a continuation that is too long by itself loses its end.
+
+A text that several continuations follow is read once: its keys and values are kept and repeated for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.errors import BadOption
+from metrics.models import networks
+from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.continuations import Following, Reader
+from metrics.models.device import Machine
+from metrics.models.memory import MEBIBYTE, Memory, Vectors
+from metrics.models.tokens import Tokenizer
+from metrics.models.weights import Weights
+
+LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
+"""Bytes that the scores over the vocabulary may take in all batches that are read at a time."""
+
+
+class LanguageModel:
+    """A causal language model that tells likelihoods; it generates nothing."""
+
+    def __init__(self, weights: Weights, machine: Machine, memory: Memory) -> None:
+        self.weights = weights
+        self.machine = machine
+        self._memory = memory
+
+    @property
+    def name(self) -> str:
+        """The name to show beside a score."""
+        return self.weights.name
+
+    @property
+    def end(self) -> str:
+        """The text that ends a turn for this model: its end-of-text token, else a line's end."""
+        return str(self.tokenizer.whole.eos_token or "\n")
+
+    @cached_property
+    def networks(self) -> list[Any]:
+        """The network, once per device; loaded when the first text is to be read."""
+        found = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
+        if not networks.reads_one_way(found[0], self.machine.devices[0]):
+            raise BadOption(f"model {self.name}: every token sees what follows it; only causal models tell likelihoods")
+        return found
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, with the limit of the network's positions."""
+        return Tokenizer(self.weights, networks.positions(self.networks[0].config))
+
+    def log_likelihoods(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
+        """Tell log p of every token of the second text, after the first: (tokens,); empty where it has no token.
+
+        The two are joined as they are: a space between them is the caller's to write.
+        """
+        found: dict[tuple[str, str], Vectors] = {}
+        missing = []
+        for pair in dict.fromkeys(pairs):
+            known = self._memory.get((self.weights.identity, "likelihoods", pair))
+            if known is None:
+                missing.append(pair)
+            else:
+                found[pair] = known
+        for pair, values in zip(missing, self._pairs(missing), strict=True):
+            found[pair] = values
+            self._memory.put((self.weights.identity, "likelihoods", pair), values)
+        return [found[pair] for pair in pairs]
+
+    def after_each(self, befores: Sequence[str], continuations: Sequence[str]) -> Vectors:
+        """Tell the mean log p per token of every continuation after every text: (befores, continuations).
+
+        All continuations meet the same text: one that is too long is cut for the longest of them. A continuation
+        without a token has NaN.
+        """
+        key = (self.weights.identity, "after each", tuple(continuations))
+        known = {before: self._memory.get((*key, before)) for before in befores}
+        rows = {before: row for before, row in known.items() if row is not None}
+        missing = [before for before in known if before not in rows]
+        for before, row in zip(missing, self._means(missing, continuations), strict=True):
+            rows[before] = row
+            self._memory.put((*key, before), row)
+        empty = np.zeros((0, len(continuations)), np.float32)
+        return np.stack([rows[before] for before in befores]) if befores else empty
+
+    def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
+        """How many tokens of each text are read as a continuation."""
+        return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
+
+    @cached_property
+    def _opening(self) -> list[int]:
+        """What the tokenizer puts before every text; mostly nothing."""
+        return self.tokenizer.texts([""])[0].ids[: self.tokenizer.frame[0]]
+
+    @cached_property
+    def _beginning(self) -> list[int]:
+        """What stands before a text that nothing comes before."""
+        first = self.tokenizer.whole.bos_token_id
+        return self._opening or ([int(first)] if first is not None else self.tokenizer.plain([self.end])[0] or [0])
+
+    @cached_property
+    def _batches(self) -> Batches:
+        vocabulary = int(self.networks[0].config.vocab_size)
+        at_once = len(networks.workers(self.networks, self.machine))
+        tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary * at_once)))
+        return Batches(tokens, even=self.machine.kind == "cpu")
+
+    def _cut(self, continuations: Sequence[str]) -> list[list[int]]:
+        room = self.tokenizer.limit - len(self._beginning)
+        return [ids[:room] for ids in self.tokenizer.plain(continuations)]
+
+    def _start(self, before: list[int], following: int) -> list[int]:
+        """What stands before a continuation of so many tokens: its end, never nothing."""
+        room = self.tokenizer.limit - following - len(self._opening)
+        return [*self._opening, *before[max(0, len(before) - room):]] or self._beginning
+
+    def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
+        """The likelihoods of pairs, gathered by what comes before; on a processor one by one.
+
+        There the last bits of a likelihood would tell what else was asked for after the same text in one call.
+        """
+        befores, afters = self.tokenizer.plain([one for one, _ in pairs]), self._cut([two for _, two in pairs])
+        starts = [tuple(self._start(before, len(after))) for before, after in zip(befores, afters, strict=True)]
+        if self.machine.kind == "cpu":
+            read = self._read([Following(list(start), [after]) for start, after in zip(starts, afters, strict=True)])
+            return [values for [values] in read]
+        places: dict[tuple[int, ...], list[int]] = {}
+        for place, start in enumerate(starts):
+            places.setdefault(start, []).append(place)
+        read = self._read([Following(list(start), [afters[place] for place in here])
+                           for start, here in places.items()])
+        found = {place: values for here, group in zip(places.values(), read, strict=True)
+                 for place, values in zip(here, group, strict=True)}
+        return [found[place] for place in range(len(pairs))]
+
+    def _means(self, befores: Sequence[str], continuations: Sequence[str]) -> list[Vectors]:
+        afters = self._cut(continuations)
+        longest = max(map(len, afters), default=0)
+        groups = [Following(self._start(before, longest), afters) for before in self.tokenizer.plain(befores)]
+        return [np.array([value.mean() if value.size else np.nan for value in values], dtype=np.float32)
+                for values in self._read(groups)]
+
+    def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
+        """Compute log p of every token of each group's continuations, on all devices."""
+        if not groups:
+            return []
+        keeps = not getattr(self.networks[0], "_is_stateful", False)
+        parts = [group.units(keeps) for group in groups]
+        units = [unit for part in parts for unit in part]
+        read = iter(self._batches.run([unit.size for unit in units], self._forwards(units)))
+        return [[values for _ in part for values in next(read)] for part in parts]
+
+    def _forwards(self, units: Sequence[Following]) -> list[Forward[list[Vectors]]]:
+        def on(reader: Reader) -> Forward[list[Vectors]]:
+            def forward(batch: Positions) -> list[list[Vectors]]:
+                return reader.read([units[place] for place in batch])
+
+            return forward
+
+        return [on(Reader(network, device, self.tokenizer.pad))
+                for network, device in networks.workers(self.networks, self.machine)]

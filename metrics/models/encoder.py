@@ -1,0 +1,235 @@
+"""An encoder: texts to vectors, each text read once in a run, whoever asks.
+
+Distinct texts are sorted by length and read in batches of a bounded number of tokens (batches.py); the states
+of a text are kept in a memory of bounded size (memory.py), from which every pooling is made. States hold the
+special tokens around a text, since a mean over tokens includes them, as sentence-transformers has it.
+A text that holds no token (empty, or only signs that the tokenizer drops) has the zero vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.errors import BadOption
+from metrics.models import networks
+from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.device import Machine
+from metrics.models.kept import Kept
+from metrics.models.memory import Memory, Vectors
+from metrics.models.tokens import Tokenized, Tokenizer
+from metrics.models.weights import Weights
+
+Pooling: TypeAlias = Literal["mean", "max", "cls"]
+POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
+    "mean": lambda states: states.mean(axis=0),
+    "max": lambda states: states.max(axis=0),
+    "cls": lambda states: states[0].copy(),
+}
+BLOCK = 1 << 18
+"""How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
+
+Text = TypeVar("Text", bound=Hashable)
+
+
+class Encoder:
+    """A transformer that reads texts; `layer` 0 stands for its last, n for its n-th."""
+
+    def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0,
+                 kept: Kept | None = None) -> None:
+        self.weights = weights
+        self.machine = machine
+        self.layer = layer
+        self._memory = memory
+        self._kept = kept
+        self._batches = Batches(machine.tokens, even=machine.kind == "cpu")
+
+    @property
+    def name(self) -> str:
+        """The name to show beside a score."""
+        return self.weights.name
+
+    @cached_property
+    def networks(self) -> list[Any]:
+        """The network, once per device; loaded when the first text is to be read."""
+        found = networks.transformer("AutoModel", self.weights, self.machine, self.layer or None)
+        if found[0].config.is_encoder_decoder:
+            raise BadOption(f"encoder {self.name}: has an encoder and a decoder; only encoders are read here")
+        return found
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, with the limit of the network's positions."""
+        config = self.networks[0].config
+        positions = networks.positions(config)
+        first = getattr(config, "pad_token_id", 0) or 0
+        return Tokenizer(self.weights, positions - (first + 1 if config.model_type in _COUNT_FROM_PAD else 0))
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return int(self.networks[0].config.hidden_size)
+
+    def states(self, texts: Sequence[str]) -> list[Vectors]:
+        """The state of every token of each text, special tokens included: (tokens, width)."""
+        return self._all("states", texts, self._read_texts)
+
+    def sentences(self, texts: Sequence[str], pooling: Pooling = "mean") -> Vectors:
+        """One vector per text: (texts, width); zeros for a text without a token."""
+        return self._pooled("text", texts, pooling, self.states, sum(self.tokenizer.frame))
+
+    def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
+        """Both pooled vectors of each text side by side, from one pass that nothing remembers: (texts, 2 · width).
+
+        For very many texts: no token states are held but those of the batch that is being read.
+        """
+        specials = sum(self.tokenizer.frame)
+        nothing = np.zeros(2 * self.width, np.float32)
+
+        def both(states: Vectors) -> Vectors:
+            return np.concatenate([states.mean(axis=0), states.max(axis=0)]) if len(states) > specials else nothing
+
+        found = self._forward(self.tokenizer.texts(texts), both)
+        return np.stack(found) if found else np.zeros((0, 2 * self.width), np.float32)
+
+    def words(self, sentences: Sequence[tuple[str, ...]]) -> list[Vectors]:
+        """One vector per word of each sentence, the mean of its tokens: (words, width); zeros where a word has none."""
+        return self._all("words", sentences, self._read_words)
+
+    def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls") -> Vectors:
+        """One vector per context and response, read as one sequence: (pairs, width)."""
+        return self._pooled("pair", pairs, pooling, lambda some: self._all("pairs", some, self._read_pairs), 0)
+
+    def embeddings(self) -> Vectors:
+        """The network's input embeddings: (vocabulary, width)."""
+        table = self.networks[0].get_input_embeddings().weight.detach()
+        found: Vectors = table.float().cpu().numpy()
+        return found
+
+    def close(self) -> None:
+        """Write what is kept for later runs."""
+        if self._kept is not None:
+            self._kept.flush()
+
+    def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
+        """What was read of each text before, else now; each distinct text once."""
+        found: dict[Text, Vectors] = {}
+        missing: list[Text] = []
+        for text in dict.fromkeys(texts):
+            known = self._memory.get((self._key, kind, text))
+            if known is None:
+                missing.append(text)
+            else:
+                found[text] = known
+        if missing:
+            for text, states in zip(missing, self._from_disk(kind, missing, read), strict=True):
+                found[text] = states
+                self._memory.put((self._key, kind, text), states)
+        return [found[text] for text in texts]
+
+    def _from_disk(self, kind: str, texts: list[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
+        return read(texts) if self._kept is None else self._kept.through(kind, texts, read)
+
+    def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
+                states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:
+        known: dict[Text, Vectors] = {}
+        for block in _blocks(list(dict.fromkeys(texts))):
+            missing = []
+            for text in block:
+                vector = self._memory.get((self._key, pooling, kind, text))
+                if vector is None:
+                    missing.append(text)
+                else:
+                    known[text] = vector
+            for text, read in zip(missing, states(missing), strict=True):
+                vector = POOLINGS[pooling](read) if len(read) > specials else np.zeros(read.shape[1], np.float32)
+                known[text] = vector
+                self._memory.put((self._key, pooling, kind, text), vector)
+        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
+
+    @property
+    def _key(self) -> tuple[str, int]:
+        return self.weights.identity, self.layer
+
+    def _read_texts(self, texts: list[str]) -> list[Vectors]:
+        return self._forward(self.tokenizer.texts(texts))
+
+    def _read_pairs(self, pairs: list[tuple[str, str]]) -> list[Vectors]:
+        return self._forward(self.tokenizer.pairs(pairs))
+
+    def _read_words(self, sentences: list[tuple[str, ...]]) -> list[Vectors]:
+        tokenized = self.tokenizer.words(sentences)
+        states = self._forward([one for one, _ in tokenized])
+        return [_by_word(read, places, len(words))
+                for read, (_, places), words in zip(states, tokenized, sentences, strict=True)]
+
+    def _forward(self, rows: Sequence[Tokenized], of: Callable[[Vectors], Vectors] = np.copy) -> list[Vectors]:
+        """What `of` makes of the states of each row, in the place of the batch they came in."""
+        read = [row for row in rows if row.ids]  # a model without special tokens has nothing to read in an empty text
+        forwards = [self._on(*worker, read, of) for worker in networks.workers(self.networks, self.machine)]
+        states = iter(self._batches.run([len(row.ids) for row in read], forwards))
+        return [next(states) if row.ids else of(np.zeros((0, self.width), np.float32)) for row in rows]
+
+    def _on(self, network: Any, device: str, rows: Sequence[Tokenized],
+            of: Callable[[Vectors], Vectors]) -> Forward[Vectors]:
+        import torch
+
+        def forward(batch: Positions) -> list[Vectors]:
+            inputs = padded([rows[position] for position in batch], self.tokenizer.pad)
+            with torch.inference_mode():
+                states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
+                read = states.last_hidden_state.float().cpu().numpy()
+            return [of(read[row, : len(rows[position].ids)]) for row, position in enumerate(batch)]
+
+        return forward
+
+
+_COUNT_FROM_PAD = {
+    "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
+}
+"""Kinds of networks whose first position is the one after the padding's."""
+
+
+def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int64]]:
+    """A batch as arrays (rows, longest); no mask where nothing is padded, which is the faster way."""
+    sizes = np.array([len(row.ids) for row in rows])
+    ids = np.full((len(rows), int(sizes.max())), pad, dtype=np.int64)
+    types = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row.ids)] = row.ids
+        if row.types:
+            types[place, : len(row.ids)] = row.types
+    inputs = {"input_ids": ids}
+    if types.any():
+        inputs["token_type_ids"] = types
+    if (sizes != sizes.max()).any():
+        inputs["attention_mask"] = (np.arange(ids.shape[1]) < sizes[:, None]).astype(np.int64)
+    return inputs
+
+
+def _by_word(states: Vectors, places: Sequence[int | None], words: int) -> Vectors:
+    """The mean of each word's tokens."""
+    owned = np.array([-1 if place is None else place for place in places], dtype=np.intp)
+    sums = np.zeros((words, states.shape[1]), dtype=np.float32)
+    np.add.at(sums, owned[owned >= 0], states[owned >= 0])
+    counts = np.bincount(owned[owned >= 0], minlength=words)
+    means: Vectors = np.divide(sums, np.maximum(counts, 1)[:, None], dtype=np.float32)
+    return means
+
+
+def _blocks(texts: list[Text]) -> Iterator[list[Text]]:
+    """The texts, or pairs of them, in blocks of about so many characters."""
+    block: list[Text] = []
+    held = 0
+    for text in texts:
+        block.append(text)
+        held += len(text) if isinstance(text, str) else sum(map(len, cast("tuple[str, str]", text)))
+        if held >= BLOCK:
+            yield block
+            block, held = [], 0
+    if block:
+        yield block

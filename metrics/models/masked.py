@@ -1,0 +1,155 @@
+"""A masked language model: how likely each token of a text is, given all the others.
+
+Each token is masked in turn and told from what stands around it (pseudo-log-likelihood, Salazar et al. 2020), after a
+context or alone; only tokens of the text itself are masked. A text of n tokens would thus be read n times. In a text of
+more than `copies` tokens several are masked at a time, `copies` tokens apart, so that it is read no more often and the
+cost grows with the length, not with its square. docs/metrics.md has how near that comes to one at a time.
+
+All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning
+(tokens.py). Weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.errors import BadOption
+from metrics.metric import Column
+from metrics.models import networks
+from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.causal import LOGITS
+from metrics.models.encoder import Encoder, padded
+from metrics.models.memory import Memory, Vectors
+from metrics.models.tokens import Tokenized
+from metrics.text.words import reply
+
+if TYPE_CHECKING:
+    from metrics.training.backbones._adapted import Adapted
+
+COPIES = 8
+"""How often a text is read at most by default: one token in eight is masked then, near the share in training."""
+
+Pair = tuple[str, str]
+Copy = tuple[int, int]
+"""A reading of a text: its position, and the first of its tokens that is masked."""
+
+
+class MaskedModel:
+    """An encoder that tells each token of a text from all the others."""
+
+    def __init__(self, encoder: Encoder, head: Adapted, weights: str, memory: Memory) -> None:
+        self.encoder = encoder
+        self._head = head
+        self._weights = weights
+        self._memory = memory
+
+    @cached_property
+    def mask(self) -> int:
+        """The number of the token that stands for what is to be told."""
+        return mask_of(self.encoder)
+
+    @cached_property
+    def networks(self) -> list[Any]:
+        """The encoder with adapters and head merged, once per device."""
+        from metrics.training.backbones._adapted import Merged
+
+        machine = self.encoder.machine
+        body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
+        return networks.placed(Merged(self._head, body, self.mask), machine)
+
+    def log_likelihoods(self, pairs: Sequence[Pair], copies: int = COPIES) -> list[Vectors]:
+        """Tell log p of every token of each second text given the rest of it and the first: (tokens,).
+
+        Where the first text is empty the second is read alone. Fewer `copies` are faster and less exact.
+        """
+        if copies < 1:
+            raise BadOption(f"copies={copies}: a text is read once or more often")
+        key = (self.encoder.weights.identity, self._weights, "masked", copies)
+        found: dict[Pair, Vectors] = {}
+        missing = []
+        for pair in dict.fromkeys(pairs):
+            known = self._memory.get((*key, pair))
+            if known is None:
+                missing.append(pair)
+            else:
+                found[pair] = known
+        for pair, values in zip(missing, self._read(self._tokenized(missing), copies), strict=True):
+            found[pair] = values
+            self._memory.put((*key, pair), values)
+        return [found[pair] for pair in pairs]
+
+    @cached_property
+    def _batches(self) -> Batches:
+        machine = self.encoder.machine
+        scores = 4 * len(self._head.bias) * len(networks.workers(self.networks, machine))
+        shortest = sum(self.encoder.tokenizer.frame) + 1  # of so many tokens one is scored over the vocabulary
+        tokens = max(1, min(machine.tokens, shortest * LOGITS[machine.kind] // scores))
+        return Batches(tokens, even=machine.kind == "cpu")
+
+    def _tokenized(self, pairs: Sequence[Pair]) -> list[Tokenized]:
+        tokenizer = self.encoder.tokenizer
+        alone = iter(tokenizer.texts([text for context, text in pairs if not context]))
+        after = iter(tokenizer.pairs([pair for pair in pairs if pair[0]]))
+        return [next(after if context else alone) for context, _ in pairs]
+
+    def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
+        """Log p of every own token of each text; every copy is a row of a batch."""
+        rows = [(text, first) for text, one in enumerate(texts) for first in range(min(copies, len(one.own)))]
+        forwards = [self._on(*worker, texts, rows, copies)
+                    for worker in networks.workers(self.networks, self.encoder.machine)]
+        lengths = [len(texts[text].ids) for text, _ in rows]
+        found = [np.empty(len(one.own), np.float32) for one in texts]
+        for (text, first), values in zip(rows, self._batches.run(lengths, forwards), strict=True):
+            found[text][first::copies] = values
+        return found
+
+    def _on(self, network: Any, device: str, texts: Sequence[Tokenized], rows: Sequence[Copy],
+            copies: int) -> Forward[Vectors]:
+        import torch
+
+        def forward(batch: Positions) -> list[Vectors]:
+            here = [rows[position] for position in batch]
+            inputs = padded([texts[text] for text, _ in here], self.encoder.tokenizer.pad)
+            places = [np.asarray(texts[text].own[first::copies]) for text, first in here]
+            asked = {"rows": np.repeat(np.arange(len(here)), [len(one) for one in places]),
+                     "places": np.concatenate(places)}
+            asked["targets"] = inputs["input_ids"][asked["rows"], asked["places"]]
+            inputs["input_ids"][asked["rows"], asked["places"]] = self.mask
+            with torch.inference_mode():
+                values = network(**{name: torch.from_numpy(array).to(device)
+                                    for name, array in (inputs | asked).items()}).cpu().numpy()
+            return [part.copy() for part in np.split(values, np.cumsum([len(one) for one in places])[:-1])]
+
+        return forward
+
+
+def mask_of(encoder: Encoder) -> int:
+    """The number of an encoder's mask, or BadOption where it has none."""
+    found = encoder.tokenizer.whole.mask_token_id
+    if found is None:
+        raise BadOption(f"encoder {encoder.name}: its tokenizer has no mask, so it cannot be a masked language model; "
+                        "take an encoder that was trained as one")
+    return int(found)
+
+
+def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
+                    copies: int = COPIES) -> list[Vectors]:
+    """Tell log p of every token of each response, alone or after the last utterance of its context, where there is one.
+
+    Empty for a response without a token.
+    """
+    before = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
+    return model.log_likelihoods([(said, reply(item).strip()) for said, item in zip(before, items, strict=True)],
+                                 copies)
+
+
+def mean_log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
+                         copies: int = COPIES) -> Column:
+    """Tell the mean log p per token of each response, at most 0; NaN for a response without a token."""
+    return np.array([values.mean(dtype=np.float64) if values.size else np.nan
+                     for values in log_likelihoods(items, model, context, copies)], dtype=np.float64)

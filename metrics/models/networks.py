@@ -1,0 +1,146 @@
+"""Networks from their files: transformers' and our own, on the machine's devices, in its precision."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from metrics.errors import BadOption, MissingResource
+from metrics.models import eight_bit, packed, storage
+from metrics.models.device import Machine
+from metrics.models.weights import Weights
+from metrics.training.checkpoint import Checkpoint
+
+NEAR = 0.01
+"""How far scores may lie apart by rounding."""
+
+PRIMITIVES = "64"
+"""How many kernels oneDNN keeps: there is one for every shape of batch, and most are not met again soon."""
+
+_NOT_NEEDED = ("pooler", "position_ids")
+"""Parts of a network that its files may lack: none of what is read goes through them."""
+
+
+def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
+    """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where asked."""
+    return placed(loaded(kind, weights, machine, layers), machine)
+
+
+def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
+    """The network of these weights as PyTorch has it: to be trained, or to be changed before it is placed."""
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
+    import transformers
+
+    with quiet():
+        try:
+            config = transformers.AutoConfig.from_pretrained(str(weights.folder), local_files_only=True)
+            if layers is not None:
+                _check_depth(weights, config, layers)
+                config.num_hidden_layers = layers
+            network, info = getattr(transformers, kind).from_pretrained(
+                str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
+                dtype=machine.dtype(), output_loading_info=True,
+                ignore_mismatched_sizes=True)  # refused below, with what is wrong
+        except (MemoryError, BadOption):
+            raise
+        except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
+            told = " ".join(str(error).split())
+            raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
+                                  f"({type(error).__name__}: {told:.160})") from error
+    absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
+    absent += [key for key, *_ in info["mismatched_keys"]]
+    if absent:
+        raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
+                              f"({sorted(absent)[0]:.80}); they belong to another kind of model")
+    return network
+
+
+def placed(network: Any, machine: Machine) -> list[Any]:
+    """The network once per device, with the linear layers of the precision; the one handed over is used up."""
+    return [_placed(network, device, machine) for device in machine.devices]
+
+
+def _check_depth(weights: Weights, config: Any, layers: int) -> None:
+    if not 1 <= layers <= config.num_hidden_layers:
+        raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
+
+
+def positions(config: Any) -> int:
+    """How many positions a network has; some say with 0 or less that there is no end."""
+    told = int(getattr(config, "max_position_embeddings", 0) or 0)
+    return told if told > 0 else 1 << 20
+
+
+def reads_one_way(network: Any, device: str) -> bool:
+    """Whether a token's scores are the same whatever follows it."""
+    import torch
+
+    with torch.inference_mode():
+        scores = network(input_ids=torch.tensor([[1, 2], [1, 3]], device=device)).logits[:, 0].float()
+    return bool((scores[0] - scores[1]).abs().max() < NEAR)
+
+
+def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
+    """Who computes at the same time: each device its copy of a network; on the processor every core the same one."""
+    placed = list(zip(networks, machine.devices, strict=True))
+    if machine.devices != ("cpu",):
+        return placed
+    import torch
+
+    return placed * int(torch.get_num_threads())
+
+
+def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
+    """A network of this project: `kind(**config)` with the weights of a checkpoint, on the first device."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from metrics.training.loop import kept
+
+    try:
+        network = kind(**checkpoint.config["network"])
+        found = load_file(checkpoint.folder / "model.safetensors")
+        missing, foreign = network.load_state_dict(storage.unpacked(found), strict=False)
+    except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
+        raise _of_another(checkpoint, " ".join(str(error).split())) from error
+    if apart := sorted({*foreign, *(set(missing) & kept(network).keys())}):
+        raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
+    return network.to(machine.devices[0]).requires_grad_(False).eval()
+
+
+def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
+    return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds those of another network "
+                           f"({problem:.200}); train them anew with `harness train {checkpoint.name} --fresh`")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars and remarks of transformers: what is wrong here is an error."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _placed(network: Any, device: str, machine: Machine) -> Any:
+    """A network ready to be read on one device."""
+    import copy
+
+    network.eval().requires_grad_(False)
+    if machine.precision == "int8":
+        return eight_bit.quantize(copy.deepcopy(network))
+    if machine.kind == "cpu" and machine.precision == "fp32" and packed.available():
+        return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
+    return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

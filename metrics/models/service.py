@@ -1,0 +1,287 @@
+"""The Models service: every network, word vector and resource that a metric takes from outside its own file.
+
+    models.encoder(name)          texts to vectors             metrics/models/encoder.py
+    models.lm(name)               likelihoods of texts         metrics/models/causal.py
+    models.vectors(name)          words to vectors             metrics/models/vectors.py
+    models.trained(name, kind)    a network trained here       metrics/training/checkpoint.py
+    models.masked(encoder)        each token from the others   metrics/models/masked.py
+    models.resource(name)         data fetched or imported once, such as WordNet
+
+An empty name stands for what the run was told (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
+model is loaded once, when it is first used; the service owns device, precision, batches and what is remembered.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from benchmarks.storage import assertions
+from benchmarks.storage.files import write_atomically
+from benchmarks.storage.resources import resource_path
+from metrics.errors import MissingResource
+from metrics.models import small_lm
+from metrics.models import weights as files
+from metrics.models.device import Machine, machine
+from metrics.models.memory import MEBIBYTE, Memory
+from metrics.models.weights import Weights
+from metrics.training import checkpoint
+from metrics.training.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from metrics.models.causal import LanguageModel
+    from metrics.models.encoder import Encoder
+    from metrics.models.masked import MaskedModel
+    from metrics.models.vectors import WordVectors
+
+Loaded = TypeVar("Loaded")
+MEMORY = 1024 * MEBIBYTE
+"""How much of what was computed is remembered within a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which models stand for the ones that a metric does not name, and how they run."""
+
+    encoder: str = ""
+    lm: str = ""
+    vectors: str = ""
+    device: str = "auto"
+    precision: str = "auto"
+    batch_tokens: int | None = None
+    keep_embeddings: bool = False
+    download: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A file that a metric reads, and the sha256 of its content."""
+
+    name: str
+    path: Path
+    digest: str
+
+
+@dataclass
+class Models:
+    """Finds and loads what metrics need, on the chosen device."""
+
+    home: Path
+    choice: Choice = field(default_factory=Choice)
+    memory: Memory = field(default_factory=lambda: Memory(MEMORY))
+
+    def __post_init__(self) -> None:
+        self._loaded: dict[tuple[Any, ...], Any] = {}
+        self.asked: set[tuple[str, str]] = set()
+        """The kinds and names that were asked for since this was last emptied."""
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The devices and the precision that were asked for."""
+        choice = self.choice
+        return machine(choice.device, choice.precision, choice.batch_tokens)
+
+    def encoder(self, name: str = "", layer: int = 0) -> Encoder:
+        """The encoder of that name; `layer` 0 is its last."""
+        self.asked.add(("encoder", name))
+        return self._encoder(name, layer)
+
+    def _encoder(self, name: str, layer: int = 0) -> Encoder:
+        from metrics.models.encoder import Encoder
+        from metrics.models.kept import Kept
+
+        found = self._weights(name or self.choice.encoder or files.EMBEDDED)
+
+        def load() -> Encoder:
+            kept = None
+            if self.choice.keep_embeddings:
+                own = f"{found.digest[:16]}-{found.settings[:8]}-layer{layer}-{self.machine.precision}"
+                kept = Kept(self.home / "embeddings" / own)
+            return Encoder(found, self.machine, self.memory, layer, kept)
+
+        return self._once(("encoder", found.identity, layer), load)
+
+    def lm(self, name: str = "") -> LanguageModel:
+        """The causal language model of that name."""
+        self.asked.add(("lm", name))
+        from metrics.models.causal import LanguageModel
+
+        found = self._language_model(name)
+
+        def load() -> LanguageModel:
+            if found.name == small_lm.SHOWN:
+                return small_lm.load(self._small_lm(), self.machine, self.memory)
+            return LanguageModel(found, self.machine, self.memory)
+
+        return self._once(("lm", found.identity), load)
+
+    def vectors(self, name: str = "") -> WordVectors:
+        """The word vectors in that file; without one, the encoder's input embeddings."""
+        self.asked.add(("vectors", name))
+        from metrics.models.vectors import from_encoder, from_file
+
+        asked = name or self.choice.vectors
+        if not asked:
+            return self._once(("vectors", ""), lambda: from_encoder(self._encoder("")))
+        return self._once(("vectors", asked), lambda: from_file(self._vector_file(asked), self.home))
+
+    def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
+        """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
+        from metrics.models import networks
+
+        self.asked.add(("checkpoint", name))
+        found = self.checkpoint(name, encoder)
+        network: Loaded = self._once(("trained", kind, found.folder),
+                                     lambda: networks.own(kind, found, self.machine))
+        return network
+
+    def masked(self, encoder: str = "") -> MaskedModel:
+        """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""
+        from metrics.models.masked import MaskedModel
+        from metrics.training.backbones._adapted import Adapted
+
+        read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
+        found = self.checkpoint("mlm", encoder)
+        return self._once(("masked", found.folder),
+                          lambda: MaskedModel(read, head.to(self.machine.dtype()), found.identity, self.memory))
+
+    def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
+        """The weights of that name for this encoder, or MissingResource."""
+        absent = None
+        try:
+            identity = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
+        except MissingResource as error:
+            identity, absent = "", error  # weights that read no encoder do without
+        try:
+            found: Checkpoint = self._once(("checkpoint", name, identity),
+                                           lambda: checkpoint.find(name, identity, self.home))
+        except MissingResource as error:
+            raise absent or error from error
+        return found
+
+    def resource(self, name: str) -> Resource:
+        """The named resource, or MissingResource with what to do."""
+        if name not in LOCATIONS:
+            raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
+        for path in LOCATIONS[name](self.home):
+            if path.is_file():
+                return _resource(name, path)
+        raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
+
+    def identity(self, kind: str, name: str = "") -> str:
+        """What a score that used this model depends on: the name, the digests, how it is computed."""
+        if kind == "vectors" and (name or self.choice.vectors):
+            file = self._vector_file(name or self.choice.vectors)
+            return f"{file.name}@{file.digest[:12]}"
+        found = self._language_model(name) if kind == "lm" else self._weights((
+            name if kind == "encoder" else "") or self.choice.encoder or files.EMBEDDED)
+        parts = [found.identity] if kind != "vectors" else [f"input embeddings of {found.identity}"]
+        if self.machine.precision != "fp32":
+            parts.append(self.machine.precision)
+        if self.choice.keep_embeddings and kind == "encoder":
+            parts.append("kept as fp16")
+        return " ".join(parts)
+
+    def shown(self, kind: str, name: str = "") -> str:
+        """The model's name as a page shows it beside a score, with a precision other than fp32; empty if absent."""
+        try:
+            told = self.identity(kind, name)
+        except MissingResource:
+            return ""
+        name, _, rest = told.partition("@")
+        return " ".join([name, *rest.split()[1:]])
+
+    def close(self) -> None:
+        """Write what is to be kept for later runs."""
+        for key, loaded in self._loaded.items():
+            if key[0] == "encoder":
+                loaded.close()
+
+    def _language_model(self, name: str) -> Weights:
+        asked = name or self.choice.lm or small_lm.SHOWN
+        return small_lm.weights(self._small_lm()) if asked == small_lm.SHOWN else self._weights(asked)
+
+    def _small_lm(self) -> Checkpoint:
+        """The language model that was trained here: the user's own, else the one that comes with this package."""
+        _check_installed()
+        try:
+            found: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
+                                           lambda: checkpoint.find(small_lm.NAME, "", self.home))
+        except MissingResource as error:
+            raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
+                                  "a folder)") from error
+        return found
+
+    def _weights(self, name: str) -> Weights:
+        _check_installed()
+        found = self._once(("weights", name), lambda: self._found(name))
+        if isinstance(found, str):
+            raise MissingResource(found)
+        return found
+
+    def _found(self, name: str) -> Weights | str:
+        """The model, or what is wrong: that is remembered as well, since a network takes its time to fail."""
+        try:
+            return files.find(name, self.home, download=self.choice.download)
+        except MissingResource as error:
+            return str(error)
+
+    def _vector_file(self, name: str) -> Resource:
+        for path in (Path(name).expanduser(), self.home / "vectors" / name):
+            if path.is_file():
+                return self._with_noted_digest(path)
+        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}")
+
+    def _with_noted_digest(self, path: Path) -> Resource:
+        """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""
+        state = path.stat()
+        seen = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
+        note = self.home / "vectors" / f"{seen}.sha256"
+        if note.is_file() and len(told := note.read_text(encoding="ascii").strip()) == 64:
+            return Resource(path.name, path, told)
+        found = _resource(path.name, path)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(note, found.digest.encode())
+        return found
+
+    def _once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
+        if key not in self._loaded:
+            self._loaded[key] = load()
+        found: Loaded = self._loaded[key]
+        return found
+
+
+def _check_installed() -> None:
+    for package in ("torch", "transformers"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
+
+
+def _resource(name: str, path: Path) -> Resource:
+    return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
+
+
+def _wordnet(home: Path) -> list[Path]:
+    inside = Path("corpora", "wordnet.zip")
+    folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
+    folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
+    return [resource_path(home, "wordnet"), *(folder / inside for folder in folders)]
+
+
+LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
+    "wordnet": _wordnet,
+    "conceptnet": lambda home: [assertions.path(home)],
+}
+"""Where each resource may lie, best first."""
+
+
+@functools.lru_cache
+def _digest(path: Path, _modified: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

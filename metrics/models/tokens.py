@@ -1,0 +1,165 @@
+"""Texts as the numbers a model reads: one text, a text in words, or a pair of context and response.
+
+All tokenizers here are the fast ones of `tokenizers`. A text that is too long keeps its beginning; of a pair the
+context keeps its end, because what was said last is what the response answers. Half of a surrogate pair, which no
+encoding of Unicode knows, is read as the sign for what cannot be shown (U+FFFD).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metrics.errors import MissingResource
+from metrics.models.weights import Weights
+
+_UNBOUNDED = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    """One text as a model reads it: its numbers, and for a pair which of the two each belongs to.
+
+    `own` are the places of the text itself between the special tokens; of a pair those of the second text.
+    """
+
+    ids: list[int]
+    types: list[int] | None = None
+    own: range = field(default=range(0), compare=False)
+
+
+class Tokenizer:
+    """A model's own tokenizer, with the special tokens where the model expects them."""
+
+    def __init__(self, weights: Weights, longest: int) -> None:
+        """`longest` is how many positions the model has."""
+        from transformers import AutoTokenizer
+
+        try:
+            self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
+            self._fast: Any = self.whole.backend_tokenizer
+        except Exception as error:  # transformers raises what it likes for a folder without a tokenizer
+            told = " ".join(str(error).split())
+            raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
+                                  f"({type(error).__name__}: {told:.160})") from error
+        self._fast.no_padding()
+        self._fast.no_truncation()
+        self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
+        self._single, self._pair = self._template("a"), self._template("a", "a")
+        if len(self._single) != 2 or len(self._pair) != 3:  # it read nothing in the letter a
+            raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} reads no text")
+
+    @property
+    def pad(self) -> int:
+        """The number that fills a batch; never attended to."""
+        found = self.whole.pad_token_id
+        return int(found if found is not None else self.whole.eos_token_id or 0)
+
+    @property
+    def specials(self) -> frozenset[int]:
+        """The numbers of the special tokens."""
+        return frozenset(self.whole.all_special_ids)
+
+    @property
+    def frame(self) -> tuple[int, int]:
+        """How many special tokens stand before a text and after it."""
+        return len(self._single[0]), len(self._single[-1])
+
+    def plain(self, texts: Sequence[str]) -> list[list[int]]:
+        """The numbers of each text alone, without special tokens, of any length."""
+        encodings = self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def texts(self, texts: Sequence[str], limit: int | None = None) -> list[Tokenized]:
+        """Each text between its special tokens, cut at its end."""
+        before, after = self._single
+        room = self._room if limit is None else max(0, min(self._room, limit - sum(self.frame)))
+        return [Tokenized([*before, *ids[:room], *after], own=range(len(before), len(before) + len(ids[:room])))
+                for ids in self.plain(texts)]
+
+    def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
+        """Each context and response as one sequence; the context loses its beginning first, then the response its end.
+
+        Neither part is driven out: where both are long, each keeps half of the room.
+        """
+        before, between, after = self._pair
+        room = max(0, min(limit or self.limit, self.limit) - len(before) - len(between) - len(after))
+        contexts, responses = self.plain([pair[0] for pair in pairs]), self.plain([pair[1] for pair in pairs])
+        found = []
+        for context, response in zip(contexts, responses, strict=True):
+            kept = response[: max(room - room // 2, room - len(context))]
+            left = context[max(0, len(context) - (room - len(kept))):]
+            first, second = [*before, *left, *between], [*kept, *after]
+            own = range(len(first), len(first) + len(kept))
+            found.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
+        return found
+
+    def words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[Tokenized, list[int | None]]]:
+        """Each list of words as one text with spaces between, and the place of the word that each number belongs to.
+
+        A number that covers several words, or none, belongs to the word of its last character.
+        """
+        before, after = self._single
+        sound_words = [[sound(word) for word in words] for words in sentences]
+        encodings = self._fast.encode_batch([" ".join(words) for words in sound_words], add_special_tokens=False)
+        found = []
+        for words, encoding in zip(sound_words, encodings, strict=True):
+            places = _places(words, encoding.offsets[: self._room])
+            found.append((Tokenized([*before, *encoding.ids[: self._room], *after]),
+                          [*[None] * len(before), *places, *[None] * len(after)]))
+        return found
+
+    @property
+    def _room(self) -> int:
+        return max(0, self.limit - sum(self.frame))
+
+    def _types_of(self, first: int, second: int) -> list[int] | None:
+        """Which part each number of a pair belongs to, for a model that is told so."""
+        if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
+            return None
+        return [self._types[0]] * first + [self._types[1]] * second
+
+    def _template(self, *parts: str) -> list[list[int]]:
+        """The special tokens before, between and after the parts, read off an example."""
+        encoding = self._fast.encode(*parts)
+        runs: list[list[int]] = [[]]
+        last: int | None = None
+        for number, part in zip(encoding.ids, encoding.sequence_ids, strict=True):
+            if part is None:
+                runs[-1].append(number)
+            elif part != last:
+                runs.append([])
+                last = part
+        if len(parts) > 1:
+            types = [kind for kind, part in zip(encoding.type_ids, encoding.sequence_ids, strict=True)
+                     if part is not None]
+            self._types = (types[0], types[-1]) if types else (0, 0)
+        return runs
+
+
+def sound(text: str) -> str:
+    """The text with every half of a surrogate pair joined to its other half, or replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _places(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[int | None]:
+    """The word that holds the last character of each span in the words joined by spaces."""
+    owners: list[int | None] = []
+    for place, word in enumerate(words):
+        owners += [*[place] * len(word), None]
+    return [owners[end - 1] if end > start else None for start, end in offsets]
+
+
+def _sentence_limit(folder: Path) -> int:
+    """How many tokens a sentence encoder was made for, where its folder says so."""
+    try:
+        return int(json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return _UNBOUNDED

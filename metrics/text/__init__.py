@@ -1,0 +1,1 @@
+"""Text: words, keywords, retrieval and graphs of topics."""

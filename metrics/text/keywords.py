@@ -1,0 +1,185 @@
+"""Keywords of an utterance, as GRADE takes them (Huang et al. 2020, after Tang et al. 2019): TF-IDF and part of speech.
+
+A keyword is a noun, verb or adjective. Without a tagger's model that is told by exclusion, from lists alone: what is
+no function word, no adverb, interjection or number, and no verb or noun so general that it names no topic. Where NLTK's
+or spaCy's tagger is installed, `tagger` takes its word for it. Of the candidates the rarest by tf · ln(N / df) are
+taken, in the order in which they are said.
+
+`keyword_counts.tsv.gz` holds in how many utterances of the training splits of five corpora a word stands (df); its
+first line says in how many it could (N). `counted` makes it anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import importlib
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from metrics.errors import MissingResource
+from metrics.training.negatives import STOP_WORDS
+
+Tagger: TypeAlias = Literal["lists", "nltk", "spacy"]
+MOST = 10
+"""Keywords of a text."""
+RARITY = 3.0
+"""The least ln(N / df): what stands in more than one utterance of twenty is no topic."""
+LEAST = 5
+"""In how many utterances a word must stand to be counted."""
+COUNTS = Path(__file__).with_name("keyword_counts.tsv.gz")
+TAGS = ("NN", "VB", "JJ")
+"""How the tags of the Penn Treebank begin that nouns, verbs and adjectives have."""
+_WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
+LY_WORDS = """family reply july italy fly ally bully belly jelly holly rally silly ugly lonely lovely friendly
+daily early elderly deadly likely jolly melancholy monopoly supply apply rely assembly anomaly comply multiply"""
+LY = frozenset(LY_WORDS.split())
+"""Words in -ly that are no adverbs."""
+
+GENERAL_WORDS = """
+actually ago ahead almost already alright also alternatively although always anyhow anymore anyone anything
+anyway anyways apart around aside away back barely basically bit certainly clearly completely currently definitely
+either else enough especially eventually ever everybody everyone everything everywhere exactly extremely fairly far
+finally forever frankly generally gonna gotta hardly hence honestly hopefully however indeed instead kinda
+lately later least less literally lot lots mainly maybe meanwhile merely mostly much nearly neither never nevertheless
+nobody nope normally nothing nowadays obviously occasionally often okay otherwise overall particularly perhaps please
+possibly pretty previously probably quickly quite rarely rather really recently seldom several simply since slightly
+somebody somehow someone something sometime sometimes somewhat somewhere soon sorta still suddenly supposedly surely
+therefore though thus together tonight totally truly typically unfortunately unless upon usually various well
+whatever whenever wherever whether whichever whoever within without yet
+ah aha alas aw aww bye cool duh eh er gee goodbye gosh ha haha hahaha hah hello hey hi hm hmm hooray huh lmao lol mhm
+mm nah oh ok okey omg oops ouch ow phew rofl thank thanks ugh uh um umm whoa wow xd ya yay yea yeah yep yes yikes yo
+yup
+became become becomes began begin bring came come comes coming didnt doesnt done dont
+gave get gets getting give given gives giving go goes going gone got gotten guess happen happened happens hasnt
+havent isnt keep keeps kept knew know known knows let lets made make makes making may mean means
+meant put puts said saw say saying says see seem seemed seems seen shall tell tells think thinking thinks thought
+told took take taken takes taking tried try trying used want wanted wants wasnt went wont wouldnt
+im ive id ill youre youve theyre thats whats theres hes shes cant couldnt shouldnt wouldve couldve shouldve
+d ll m re s t ve
+bad best better big different fine first glad good great half last like liked likes little long many
+next nice old others second short sorry sure true whole
+one ones two three four five six seven eight nine ten hundred thousand million billion twice
+kind able another cannot even every idea matter part sort stuff thing things way ways
+aren couldn didn doesn hadn hasn haven isn shouldn wasn weren wouldn
+mr mrs ms dr sir madam today tomorrow yesterday everyday
+"""
+GENERAL = frozenset(GENERAL_WORDS.split())
+"""Words that name no topic, beyond the function words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """In how many of how many utterances each word stands."""
+
+    utterances: int
+    words: Mapping[str, int]
+    digest: str
+
+    def rarity(self, word: str) -> float:
+        """ln(N / df), 0 or more; a word that was not counted is as rare as one of `LEAST` - 1 utterances."""
+        return math.log(self.utterances / self.words.get(word, LEAST - 1))
+
+
+def spelled(text: str) -> list[str]:
+    """The words of a text, of letters alone, lower-cased; of a possessive what stands first, of "don't" nothing."""
+    words = (word.replace("’", "'") for word in _WORD.findall(text.casefold()))
+    return [word.partition("'")[0] for word in words if not word.endswith("n't")]
+
+
+def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
+    """The keywords of a text, each once, in the order in which they are said; none where nothing names a topic."""
+    return _keywords(text, tagger)
+
+
+@functools.lru_cache(maxsize=1 << 18)
+def _keywords(text: str, tagger: Tagger) -> tuple[str, ...]:
+    frequency = Counter(TAGGERS[tagger](text))
+    return tuple(ranked(frequency, shipped()))
+
+
+def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
+    """Of the candidates the `MOST` with the largest tf · ln(N / df), in their order."""
+    weights = {word: times * rarity for word, times in frequency.items()
+               if (rarity := counts.rarity(word)) >= RARITY}
+    kept = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
+    return [word for word in weights if word in kept]
+
+
+def topical(word: str) -> bool:
+    """Whether a word, lower-cased, can name a topic: no function word, adverb, interjection or number."""
+    return (2 < len(word) < 24 and word not in STOP_WORDS and word not in GENERAL
+            and not (word.endswith("ly") and word not in LY))
+
+
+def vocabulary(least: int = 10) -> list[str]:
+    """The counted words that can be keywords, the most frequent first."""
+    counts = shipped()
+    return [word for word, many in counts.words.items()
+            if many >= least and topical(word) and counts.rarity(word) >= RARITY]
+
+
+@functools.cache
+def shipped() -> Counts:
+    """The counts that come with this package."""
+    content = gzip.decompress(COUNTS.read_bytes())
+    first, *lines = content.decode().splitlines()
+    words = (line.split("\t") for line in lines)
+    return Counts(int(first.split("\t")[1]), {word: int(many) for word, many in words},
+                  hashlib.sha256(content).hexdigest())
+
+
+def counted(texts: Iterable[str]) -> bytes:
+    """The counts of these utterances, as they are shipped: the most frequent word first."""
+    found: Counter[str] = Counter()
+    many = 0
+    for text in texts:
+        found.update(set(spelled(text)))
+        many += 1
+    kept = sorted(((-times, word) for word, times in found.items() if times >= LEAST and len(word) > 1))
+    lines = [f"utterances\t{many}", *(f"{word}\t{-times}" for times, word in kept)]
+    return gzip.compress("\n".join(lines).encode(), 9, mtime=0)
+
+
+def _by_lists(text: str) -> list[str]:
+    return [word for word in spelled(text) if topical(word)]
+
+
+def _by_nltk(text: str) -> list[str]:
+    import nltk
+
+    try:
+        tagged = nltk.pos_tag(_WORD.findall(text))
+    except LookupError:
+        raise MissingResource("NLTK's tagger is not on this machine: `python -m nltk.downloader "
+                              "averaged_perceptron_tagger_eng`, or take tagger=lists") from None
+    return _tagged(tagged)
+
+
+def _by_spacy(text: str) -> list[str]:
+    return _tagged((token.text, token.tag_) for token in _spacy()(text))
+
+
+def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
+    """The nouns, verbs and adjectives, less what is a function word or so general that it names no topic."""
+    words = (spelled(word) for word, tag in tagged if tag.startswith(TAGS))
+    return [first for parts in words for first in parts[:1]
+            if 2 < len(first) < 24 and first not in STOP_WORDS and first not in GENERAL]
+
+
+@functools.cache
+def _spacy() -> Any:
+    try:
+        return importlib.import_module("spacy").load("en_core_web_sm", disable=["parser", "ner", "lemmatizer"])
+    except (ImportError, OSError):
+        raise MissingResource("spaCy's en_core_web_sm is not on this machine: `pip install spacy; python -m spacy "
+                              "download en_core_web_sm`, or take tagger=lists") from None
+
+
+TAGGERS: dict[str, Callable[[str], list[str]]] = {"lists": _by_lists, "nltk": _by_nltk, "spacy": _by_spacy}

@@ -1,0 +1,213 @@
+"""A graph of terms on disk: compact, mapped into memory, with hop counts and nearest neighbours for many at once.
+
+    header    8 × u8     mark, nodes, entries, bytes of text, checksum of all that follows
+    keys      u8         digests of the terms, ascending: a node's number is the rank of its digest
+    ends      u8         where each term's text begins, and where the last ends
+    rows      u8         where each node's entries begin, and where the last end (CSR)
+    columns   u4         the neighbours of each node, the heaviest edge first, then the neighbour of most edges
+    weights   f4         of the edges, each of which is an entry of both its nodes
+    text      bytes      the terms
+
+The graph has no direction and no loops; of two edges between the same terms the heavier counts. A file that is not what
+was written is noticed when it is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from benchmarks.storage.files import write_atomically
+from metrics.errors import MissingResource
+
+Nodes = npt.NDArray[np.int64]
+Hops = npt.NDArray[np.int8]
+FARTHEST = 4
+"""How many hops are looked for."""
+_MARK = int.from_bytes(b"topics_1", "little")
+_HEADER = 64
+_BITS = 64
+_BLOCK = 512
+
+
+class Damaged(MissingResource):
+    """A graph's file is not what was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged; remove it, and it is made anew")
+
+
+class Graph:
+    """A file of a graph, mapped."""
+
+    def __init__(self, path: Path) -> None:
+        whole = np.memmap(path, np.uint8, "r") if path.stat().st_size >= _HEADER else np.zeros(_HEADER, np.uint8)
+        mark, nodes, entries, text, check = map(int, whole[:40].view("<u8"))
+        if (mark != _MARK or whole.size != _HEADER + 24 * nodes + 16 + 8 * entries + text
+                or zlib.crc32(whole[_HEADER:].data) != check):
+            raise Damaged(path)
+        sizes = (8 * nodes, 8 * (nodes + 1), 8 * (nodes + 1), 4 * entries, 4 * entries, text)
+        keys, ends, rows, columns, weights, texts = np.split(whole[_HEADER:], np.cumsum(sizes)[:-1])
+        self._keys, self._ends, self._texts = keys.view("<u8"), ends.view("<u8"), texts
+        self.rows = rows.view("<u8").astype(np.int64)
+        self.columns, self.weights = columns.view("<u4"), weights.view("<f4")
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, terms: Iterable[str]) -> Nodes:
+        """The node of each term, -1 for one that is not in the graph."""
+        keys = np.array([_key(term) for term in terms], dtype=np.uint64)
+        if not len(self):
+            return np.full(len(keys), -1)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
+        return np.where(self._keys[places] == keys, places, -1)
+
+    def term(self, node: int) -> str:
+        """The term of a node."""
+        return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
+
+    def hops(self, left: Nodes, right: Nodes, farthest: int = FARTHEST) -> Hops:
+        """How many edges the shortest way from each to each has, 0 to `farthest`; -1 where none is so short.
+
+        A breadth-first search from 64 nodes at a time: a bit of a node's word says which of them have come to it.
+        """
+        found = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
+        open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
+        if len(np.unique(left[open_])) > len(np.unique(right[open_])):
+            left, right = right, left
+        sources, which = np.unique(left[open_], return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        cuts = np.searchsorted(which[order], np.arange(_BITS, len(sources), _BITS))
+        for start, pairs in zip(range(0, len(sources), _BITS), np.split(open_[order], cuts), strict=False):
+            found[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs], farthest)
+        return found
+
+    def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
+        """The `first` nearest at one hop and the `second` at two: (nodes, first) and (nodes, second), -1 for none.
+
+        Near at one hop is who has the heaviest edge; at two hops, over those, who has the largest sum of products of
+        both edges' weights.
+        """
+        near = np.full((len(nodes), first), -1)
+        for place in range(first):
+            at = self.rows[nodes] + place
+            there = at < self.rows[nodes + 1]
+            near[there, place] = self.columns[at[there]]
+        far = np.full((len(nodes), second), -1)
+        for start in range(0, len(nodes) if first and second else 0, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            far[part] = self._second(nodes[part], near[part], second)
+        return near, far
+
+    def _second(self, nodes: Nodes, near: Nodes, second: int) -> Nodes:
+        rows, places = np.nonzero(near >= 0)
+        weights = self.weights[self.rows[nodes[rows]] + places].astype(np.float64)
+        ways, others = self._entries(near[rows, places])
+        step = sparse.csr_array((weights[ways] * self.weights[others], (rows[ways], self.columns[others])),
+                                shape=(len(nodes), len(self)))
+        step.sum_duplicates()
+        found = np.full((len(nodes), second), -1)
+        for row, node in enumerate(nodes.tolist()):
+            at = slice(step.indptr[row], step.indptr[row + 1])
+            two = ~np.isin(step.indices[at], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
+            columns, sums = step.indices[at][two], step.data[at][two].round(6)
+            best = np.lexsort((columns, -sums))[:second]
+            found[row, :len(best)] = columns[best]
+        return found
+
+    def _entries(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
+        """The entries of all the nodes one after the other: whose each is, and its place."""
+        begin, counts = self.rows[nodes], self._degrees(nodes)
+        whose = np.repeat(np.arange(len(nodes)), counts)
+        return whose, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+
+    def _from(self, sources: Nodes, left: Nodes, right: Nodes, farthest: int) -> Hops:
+        """The hops from up to 64 sources, in ascending order, to the right of each pair."""
+        bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
+        reached = np.zeros(len(self), np.uint64)
+        reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
+        found, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
+        for hop in range(1, farthest + 1):
+            targets, place = np.unique(right[left_over], return_inverse=True)
+            there = (self._gathered(reached, targets)[place] & bits[left_over]) != 0
+            found[left_over[there]] = hop
+            left_over = left_over[~there]
+            if not len(left_over) or hop == farthest:
+                break
+            last = hop == farthest - 1
+            reached = self._spread(reached, self._around(targets) if last else np.arange(len(self)))
+        return found
+
+    def _spread(self, reached: npt.NDArray[np.uint64], wanted: Nodes) -> npt.NDArray[np.uint64]:
+        """One hop on, to the nodes wanted alone: from where something is reached or to them, as has fewer edges."""
+        front, further = np.flatnonzero(reached), reached.copy()
+        if 8 * self._degrees(front).sum() < self._degrees(wanted).sum():
+            whose, entries = self._entries(front)
+            np.bitwise_or.at(further, self.columns[entries], reached[front[whose]])
+        else:
+            further[wanted] |= self._gathered(reached, wanted)
+        return further
+
+    def _degrees(self, nodes: Nodes) -> Nodes:
+        return self.rows[nodes + 1] - self.rows[nodes]
+
+    def _around(self, nodes: Nodes) -> Nodes:
+        """The neighbours of any of the nodes."""
+        there = np.zeros(len(self), dtype=bool)
+        there[self.columns[self._entries(nodes)[1]]] = True
+        return np.flatnonzero(there)
+
+    def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
+        """What the neighbours of each node have together."""
+        found = np.zeros(len(nodes), np.uint64)
+        counts = self._degrees(nodes)
+        some = np.flatnonzero(counts)
+        if len(some):
+            columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[some])[1]]
+            starts = np.cumsum(counts[some]) - counts[some]
+            found[some] = np.bitwise_or.reduceat(reached[columns], starts)
+        return found
+
+
+def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: npt.NDArray[np.float32]) -> None:
+    """Write the graph of these terms with edges between the left and the right of them, by their places."""
+    keys = np.array([_key(term) for term in terms], dtype="<u8")
+    order = np.argsort(keys, kind="stable")
+    rank = np.empty(len(terms), dtype=np.int64)
+    rank[order] = np.arange(len(terms))
+    rows, columns, data = _symmetric(rank[left], rank[right], weights, len(terms))
+    texts = [terms[place].encode() for place in order]
+    ends = np.cumsum([0, *map(len, texts)])
+    parts = (keys[order].tobytes(), ends.astype("<u8").tobytes(), rows.astype("<u8").tobytes(),
+             columns.astype("<u4").tobytes(), data.astype("<f4").tobytes(), b"".join(texts))
+    content = b"".join(parts)
+    header = np.array([_MARK, len(terms), len(columns), len(parts[-1]), zlib.crc32(content), 0, 0, 0], "<u8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, header.tobytes() + content)
+
+
+def _symmetric(left: Nodes, right: Nodes, weights: npt.NDArray[np.float32],
+               nodes: int) -> tuple[Nodes, Nodes, npt.NDArray[np.float32]]:
+    """Each edge from both its ends, once, without loops; the entries of a node with the heaviest first."""
+    here = left != right
+    rows, columns = np.concatenate([left[here], right[here]]), np.concatenate([right[here], left[here]])
+    data = np.concatenate([weights[here], weights[here]])
+    order = np.lexsort((-data, columns, rows))
+    rows, columns, data = rows[order], columns[order], data[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    rows, columns, data = rows[new], columns[new], data[new]
+    degree = np.bincount(columns, minlength=nodes)
+    order = np.lexsort((columns, -degree[columns], -data, rows))
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=nodes))]), columns[order], data[order]
+
+
+def _key(term: str) -> int:
+    return int.from_bytes(hashlib.blake2b(term.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,1 @@
+"""FineD-Eval (Zhang et al. 2022)."""

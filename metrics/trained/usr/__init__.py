@@ -1,0 +1,1 @@
+"""USR (Mehri and Eskenazi 2020)."""

@@ -1,0 +1,1 @@
+"""Training: recipe, data, loop and checkpoint."""

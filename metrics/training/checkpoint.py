@@ -1,0 +1,219 @@
+"""Checkpoints: trained weights with the encoder they belong to and a card of how they were made.
+
+A folder holds `model.safetensors`, `config.json` (the network's arguments, and name and digest of the encoder it reads,
+or null where it reads none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the
+sha256 of the other two). metrics/models/storage.py packs the weights.
+
+The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or where there are
+some for several encoders in a folder each below it. An encoder is told by its digest: the same files under another name
+are the same encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.storage.files import write_atomically
+from metrics.errors import MetricError, MissingResource
+from metrics.models import storage
+
+SHIPPED = Path(__file__).parent.parent / "checkpoints"
+WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
+NO_ENCODER = "no-encoder"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Trained weights on this machine."""
+
+    name: str
+    folder: Path
+    digest: str
+    config: Mapping[str, Any]
+    card: Mapping[str, Any]
+
+    @property
+    def identity(self) -> str:
+        """NAME@DIGEST, as it stands in a signature."""
+        return f"{self.name}@{self.digest[:12]}"
+
+    @property
+    def encoder(self) -> str:
+        """The name of the encoder it belongs to; empty where it reads none."""
+        return str((self.config["encoder"] or {}).get("name", ""))
+
+    @property
+    def size(self) -> int:
+        """How many bytes its files hold."""
+        return sum(path.stat().st_size for path in self.folder.iterdir() if path.is_file())
+
+
+def find(name: str, encoder: str, home: Path) -> Checkpoint:
+    """Give the weights of that name for that encoder (its identity): the user's own in the home, else the shipped ones.
+
+    MissingResource where there are none, where they belong to another encoder, or where a file was changed.
+    """
+    others = []
+    for folder in _folders(name, home):
+        try:
+            config = _json(name, folder / CONFIG)
+        except MissingResource:
+            if folder.name in {name, NO_ENCODER, _short(encoder)}:
+                raise
+            continue  # those of another encoder
+        belongs = _belongs(name, folder, config)
+        if belongs is None or _short(belongs) == _short(encoder):
+            return read(name, folder)
+        others.append(belongs)
+    if not others:
+        raise MissingResource(f"weights {name} are not on this machine: train them with `harness train {name}`")
+    asked = encoder.rpartition("@")[0] or "ENCODER"
+    known = ", ".join(dict.fromkeys(others))
+    raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "
+                          f"with `harness train {name} --encoder {asked}`")
+
+
+def read(name: str, folder: Path) -> Checkpoint:
+    """The checkpoint in a folder, once its files are seen to be whole."""
+    config, card = _json(name, folder / CONFIG), _json(name, folder / CARD)
+    _belongs(name, folder, config)
+    if not isinstance(config.get("network"), dict):
+        raise _damaged(name, folder / CONFIG, "does not hold the network's arguments")
+    told = card.get("sha256")
+    if not isinstance(told, dict):
+        raise _damaged(name, folder / CARD, "does not hold the sha256 of the files beside it")
+    digests = [_checked(name, folder / file, told.get(file)) for file in (WEIGHTS, CONFIG)]
+    return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
+
+
+def here(home: Path) -> Iterator[Checkpoint | str]:
+    """Every checkpoint on this machine, or for a damaged one what is wrong with it."""
+    names = {path.name for root in (own(home), SHIPPED) if root.is_dir() for path in root.iterdir() if path.is_dir()}
+    for name in sorted(name for name in names if not name.startswith(".")):
+        for folder in _folders(name, home):
+            try:
+                yield read(name, folder)
+            except MissingResource as error:
+                yield str(error)
+
+
+def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> Checkpoint:
+    """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
+    check_place(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    try:
+        _write(beside, weights, config, card)
+        beside.chmod(0o755)
+        aside = beside.with_suffix(".old")
+        if folder.exists():
+            folder.replace(aside)
+        beside.replace(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+    return read(str(card.get("name", folder.name)), folder)
+
+
+def amend(found: Checkpoint, more: Mapping[str, Any]) -> Checkpoint:
+    """Write more into the card, such as correlations that were measured later; the identity stays."""
+    write_atomically(found.folder / CARD, _text({**found.card, **more}))
+    return read(found.name, found.folder)
+
+
+def check_place(folder: Path) -> None:
+    """Refuse a folder that holds anything but a checkpoint: it would be gone with the next one."""
+    if folder.exists() and not folder.is_dir():
+        raise MetricError(f"{folder}: is a file; a checkpoint is a folder")
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if foreign := sorted(there - {WEIGHTS, CONFIG, CARD, CURVE}):
+        raise MetricError(f"{folder}: holds {foreign[0]}, which is no part of a checkpoint; choose another folder")
+
+
+def own(home: Path) -> Path:
+    """Where the user's own checkpoints lie."""
+    return home / "checkpoints"
+
+
+def place(name: str, encoder: str, home: Path) -> Path:
+    """Where the user's own weights of that name for an encoder lie; the encoder's identity is empty for none."""
+    return own(home) / name / (_short(encoder) or NO_ENCODER)
+
+
+def _short(encoder: str) -> str:
+    """What tells an encoder from others whatever it is called: the digests behind its name."""
+    return encoder.rpartition("@")[2]
+
+
+def _folders(name: str, home: Path) -> Iterator[Path]:
+    """Where weights of a name can be, the user's own first."""
+    for root in (own(home) / name, SHIPPED / name):
+        if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
+            yield root
+        elif root.is_dir():
+            yield from sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
+    """The identity of the encoder that weights belong to, or None."""
+    encoder = config.get("encoder", "")
+    if encoder is None:
+        return None
+    if not isinstance(encoder, dict) or not isinstance(encoder.get("identity"), str):
+        raise _damaged(name, folder / CONFIG, "does not say which encoder they belong to")
+    return str(encoder["identity"])
+
+
+def _json(name: str, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise _damaged(name, path, "is missing") from error
+    except OSError as error:
+        raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise _damaged(name, path, "is not JSON") from error
+    if not isinstance(found, dict):
+        raise _damaged(name, path, "is not a JSON object")
+    return found
+
+
+def _checked(name: str, path: Path, told: object) -> str:
+    """The sha256 of a file, which must be what the card says."""
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise _damaged(name, path, "is missing") from error
+    except OSError as error:
+        raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
+    if digest != told:
+        raise _damaged(name, path, f"was cut or changed: its sha256 begins with {digest[:12]}, "
+                                   f"its card says {str(told)[:12]}")
+    return digest
+
+
+def _damaged(name: str, path: Path, problem: str) -> MissingResource:
+    return MissingResource(f"weights {name}: {path} {problem}; train them anew with `harness train {name} --fresh`, or "
+                           "install again what brought them")
+
+
+def _write(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
+    from safetensors.torch import save_file
+
+    save_file(storage.packed(weights), folder / WEIGHTS)
+    (folder / WEIGHTS).chmod(0o644)
+    (folder / CONFIG).write_bytes(_text(config))
+    digests = {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
+    (folder / CARD).write_bytes(_text({**card, "sha256": digests}))
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,274 @@
+"""The one training loop: AdamW, warm-up, early stopping on the held-out loss, stopped and continued at will.
+
+Every `recipe.every` steps it looks at the held-out loss, keeps the weights if that is the least so far, and writes
+all that decides what comes next into a state file: a training that was killed goes on from there, and on the processor
+ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch depends on the
+generator it is drawn with, and on nothing else that changes.
+
+Weights decay where they are matrices; biases and the weights of norms do not. With `recipe.average` it is a running
+mean of the weights that is looked at and kept (decay min(average, (1 + n) / (10 + n)) after n steps).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.storage.files import write_atomically
+from metrics.errors import MetricError
+from metrics.models.device import Machine
+from metrics.training.recipe import Objective, Recipe
+
+if TYPE_CHECKING:
+    import torch
+
+CLIP = 1.0
+"""The longest a gradient may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a training: after how many steps, the mean training loss since the last look, the held-out loss."""
+
+    step: int
+    loss: float
+    held_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The weights with the least held-out loss, and the way there."""
+
+    weights: dict[str, Any]
+    step: int
+    steps: int
+    curve: tuple[Look, ...]
+    seconds: float
+
+    @property
+    def held_out(self) -> float:
+        """The least held-out loss, which is that of the weights."""
+        return next(look.held_out for look in self.curve if look.step == self.step)
+
+
+def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state: Path | None = None,
+        tell: Callable[[Look], None] = lambda look: None) -> Fitted:
+    """Fit the network; `state` is the file from which a training that was cut goes on."""
+    if recipe.steps < 1 or recipe.every < 1:
+        raise MetricError(f"a training takes 1 step or more, and looks after 1 or more: {recipe}")
+    if not objective.held_out:
+        raise MetricError("nothing is held out, so that no one could say when to stop; take larger corpora")
+    with randomness(seed, machine):
+        training = _Training(objective, recipe, machine, seed)
+        if state is not None:
+            training.resume(state)
+        while not training.done:
+            look = training.stretch()
+            if state is not None:
+                state.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(state, training.written())
+            tell(look)
+        return training.fitted()
+
+
+def kept(network: Any) -> dict[str, torch.Tensor]:
+    """What of a network is learned, by name: its parameters that require a gradient, each once, and its buffers."""
+    parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
+    learned = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
+    return learned | {name: held for name, held in network.state_dict().items() if name not in parameters}
+
+
+def on_device(batch: Any, device: str) -> Any:
+    """A batch with all its tensors on the device."""
+    if hasattr(batch, "to"):
+        return batch.to(device, non_blocking=True)
+    if isinstance(batch, Mapping):
+        return {name: on_device(part, device) for name, part in batch.items()}
+    if isinstance(batch, tuple | list):
+        parts = [on_device(part, device) for part in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+    return batch
+
+
+def rate(recipe: Recipe, step: int) -> float:
+    """The learning rate of a step, counted from 0: a linear rise, then a linear fall that ends after the last."""
+    warm = max(1, round(recipe.warmup * recipe.steps))
+    if step < warm:
+        return recipe.rate * (step + 1) / warm
+    return recipe.rate * (recipe.steps - step) / max(1, recipe.steps - warm)
+
+
+class _Training:
+    """A training at some step: everything that changes on the way."""
+
+    def __init__(self, objective: Objective, recipe: Recipe, machine: Machine, seed: int) -> None:
+        import torch
+
+        self.objective, self.recipe, self.machine, self.seed = objective, recipe, machine, seed
+        self.device = machine.devices[0]
+        self.network = objective.network.to(self.device)
+        self.parameters = {name: one for name, one in self.network.named_parameters() if one.requires_grad}
+        if not self.parameters:
+            raise MetricError("the network has no parameter that requires a gradient")
+        matrices = [one for one in self.parameters.values() if one.ndim > 1]
+        others = [one for one in self.parameters.values() if one.ndim <= 1]
+        groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": others, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=recipe.rate)
+        self.generator = np.random.default_rng(seed)
+        self.average = ({name: one.detach().clone() for name, one in self.parameters.items()}
+                        if recipe.average else {})
+        self.best: dict[str, torch.Tensor] = {}
+        self.curve: list[Look] = []
+        self.step, self.seconds = 0, 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the last step is taken, or patience has run out."""
+        if not self.curve:
+            return False
+        looks = len(self.curve) - 1 - self.curve.index(self._least)
+        return self.step >= self.recipe.steps or looks >= self.recipe.patience
+
+    @property
+    def _least(self) -> Look:
+        return min(self.curve, key=lambda look: look.held_out)
+
+    def stretch(self) -> Look:
+        """Go on to the next look."""
+        import torch
+
+        start, first = time.perf_counter(), self.step
+        end = min(self.recipe.steps, (self.step // self.recipe.every + 1) * self.recipe.every)
+        self.network.train()
+        total = torch.zeros((), device=self.device)
+        while self.step < end:
+            total += self._one()
+        mean, held_out = total.item() / (end - first), self._held_out()
+        if not (math.isfinite(mean) and math.isfinite(held_out)):
+            which = "training" if not math.isfinite(mean) else "held-out"
+            raise MetricError(f"the {which} loss is no finite number between steps {first + 1} and {end}: take a lower "
+                              f"rate than {self.recipe.rate:g}, or mend the loss")
+        look = Look(end, mean, held_out)
+        self.curve.append(look)
+        if self._least is look:
+            with self._averaged():
+                self.best = {name: one.to("cpu", copy=True) for name, one in kept(self.network).items()}
+        self.seconds += time.perf_counter() - start
+        return look
+
+    def _one(self) -> torch.Tensor:
+        """Take a step; its loss."""
+        import torch
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate(self.recipe, self.step)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(self.objective.draw(self.generator))
+        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+        torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), CLIP)
+        self.optimizer.step()
+        decay = min(self.recipe.average, (1 + self.step) / (10 + self.step))
+        for name, mean in self.average.items():
+            mean.lerp_(self.parameters[name].detach(), 1 - decay)
+        self.step += 1
+        return loss.detach()
+
+    def _loss(self, batch: Any) -> Any:
+        import torch
+
+        with torch.autocast(self.machine.kind, dtype=torch.bfloat16,
+                            enabled=self.machine.kind == "cuda" and self.machine.precision == "bf16"):
+            return self.objective.loss(self.network, on_device(batch, self.device))
+
+    def _held_out(self) -> float:
+        """The mean loss of the batches that are held out, of the averaged weights where there are some."""
+        import torch
+
+        self.network.eval()
+        with torch.no_grad(), self._averaged():
+            return float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
+
+    @contextlib.contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """With the running means in the place of the weights."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        for name, mean in self.average.items():
+            one = self.parameters[name]
+            one.data, self.average[name] = mean, one.data
+
+    def fitted(self) -> Fitted:
+        """Put the best weights into the network, and hand them over."""
+        self.network.load_state_dict(self.best, strict=False)
+        self.network.eval()
+        return Fitted(self.best, self._least.step, self.step, tuple(self.curve), self.seconds)
+
+    @property
+    def _about(self) -> str:
+        """What a state must have in common with the training that goes on from it."""
+        shapes = {name: list(one.shape) for name, one in kept(self.network).items()}
+        return json.dumps([self.seed, dataclasses.asdict(self.recipe), shapes, self.device])
+
+    def written(self) -> bytes:
+        """Everything that decides what comes next, as one file."""
+        import torch
+
+        content = io.BytesIO()
+        torch.save({
+            "about": self._about, "step": self.step, "seconds": self.seconds,
+            "curve": [dataclasses.astuple(look) for look in self.curve],
+            "network": kept(self.network), "average": self.average, "best": self.best,
+            "optimizer": self.optimizer.state_dict(),
+            "generator": json.dumps(self.generator.bit_generator.state),
+            "torch": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state(self.device) if self.machine.kind == "cuda" else None,
+        }, content)
+        return content.getvalue()
+
+    def resume(self, path: Path) -> None:
+        """Go on from a state file; one that is damaged or of another training is as good as absent."""
+        import torch
+
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except FileNotFoundError:
+            return
+        except Exception:  # a cut file can be wrong in many ways, each with an error of its own
+            return
+        if not isinstance(found, dict) or found.get("about") != self._about:
+            return
+        self.network.load_state_dict(found["network"], strict=False)
+        self.average = {name: one.to(self.device) for name, one in found["average"].items()}
+        self.best, self.step, self.seconds = found["best"], found["step"], found["seconds"]
+        self.curve = [Look(*look) for look in found["curve"]]
+        self.optimizer.load_state_dict(found["optimizer"])
+        self.generator.bit_generator.state = json.loads(found["generator"])
+        torch.set_rng_state(found["torch"])
+        if found["cuda"] is not None:
+            torch.cuda.set_rng_state(found["cuda"], self.device)
+
+
+@contextlib.contextmanager
+def randomness(seed: int, machine: Machine) -> Iterator[None]:
+    """Have torch's randomness begin at the seed, and be afterwards as it was before."""
+    import torch
+
+    devices = [torch.device(device) for device in machine.devices] if machine.kind == "cuda" else []
+    with torch.random.fork_rng(devices=devices):  # type: ignore[no-untyped-call, unused-ignore]
+        torch.manual_seed(seed)  # type: ignore[no-untyped-call, unused-ignore]
+        yield
