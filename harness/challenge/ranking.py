@@ -21,7 +21,7 @@ from harness.challenge.ground import Cell, Ground
 from harness.challenge.rulebook import Rulebook
 from harness.run.compare import VECTORISED
 from harness.run.rank import BY_NAME, RULES, best_submissions, borda, over
-from harness.statistics import ranking, significance
+from harness.statistics import rank_intervals, significance
 from harness.statistics.panel import Vector
 from harness.statistics.williams import Array
 
@@ -107,7 +107,7 @@ def _places(rules: Rulebook, rule: str, totals: Sequence[float], seen: Sequence[
     if not seen or len(totals) < 2:
         return tuple(map(Place, ranks, totals))
     values = np.array([VECTORISED[rule]([signed(rules, one) for one in datasets]) for datasets in seen])
-    found = ranking.summarised(np.array(totals), values)
+    found = rank_intervals.summarised(np.array(totals), values)
     return tuple(Place(*row) for row in zip(ranks, totals, found.low.tolist(), found.high.tolist(), found.letters,
                                             clusters(np.array(totals), found.letters), strict=True))
 

@@ -22,7 +22,7 @@ from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Memo
 from harness.run.compare import RELIABILITY, Draws
 from harness.run.rank import Board, standings
-from harness.statistics import ceiling
+from harness.statistics import reliability as ceiling
 from harness.statistics.panel import codes
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 

@@ -15,7 +15,8 @@ from harness.run import correlate
 from harness.run.cache import Memo
 from harness.run.correlate import Cell
 from harness.run.rank import RULES
-from harness.statistics import ceiling, ranking
+from harness.statistics import rank_intervals
+from harness.statistics import reliability as ceiling
 from harness.statistics.panel import Vector
 from harness.statistics.permutation import all_pairs
 from harness.statistics.product_moment import spearman
@@ -116,7 +117,7 @@ def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: 
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
         given = _of(cells, complete)
-        resampled = functools.cache(lambda: ranking.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
+        resampled = functools.cache(lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
                 made = resampled().ranks(VECTORISED[rule])
@@ -135,13 +136,13 @@ def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: 
             yield replace(row, low=low, high=high, letters=letters)
 
 
-def _of(cells: Sequence[Cell], names: Sequence[tuple[str, str]]) -> list[ranking.Cell]:
+def _of(cells: Sequence[Cell], names: Sequence[tuple[str, str]]) -> list[rank_intervals.Cell]:
     """The cells with some of their columns; those that share their scores go on sharing them."""
     shared: dict[int, Array] = {}
     for cell in cells:
         if id(cell.scores) not in shared:
             shared[id(cell.scores)] = cell.scores[[cell.names.index(name) for name in names]]
-    return [ranking.Cell(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
+    return [rank_intervals.Cell(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:
@@ -175,7 +176,7 @@ def _cell_mean(datasets: Sequence[Array]) -> Vector:
     return np.asarray(np.vstack(datasets).mean(axis=0))
 
 
-VECTORISED: Mapping[str, ranking.Rule] = {"dev": _dataset_mean, "test": _cell_mean}
+VECTORISED: Mapping[str, rank_intervals.Rule] = {"dev": _dataset_mean, "test": _cell_mean}
 """The rules of `challenge.RULES` for all columns at once."""
 
 

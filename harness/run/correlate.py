@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmarks.dataset import Dataset, Quality
 from harness.results.rows import Agreement
 from harness.scoring.score import AGGREGATIONS, Scores
-from harness.statistics import correlations
+from harness.statistics import coefficients
 from harness.statistics.panel import Codes, Panel, Vector, codes, panel
 from metrics.composition import AT
 
@@ -111,8 +111,8 @@ def agreements(cell: Cell) -> Iterator[Agreement]:
     """Every statistic for every column of a cell."""
     for row, (metric, column) in enumerate(cell.names):
         given = cell.panel(row)
-        for statistic in correlations.NAMES:
-            found = correlations.estimate(given, statistic)
+        for statistic in coefficients.NAMES:
+            found = coefficients.estimate(given, statistic)
             yield Agreement(cell.dataset, cell.quality, metric, column, statistic, given.n,
                             found.value, found.p, found.low, found.high, found.note)
 

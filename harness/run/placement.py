@@ -21,7 +21,7 @@ from harness.results.rows import Agreement, DatasetEntry, Points, Report, Standi
 from harness.run.compare import labels
 from harness.run.rank import Board, Cell, standings
 from harness.scoring.store import ScoreStore
-from harness.statistics import correlations
+from harness.statistics import coefficients
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_williams
@@ -151,7 +151,7 @@ def _again(dataset: str, table: _Table, metric: str) -> Iterator[Agreement]:
         for name in columns:
             if name[0] != metric:
                 given = panel(columns[name], human, none, none)
-                found = correlations.estimate(given, STATISTIC)
+                found = coefficients.estimate(given, STATISTIC)
                 yield Agreement(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
                                 found.high, found.note)
 

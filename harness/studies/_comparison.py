@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.run.correlate import Cell
-from harness.statistics.correlations import kendall
+from harness.statistics.coefficients import kendall
 from harness.statistics.paired import two_sided
 from harness.statistics.panel import Panel, Vector
 from harness.statistics.williams import Array

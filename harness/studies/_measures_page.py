@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.statistics.correlations import MEASURES as COEFFICIENTS
+from harness.statistics.coefficients import MEASURES as COEFFICIENTS
 from harness.studies import Findings, Table
 from harness.studies._board import DEFAULT, Board, Row
 from harness.studies._comparison import Name

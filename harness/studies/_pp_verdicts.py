@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora.dailydialogpp import Kind
 from harness.statistics.accuracy import AccuracyTest, chi_squared, mcnemar
-from harness.statistics.correlations import Estimate, estimate
+from harness.statistics.coefficients import Estimate, estimate
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import over_pairs
 from harness.statistics.williams import all_pairs_williams

@@ -9,10 +9,10 @@ from harness.results.rows import DatasetEntry
 from leaderboard.blocks.cells import leaders, learned_cell, missing, number, value_cell
 from leaderboard.blocks.grid import groups, marked
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
+from leaderboard.model.boards import Board, headings, heads
 from leaderboard.model.lookup import Key, Lookup, there
 from leaderboard.model.numbers import Spot
 from leaderboard.model.slugs import slug
-from leaderboard.model.standings import Board, headings, heads
 
 LETTERS = Heading("Group", "words", key="letters", title="Columns that share a letter cannot be told apart by the "
                                                          "draws behind the intervals of the ranks")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from leaderboard.blocks.cells import MISSING, missing, number
 from leaderboard.blocks.grid import metric_cell
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.model.boards import Board
 from leaderboard.model.cost import FITTED, Profile, cost_cell, needs_cell
 from leaderboard.model.lookup import Key, Lookup, there
 from leaderboard.model.numbers import PEOPLE, Spot
-from leaderboard.model.standings import Board
 from leaderboard.model.verdicts import Verdicts
 
 STATISTIC = "spearman"

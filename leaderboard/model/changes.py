@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.results.rows import Agreement, Report, Standing
+from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.causes import Cause, Causes, causes, kinds
 from leaderboard.model.lookup import Key, Lookup, look, ordered, origin_of, there
 from leaderboard.model.signatures import Kind
-from leaderboard.model.standings import Board, boards, names
 
 SHOWN = 0.0005
 """Below this a difference does not show in three decimals."""

@@ -12,9 +12,9 @@ from leaderboard.blocks.cells import number, shade
 from leaderboard.blocks.grid import metric_cell
 from leaderboard.blocks.matrix import SURE, Matrix, Place, Way
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.model.boards import Board
 from leaderboard.model.lookup import Key, Lookup, origin_of
 from leaderboard.model.slugs import slug
-from leaderboard.model.standings import Board
 
 WILLIAMS: Way = ("spearman", "williams")
 TOP = 15

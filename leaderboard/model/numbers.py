@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.results.rows import DatasetEntry, QualityEntry
+from leaderboard.model.boards import Board
 from leaderboard.model.cost import Profile
 from leaderboard.model.lookup import Key, Lookup, origin_of, there
-from leaderboard.model.standings import Board
 from leaderboard.model.verdicts import Verdicts
 from leaderboard.render.escaping import visible
 

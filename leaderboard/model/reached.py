@@ -11,9 +11,9 @@ from harness.results.rows import Agreement, DatasetEntry, QualityEntry, Standing
 from leaderboard.blocks.cells import agreement_cell, learned_cell, missing, number
 from leaderboard.blocks.grid import coverage, marked
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.model.boards import BOARDS, complete, names
 from leaderboard.model.lookup import Key, Lookup, split_order, statistic_title, there
 from leaderboard.model.slugs import slug
-from leaderboard.model.standings import BOARDS, complete, names
 
 STATISTIC = "spearman"
 OTHERS = ("pearson", "kendall")

@@ -10,11 +10,11 @@ from harness.results.rows import Report, Run
 from leaderboard.blocks import changes_picture
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, told
 from leaderboard.model.changes import Changes, Gap, Move, Ranking, Shift, changes
 from leaderboard.model.lookup import DATA, Key, Lookup, look, origin_of, statistic_title
 from leaderboard.model.slugs import slug
-from leaderboard.model.standings import RULES
 
 MOST = 400
 """As many cells stand on the page; changes.csv has every one."""

@@ -13,9 +13,9 @@ from leaderboard.blocks.profile import Values
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Prose, Section, Table
 from leaderboard.model import apart, reached
 from leaderboard.model.apart import Judged
+from leaderboard.model.boards import BOARDS, complete, names
 from leaderboard.model.lookup import Key, Lookup, Origin, look
 from leaderboard.model.reached import ORIGINS, Field
-from leaderboard.model.standings import BOARDS, complete, names
 
 ALL: tuple[Origin, ...] = ("real", "sample")
 READ = ("Grey italics: p ≥ 0.05, not told apart from no agreement. Below a value: its 95 % interval. People: how far "

@@ -9,11 +9,11 @@ from harness.results.rows import DatasetEntry, Report
 from leaderboard.blocks import boardtable
 from leaderboard.blocks.tables import Page, Prose, Row, Section, Table
 from leaderboard.model import answers, numbers
+from leaderboard.model.boards import BOARDS, Board, boards, names
 from leaderboard.model.cost import Profile, beside, profiles
 from leaderboard.model.lookup import Key, Lookup, look, there
 from leaderboard.model.numbers import Ranked, Spot
 from leaderboard.model.slugs import slug
-from leaderboard.model.standings import BOARDS, Board, boards, names
 from leaderboard.model.verdicts import Verdicts, verdicts
 from leaderboard.pages.adding import PATH as ADDING
 from leaderboard.pages.adding import SHORT, TYPED

@@ -10,10 +10,10 @@ from leaderboard.blocks.grid import marked, metric_cell
 from leaderboard.blocks.matrix import ALPHA, Matrix, Way, matrices
 from leaderboard.blocks.pictures import matrix as picture
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Picture, Prose, Row, Section, Table
+from leaderboard.model.boards import boards, names
 from leaderboard.model.duels import WILLIAMS, Squares, duels, origins, shared_contexts, shares, told_apart
 from leaderboard.model.lookup import Key, Lookup, look, origin_of
 from leaderboard.model.slugs import slug, slugs
-from leaderboard.model.standings import boards, names
 
 WAYS: dict[Way, str] = {
     ("spearman", "williams"): "Spearman, Williams’ test",

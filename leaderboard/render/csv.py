@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from harness.results.rows import Contest, Report
+from leaderboard.model.boards import complete
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.lookup import look, origin_of
-from leaderboard.model.standings import complete
 from leaderboard.pages import changes as changes_page
 
 STANDING = ("board", "origin", "rule", "statistic", "metric", "column", "models", "value", "rank", "covered", "cells",

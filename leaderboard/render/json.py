@@ -13,8 +13,8 @@ from typing import Any, get_type_hints
 
 from harness.results import rows as results
 from harness.results.rows import Report, Standing
+from leaderboard.model.boards import BOARDS, complete
 from leaderboard.model.lookup import ordered, split_order
-from leaderboard.model.standings import BOARDS, complete
 from leaderboard.render import fields
 
 VERSION = 1

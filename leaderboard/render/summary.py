@@ -16,9 +16,9 @@ from leaderboard.blocks.boardtable import LETTERS, lettered
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.grid import groups
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
+from leaderboard.model.boards import Board, boards, headings, heads, names
 from leaderboard.model.cost import Profile, cost_cell, profiles
 from leaderboard.model.lookup import Key, Lookup, look, statistic_title
-from leaderboard.model.standings import Board, boards, headings, heads, names
 from leaderboard.pages.about import cells, skips
 from leaderboard.pages.dataset import tables
 from leaderboard.pages.overall import why_nothing

@@ -36,7 +36,7 @@ import numpy as np  # noqa: E402  (the repository is put on the path first)
 from scipy import stats  # noqa: E402
 
 from harness.statistics.bootstrap import Unit, bootstrap, percentile  # noqa: E402
-from harness.statistics.correlations import MEASURES, NAMES, estimate  # noqa: E402
+from harness.statistics.coefficients import MEASURES, NAMES, estimate  # noqa: E402
 from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from harness.statistics.panel import Panel  # noqa: E402
 from harness.statistics.permutation import all_pairs  # noqa: E402

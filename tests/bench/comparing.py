@@ -29,7 +29,7 @@ from scipy import stats  # noqa: E402
 
 from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from harness.statistics.permutation import _mask_bits, all_pairs  # noqa: E402
-from harness.statistics.ranking import Cell, rank_intervals  # noqa: E402
+from harness.statistics.rank_intervals import Cell, rank_intervals  # noqa: E402
 from harness.statistics.williams import all_pairs_williams  # noqa: E402
 
 Row = dict[str, Any]

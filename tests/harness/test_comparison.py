@@ -19,7 +19,8 @@ from harness.run import compare
 from harness.run.cache import Memo
 from harness.run.compare import Draws
 from harness.run.correlate import Cell, Judged
-from harness.statistics import ceiling, significance, williams
+from harness.statistics import reliability as ceiling
+from harness.statistics import significance, williams
 from harness.statistics.panel import codes
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import correlations
+from harness.statistics import coefficients
 from harness.statistics.panel import Codes, Panel, codes, panel
 
 ORACLE = {
@@ -30,7 +30,7 @@ distinct = st.permutations(range(12)) | st.permutations(range(40))
 
 
 def equals_scipy(name: str, human: list[float], metric: list[float]) -> None:
-    found, oracle = correlations.estimate(paired(human, metric), name), ORACLE[name](human, metric)
+    found, oracle = coefficients.estimate(paired(human, metric), name), ORACLE[name](human, metric)
     assert found.value == pytest.approx(float(oracle.statistic), abs=1e-12)
     if abs(found.value) < 1 - 1e-9:  # at the edge both are rounding
         assert found.p == pytest.approx(float(oracle.pvalue), rel=1e-9, abs=1e-15)
@@ -41,7 +41,7 @@ def equals_scipy(name: str, human: list[float], metric: list[float]) -> None:
 def test_value_and_p_equal_scipy(name: str, rows: list[tuple[int, int]]) -> None:
     human, metric = (list(map(float, column)) for column in zip(*rows, strict=True))
     if len(set(human)) == 1 or len(set(metric)) == 1:
-        assert np.isnan(correlations.estimate(paired(human, metric), name).value)
+        assert np.isnan(coefficients.estimate(paired(human, metric), name).value)
         return
     equals_scipy(name, human, metric)
 
@@ -56,7 +56,7 @@ def test_without_ties_value_and_p_equal_scipy(name: str, metric: list[int]) -> N
 @given(st.lists(st.tuples(st.sampled_from([1, 4]), st.integers(-9, 9)), min_size=4, max_size=40))
 def test_point_biserial_equals_scipy(rows: list[tuple[int, int]]) -> None:
     human, metric = (list(map(float, column)) for column in zip(*rows, strict=True))
-    found = correlations.estimate(paired(human, metric), "point-biserial")
+    found = coefficients.estimate(paired(human, metric), "point-biserial")
     if len(set(human)) == 1 or len(set(metric)) == 1:
         assert np.isnan(found.value)
         return
@@ -66,7 +66,7 @@ def test_point_biserial_equals_scipy(rows: list[tuple[int, int]]) -> None:
 
 
 def test_point_biserial_is_for_two_values() -> None:
-    found = correlations.estimate(paired([1, 2, 3, 3], [1, 2, 3, 5]), "point-biserial")
+    found = coefficients.estimate(paired([1, 2, 3, 3], [1, 2, 3, 5]), "point-biserial")
     assert np.isnan([found.value, found.p]).all()
     assert found.note == "the ratings have 3 values, not two"
 
@@ -74,8 +74,8 @@ def test_point_biserial_is_for_two_values() -> None:
 def test_tau_c_by_hand() -> None:
     """Of 6 pairs 4 are concordant and none discordant: 2 * 4 / (4^2 * (2 - 1) / 2) = 1, where tau-b is 4 / sqrt(24)."""
     given = paired([1, 1, 2, 2], [1, 2, 3, 4])
-    assert correlations.estimate(given, "kendall-c").value == pytest.approx(1, abs=1e-12)
-    assert correlations.estimate(given, "kendall").value == pytest.approx(4 / 24**0.5, abs=1e-12)
+    assert coefficients.estimate(given, "kendall-c").value == pytest.approx(1, abs=1e-12)
+    assert coefficients.estimate(given, "kendall").value == pytest.approx(4 / 24**0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize(("human", "metric", "note"), [
@@ -83,9 +83,9 @@ def test_tau_c_by_hand() -> None:
     ([1, 2, 3], [0, 0, 0], "every score is the same"), ([np.nan, 1, 2], [1, np.nan, 2], "1 rows"),
 ])
 def test_where_there_is_none_the_reason_is_said(human: list[float], metric: list[float], note: str) -> None:
-    table = correlations.measures(np.random.default_rng(7))
+    table = coefficients.measures(np.random.default_rng(7))
     for name in table.keys() - {"pairwise-accuracy"}:  # which needs no spread
-        found = correlations.estimate(paired(human, metric), name, table)
+        found = coefficients.estimate(paired(human, metric), name, table)
         assert np.isnan([found.value, found.p, found.low, found.high]).all()
         assert note in found.note, name
 
@@ -98,27 +98,27 @@ def test_only_rows_with_both_values_count() -> None:
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_scale_changes_nothing(rng: np.random.Generator, scale: float) -> None:
     human, metric = rng.normal(size=(2, 40))
-    for name in (*correlations.NAMES, "kendall-c", "pairwise-accuracy"):
-        plain, scaled = (correlations.estimate(paired(human, metric * by), name).value for by in (1, scale))
+    for name in (*coefficients.NAMES, "kendall-c", "pairwise-accuracy"):
+        plain, scaled = (coefficients.estimate(paired(human, metric * by), name).value for by in (1, scale))
         assert scaled == pytest.approx(plain, abs=1e-12)
 
 
 def test_perfect_agreement_has_no_width() -> None:
-    found = correlations.estimate(paired([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]), "spearman")
+    found = coefficients.estimate(paired([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]), "spearman")
     assert (found.value, found.low, found.high) == (1, 1, 1)
 
 
 def test_the_report_keeps_its_three() -> None:
-    assert correlations.NAMES == ("spearman", "pearson", "kendall") == tuple(correlations.STATISTICS)
-    for name, (with_p, variance) in correlations.STATISTICS.items():
+    assert coefficients.NAMES == ("spearman", "pearson", "kendall") == tuple(coefficients.STATISTICS)
+    for name, (with_p, variance) in coefficients.STATISTICS.items():
         value, p = with_p(paired([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]))
-        assert (value, p) == (correlations.MEASURES[name].value(paired([1, 2, 3, 4, 5], [1, 3, 2, 5, 4])), p)
+        assert (value, p) == (coefficients.MEASURES[name].value(paired([1, 2, 3, 4, 5], [1, 3, 2, 5, 4])), p)
         assert variance(value, 10) > 0
 
 
-@pytest.mark.parametrize("name", correlations.MEASURES)
+@pytest.mark.parametrize("name", coefficients.MEASURES)
 def test_a_row_is_named_as_its_key(name: str) -> None:
-    measure = correlations.MEASURES[name]
+    measure = coefficients.MEASURES[name]
     assert measure.name == name
     assert measure.title
     assert measure.value.__doc__

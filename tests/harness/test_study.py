@@ -18,7 +18,7 @@ from harness.cli import main
 from harness.errors import BadConfig
 from harness.results.rows import DatasetEntry
 from harness.run.correlate import Cell, Judged
-from harness.statistics.correlations import MEASURES
+from harness.statistics.coefficients import MEASURES
 from harness.statistics.levels import LEVELS
 from harness.studies import Material, measures
 from harness.studies._board import DEFAULT, Board, board

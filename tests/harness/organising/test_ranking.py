@@ -15,9 +15,9 @@ from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.compare import VECTORISED
 from harness.scoring.score import Scores
-from harness.statistics import correlations, williams
-from harness.statistics import ranking as exact
-from leaderboard.model import standings
+from harness.statistics import coefficients, williams
+from harness.statistics import rank_intervals as exact
+from leaderboard.model import boards
 from tests.harness.organising.folders import SIZE, challenge, items, scores, submit, three_teams
 
 
@@ -83,7 +83,7 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         ids = tuple(item.id for item in one.dataset.items)
         given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
         for cell in correlate.cells(one.dataset, one.judged, given):
-            expected = correlations.estimate(cell.panel(0), "spearman").value
+            expected = coefficients.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
 
 
@@ -100,7 +100,7 @@ def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> 
         ids = tuple(item.id for item in one.items)
         made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
         (cell,) = correlate.cells(one, correlate.judged(one, one.card.qualities), made)
-        value = correlations.estimate(cell.panel(0), "spearman").value
+        value = coefficients.estimate(cell.panel(0), "spearman").value
         assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
 
 
@@ -222,7 +222,7 @@ def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> 
     found = outcome.outcome(root, home)
     made, shown = folder.write(found, root / "ranking")
     assert {one.split for one in made.datasets} == {row.board for row in made.standings} == {"dev"}
-    (board,) = [one for one in standings.boards(made, "dev", "real") if one.statistic == "spearman"]
+    (board,) = [one for one in boards.boards(made, "dev", "real") if one.statistic == "spearman"]
     assert [team for team, _ in board.keys] == [entry.submission.team for entry in found.ranking.counting.entries]
     assert any("are test sets, and the challenge ranks by the dev rule" in line for line in shown.remarks)
 

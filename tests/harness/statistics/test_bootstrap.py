@@ -8,7 +8,7 @@ from scipy import stats
 
 from harness.statistics import bootstrap as boot
 from harness.statistics.bootstrap import bootstrap, by_annotator
-from harness.statistics.correlations import MEASURES
+from harness.statistics.coefficients import MEASURES
 from harness.statistics.levels import within
 from harness.statistics.panel import Panel, panel
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.statistics import ceiling
-from harness.statistics.ceiling import Ceiling, alpha, votes
-from harness.statistics.correlations import MEASURES
+from harness.statistics import reliability as ceiling
+from harness.statistics.coefficients import MEASURES
+from harness.statistics.reliability import Ceiling, alpha, votes
 
 PEARSON = MEASURES["pearson"].value
 

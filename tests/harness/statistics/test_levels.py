@@ -7,7 +7,7 @@ import pytest
 
 from harness.statistics import levels
 from harness.statistics.bootstrap import bootstrap
-from harness.statistics.correlations import MEASURES
+from harness.statistics.coefficients import MEASURES
 from harness.statistics.panel import Panel, panel
 
 PEARSON = MEASURES["pearson"].value

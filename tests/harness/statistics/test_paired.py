@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.statistics.correlations import MEASURES
+from harness.statistics.coefficients import MEASURES
 from harness.statistics.paired import pair, paired_bootstrap, two_sided
 from harness.statistics.panel import Panel, codes
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import correlations, pairwise
+from harness.statistics import coefficients, pairwise
 from harness.statistics.panel import Panel, panel
 from harness.statistics.soft import soft_pairwise_accuracy
 
@@ -76,10 +76,10 @@ def test_bins_find_the_same_among_many(rng: np.random.Generator, monkeypatch: py
 
 
 def test_a_constant_metric_has_the_share_of_tied_pairs() -> None:
-    found = correlations.estimate(paired([1, 1, 2, 3], [0, 0, 0, 0]), "pairwise-accuracy")
+    found = coefficients.estimate(paired([1, 1, 2, 3], [0, 0, 0, 0]), "pairwise-accuracy")
     assert found.value == pytest.approx(1 / 6)
     assert np.isnan([found.p, found.low]).all()
-    assert correlations.estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
+    assert coefficients.estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
 
 
 def of_systems(human: list[list[float]], metric: list[list[float]], shared: bool = True) -> Panel:
@@ -130,6 +130,6 @@ def test_the_order_of_systems_is_of_no_matter() -> None:
 
 def test_one_system_has_no_pairs(rng: np.random.Generator) -> None:
     one = of_systems(HUMAN[:1], METRIC[:1])
-    found = correlations.estimate(one, "soft-pairwise-accuracy", correlations.measures(rng))
+    found = coefficients.estimate(one, "soft-pairwise-accuracy", coefficients.measures(rng))
     assert np.isnan(found.value)
     assert found.note == "there are fewer than two systems"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import correlations, levels
+from harness.statistics import coefficients, levels
 from harness.statistics.panel import Panel, Vector, panel
 from harness.statistics.partial import Controlled, controlled, partial_pearson, partial_spearman
 
@@ -36,12 +36,12 @@ def slope_p(human: Vector, metric: Vector, control: Vector) -> float:
 @given(st.integers(0, 10**6))
 def test_equals_the_correlation_of_residuals(seed: int) -> None:
     human, metric, control = np.random.default_rng(seed).normal(size=(3, 25)) @ np.tri(25) ** 0.5
-    found = correlations.estimate(controlled(paired(human, metric), control), "partial-pearson")
+    found = coefficients.estimate(controlled(paired(human, metric), control), "partial-pearson")
     assert found.value == pytest.approx(
         stats.pearsonr(residual(human, control), residual(metric, control))[0], abs=1e-9)
     assert found.p == pytest.approx(slope_p(human, metric, control), rel=1e-6)
     ranked = [stats.rankdata(side) for side in (human, metric, control)]
-    found = correlations.estimate(controlled(paired(human, metric), control), "partial-spearman")
+    found = coefficients.estimate(controlled(paired(human, metric), control), "partial-spearman")
     assert found.value == pytest.approx(
         stats.pearsonr(residual(ranked[0], ranked[2]), residual(ranked[1], ranked[2]))[0], abs=1e-9)
 
@@ -50,7 +50,7 @@ def test_by_hand() -> None:
     """Ratings c + a and scores c - a, a and c uncorrelated: r is 0, and given c it is -1."""
     c, a = np.array([-1.0, -1, 1, 1]), np.array([-1.0, 1, -1, 1])
     given = controlled(paired(c + a, c - a), c)
-    assert correlations.estimate(given, "pearson").value == pytest.approx(0, abs=1e-12)
+    assert coefficients.estimate(given, "pearson").value == pytest.approx(0, abs=1e-12)
     assert partial_pearson(given) == pytest.approx(-1, abs=1e-12)
 
 
@@ -61,10 +61,10 @@ def test_by_hand() -> None:
 def test_where_there_is_none_the_reason_is_said(control: list[float], note: str) -> None:
     plain = paired(np.array([1.0, 2, 3, 2, 1]), np.array([3.0, 1, 4, 1, 5]))
     for name in ("partial-pearson", "partial-spearman"):
-        found = correlations.estimate(controlled(plain, np.array(control)), name)
+        found = coefficients.estimate(controlled(plain, np.array(control)), name)
         assert np.isnan(found.value)
         assert note in found.note
-        assert correlations.estimate(plain, name).note == "no control is given"
+        assert coefficients.estimate(plain, name).note == "no control is given"
 
 
 def test_the_control_goes_with_its_row(rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from harness.statistics.ranking import Cell, ahead, rank_intervals
+from harness.statistics.rank_intervals import Cell, ahead, rank_intervals
 
 
 def cell(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> Cell:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.correlations import MEASURES
+from harness.statistics.coefficients import MEASURES
 from harness.statistics.resampled import correlator
 
 CALL = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
