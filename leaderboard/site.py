@@ -16,7 +16,7 @@ from collections.abc import Callable
 from importlib import resources
 from typing import TypeAlias
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard import pages as views
 from leaderboard.blocks import menu
 from leaderboard.blocks.tables import Page
@@ -24,9 +24,9 @@ from leaderboard.pages import changes, dataset, overall, quality
 from leaderboard.render import csv, html, json, latex, markdown
 from leaderboard.render import summary as terminal
 
-View: TypeAlias = Callable[[Report], tuple[Page, ...]]
-EXPORTS = {"standings.csv": csv.standings, "agreements.csv": csv.agreements,
-           "contests.csv": csv.contests, "ceilings.csv": csv.ceilings}
+View: TypeAlias = Callable[[Results], tuple[Page, ...]]
+EXPORTS = {"ranking.csv": csv.ranking, "correlations.csv": csv.correlations,
+           "comparisons.csv": csv.comparisons, "reliability.csv": csv.reliability}
 MARKDOWN = "LEADERBOARD.md"
 CHANGES = "changes.csv"
 STYLE = "style.css"
@@ -37,7 +37,7 @@ BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board
 """What a page with boards to be ranked anew runs, in this order."""
 
 
-def site(report: Report, before: Report | None = None) -> dict[str, bytes]:
+def site(report: Results, before: Results | None = None) -> dict[str, bytes]:
     """Draw the whole site: the content of each file by its path; beside an earlier report also what moved since."""
     threshold = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)  # pages are made of very many small rows, none of them in a cycle
@@ -47,8 +47,8 @@ def site(report: Report, before: Report | None = None) -> dict[str, bytes]:
         gc.set_threshold(*threshold)
 
 
-def _drawn(report: Report, before: Report | None) -> dict[str, bytes]:
-    tables: dict[str, Callable[[Report], bytes]] = {**EXPORTS, **json.FILES}
+def _drawn(report: Results, before: Results | None) -> dict[str, bytes]:
+    tables: dict[str, Callable[[Results], bytes]] = {**EXPORTS, **json.FILES}
     if before is not None:
         tables[CHANGES] = functools.partial(csv.changes, before)
     files = {path: table(report) for path, table in tables.items()}  # first: they take the most memory, for a moment
@@ -68,12 +68,12 @@ def _drawn(report: Report, before: Report | None) -> dict[str, bytes]:
     }
 
 
-def boards(report: Report) -> tuple[Page, ...]:
+def boards(report: Results) -> tuple[Page, ...]:
     """Build the pages that have boards, and no other."""
     return (*overall.build(report), *quality.build(report), *dataset.build(report))
 
 
-def changed(report: Report, before: Report | None) -> tuple[Page, ...]:
+def changed(report: Results, before: Results | None) -> tuple[Page, ...]:
     """Build the page of what moved since an earlier report, where there is one."""
     return () if before is None else (changes.build(before, report),)
 
@@ -92,7 +92,7 @@ def _scripts() -> dict[str, bytes]:
             if entry.name.endswith(".js")}
 
 
-def summary(report: Report) -> str:
+def summary(report: Results) -> str:
     """Write the report as plain text for the terminal."""
     return terminal.write(report)
 

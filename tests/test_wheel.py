@@ -44,7 +44,7 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     assert (elsewhere / "results" / "site" / "style.css").is_file()
     report = elsewhere / "results" / "report"
     skipped = {skip["metric"] for skip in json.loads((report / "report.json").read_text())["skips"]}
-    without_torch = {row["metric"] for row in rows(report, "agreements")}
+    without_torch = {row["metric"] for row in rows(report, "correlations")}
     assert without_torch | skipped == set(registry.names())
     assert not without_torch & {name for name in registry.names() if registry.card(name).models}
     asked = [word for name in sorted(without_torch) for word in ("--metric", name)]
@@ -52,7 +52,7 @@ def test_the_wheel_runs_from_any_folder(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "dialogue_harness", "run", *asked, *short, "--out",
                     str(tmp_path / "checkout")],
                    env=checkout, cwd=ROOT, check=True, capture_output=True)
-    assert rows(report, "agreements") == rows(tmp_path / "checkout" / "report", "agreements")
+    assert rows(report, "correlations") == rows(tmp_path / "checkout" / "report", "correlations")
 
 
 def rows(report: Path, table: str) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@
     datasets.json       each dataset of the run, with the fingerprints of its items and of its ratings
     metrics.json        each metric's card and signature
     skips.json          what was not scored, and why; failures.json what crashed
-    agreements.jsonl    the correlations of these metrics
-    standings.jsonl     the boards of the run, with all that stand on them: a rank is among others
+    correlations.jsonl    the correlations of these metrics
+    ranking.jsonl     the boards of the run, with all that stand on them: a rank is among others
     scores/DATASET.csv  an item a line, a column of scores each; nothing between two commas where there is none
 
 Plain text throughout, so that a reader needs no decoder that a hostile file could turn against it. No dialogue, no
@@ -34,14 +34,14 @@ from harness.results import files as reports
 from harness.results import full_scores
 from harness.results.full_scores import Name
 from harness.results.item_scores import slug
-from harness.results.rows import Agreement, DatasetEntry, Failure, MetricEntry, Report, Run, Skip, Standing
+from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Results, Run, Skip
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
 
 FORM = 1
 MANIFEST = "manifest.json"
 LISTS = ("datasets", "metrics", "skips", "failures")
-TABLES = ("agreements", "standings")
+TABLES = ("correlations", "ranking")
 LONGEST = 80
 """Signs in the name of a bundle."""
 
@@ -69,14 +69,14 @@ class Bundle:
     run: Run
     datasets: tuple[DatasetEntry, ...]
     metrics: tuple[MetricEntry, ...]
-    agreements: tuple[Agreement, ...]
-    standings: tuple[Standing, ...]
+    correlations: tuple[Correlation, ...]
+    ranking: tuple[RankingRow, ...]
     skips: tuple[Skip, ...]
     failures: tuple[Failure, ...]
     scores: Mapping[str, Scored]
 
 
-def of(report: Report, store: ScoreStore, metrics: Collection[str], name: str) -> Bundle:
+def of(report: Results, store: ScoreStore, metrics: Collection[str], name: str) -> Bundle:
     """The bundle of some metrics of a run, or of all of them."""
     known = [entry.name for entry in report.metrics]
     for one in metrics:
@@ -92,7 +92,7 @@ def of(report: Report, store: ScoreStore, metrics: Collection[str], name: str) -
     return Bundle(
         told, report.run, tuple(replace(one, notes=placeless(one.notes)) for one in report.datasets),
         tuple(entry for entry in report.metrics if entry.name in wanted),
-        tuple(row for row in report.agreements if row.metric in wanted), report.standings,
+        tuple(row for row in report.correlations if row.metric in wanted), report.ranking,
         tuple(replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted),
         tuple(replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted),
         _scores(report, store, wanted))
@@ -128,7 +128,7 @@ def packed(bundle: Bundle) -> bytes:
     return sink.getvalue()
 
 
-def _scores(report: Report, store: ScoreStore, wanted: Collection[str]) -> dict[str, Scored]:
+def _scores(report: Results, store: ScoreStore, wanted: Collection[str]) -> dict[str, Scored]:
     if not report.points:
         raise BadBundle("the report is of a version that kept no points; run `harness run` again")
     found = {}

@@ -25,7 +25,7 @@ from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
 from harness.results import full_scores
-from harness.results.rows import Agreement, DatasetEntry, Standing
+from harness.results.rows import Correlation, DatasetEntry, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Cell
@@ -52,7 +52,7 @@ class Row:
     `again` is in how many of its cells the correlation was computed again.
     """
 
-    standing: Standing
+    standing: RankingRow
     of: int
     again: int
 
@@ -67,7 +67,7 @@ class Checked:
     rescored: dict[str, int] = field(default_factory=dict)
     not_rescored: dict[str, str] = field(default_factory=dict)
     rows: tuple[Row, ...] = ()
-    standings: int = 0
+    ranking: int = 0
 
 
 def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) -> dict[str, Dataset]:
@@ -107,9 +107,9 @@ def _joined(found: Mapping[str, Dataset], ratings: Path) -> dict[str, Dataset]:
     return {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in found.items()}
 
 
-def agreements(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) -> list[Agreement]:
-    """The agreements of the bundle, those that can be with the values that they have here."""
-    told = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row for row in bundle.agreements}
+def correlations(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) -> list[Correlation]:
+    """The correlations of the bundle, those that can be with the values that they have here."""
+    told = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row for row in bundle.correlations}
     found = {key: row for key, row in told.items() if key[0] not in here}
     for dataset in here.values():
         for row in _again(bundle, dataset, checked):
@@ -127,8 +127,8 @@ def agreements(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) ->
     return list(found.values())
 
 
-def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Agreement]:
-    """The agreements of the packed scores of a dataset with the ratings here."""
+def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Correlation]:
+    """The correlations of the packed scores of a dataset with the ratings here."""
     scored = bundle.scores.get(dataset.card.name)
     if scored is None:
         return
@@ -142,7 +142,7 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Agree
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     for one in judged(bundle, dataset):
         table = np.array([full_scores.on(scored.columns, name, one.quality.dimension)[order] for name in names])
-        yield from correlate.agreements(correlate.Cell(dataset.card.name, one, names, table, system, context))
+        yield from correlate.correlations(correlate.Cell(dataset.card.name, one, names, table, system, context))
 
 
 def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
@@ -152,7 +152,7 @@ def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
-def _differences(where: str, told: Agreement, found: Agreement) -> Iterator[Drift]:
+def _differences(where: str, told: Correlation, found: Correlation) -> Iterator[Drift]:
     for name in VALUES:
         before, now = getattr(told, name), getattr(found, name)
         if differs(before, now):
@@ -166,15 +166,15 @@ def differs(told: float, found: float) -> bool:
     return abs(told - found) > TOLERANCE
 
 
-def standings(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Agreement], checked: Checked) -> None:
-    """The places of these metrics, from the agreements; the others on a board stand where the bundle has them."""
+def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation], checked: Checked) -> None:
+    """The places of these metrics, from the correlations; the others on a board stand where the bundle has them."""
     own, values = {entry.name for entry in bundle.metrics}, _values(bundle, rows)
-    cells = {board: _cells(bundle, here, *board) for board in {(row.board, row.origin) for row in bundle.standings}}
+    cells = {board: _cells(bundle, here, *board) for board in {(row.board, row.origin) for row in bundle.ranking}}
     rivals: dict[tuple[str, ...], list[float]] = {}
-    for row in bundle.standings:
+    for row in bundle.ranking:
         rivals.setdefault((row.board, row.origin, row.rule, row.statistic), []).append(row.value)
     shown = []
-    for told in (row for row in bundle.standings if row.metric in own):
+    for told in (row for row in bundle.ranking if row.metric in own):
         board = cells[told.board, told.origin]
         given = values.get((told.metric, told.column, told.statistic), {})
         found = {cell: given[cell] for cell in board & given.keys()}
@@ -184,14 +184,14 @@ def standings(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Agreement]
                         rank=1 + sum(value > told.value for value in others) if complete else None,
                         covered=len(found), cells=len(board))
         checked.drifts += _moved(told, again)
-        checked.standings += 1
+        checked.ranking += 1
         if told.statistic == "spearman" and told.rule == told.board.partition("-")[0]:
             shown.append(Row(again, sum(map(math.isfinite, others)), sum(cell[0] in here for cell in found)))
     checked.rows = tuple(sorted(shown, key=lambda row: (row.standing.board, row.standing.origin,
                                                         row.standing.rank or math.inf)))
 
 
-def _moved(told: Standing, again: Standing) -> Iterator[Drift]:
+def _moved(told: RankingRow, again: RankingRow) -> Iterator[Drift]:
     """What of a place on a board is not as it was told."""
     where = f"board {told.board}, {told.origin}, rule {told.rule}, {told.metric}/{told.column}, {told.statistic}"
     for name in ("value", "rank", "covered", "cells"):
@@ -201,7 +201,7 @@ def _moved(told: Standing, again: Standing) -> Iterator[Drift]:
             yield Drift(f"{where}, {name}", _number(before), _number(now))
 
 
-def _values(bundle: Bundle, rows: list[Agreement]) -> dict[tuple[str, str, str], dict[Cell, float]]:
+def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Cell, float]]:
     """The values of each column by cell and statistic, without those that its weights were learned on."""
     real = {entry.name for entry in bundle.datasets if entry.origin != "sample"}
     seen = {(entry.name, dataset) for entry in bundle.metrics for dataset in entry.learned_on if dataset in real}

@@ -26,7 +26,7 @@ from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Score
 from harness.bundle.records import Refused, lines, load, mapping, records, text, value_of
 from harness.errors import BadBundle
 from harness.results.full_scores import Name
-from harness.results.rows import Agreement, DatasetEntry, Failure, MetricEntry, Run, Skip, Standing
+from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
 from harness.statistics.panel import Vector
 from metrics.composition import AT
 
@@ -37,7 +37,7 @@ COLUMNS = 2000
 """Columns of scores that a dataset may have."""
 
 KINDS: dict[str, type[Any]] = {"datasets": DatasetEntry, "metrics": MetricEntry, "skips": Skip, "failures": Failure,
-                               "agreements": Agreement, "standings": Standing}
+                               "correlations": Correlation, "ranking": RankingRow}
 
 
 def read(path: Path) -> Bundle:
@@ -97,7 +97,7 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
     files = {scores_file(entry.name): entry.name for entry in given["datasets"]}
     for one in members.keys() - {MANIFEST, *fixed} - files.keys():
         raise Refused(f"{one!r:.100} is no part of a bundle")
-    names = {(row.metric, row.column) for row in given["agreements"]}
+    names = {(row.metric, row.column) for row in given["correlations"]}
     scores = {dataset: _scored(file, members[file], names) for file, dataset in files.items() if file in members}
     run = value_of(Run, load("run.json", members["run.json"]), "run.json")
     return Bundle(name=name, run=run, scores=scores, **given)
@@ -111,15 +111,15 @@ def _check_names(given: Mapping[str, Any]) -> None:
             raise Refused(f"{kind}.json: each name should occur once, and one at least")
         if not all(name and name.isprintable() for name in names):
             raise Refused(f"{kind}.json: names should be printable")
-    places = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in given["standings"]]
+    places = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in given["ranking"]]
     if len(set(places)) < len(places):
-        raise Refused("standings.jsonl: a column stands twice on a board")
+        raise Refused("ranking.jsonl: a column stands twice on a board")
     datasets, metrics = ({entry.name for entry in given[kind]} for kind in ("datasets", "metrics"))
     seen = set()
-    for row in given["agreements"]:
+    for row in given["correlations"]:
         key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
         if row.dataset not in datasets or row.metric not in metrics or key in seen or not row.column.isprintable():
-            raise Refused(f"agreements.jsonl: {key!r:.200} is of no dataset or metric of the bundle, or occurs twice")
+            raise Refused(f"correlations.jsonl: {key!r:.200} is of no dataset or metric of the bundle, or occurs twice")
         seen.add(key)
 
 

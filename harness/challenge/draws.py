@@ -1,6 +1,6 @@
 """Values of many submissions on draws of the data: a joint bootstrap over datasets and, within each, over items.
 
-As in `harness.statistics.rank_intervals`, but for one approximation: ranks of scores and ratings are those among all items,
+As in `statistics.rank_intervals`, but for one approximation: ranks of scores and ratings are those among all items,
 also within a draw. With w counting how often a draw holds each item, N = Σ w, z ranks of a submission and h of people,
 
     rho = (Σ w h z / N − Σ w h Σ w z / N²) / √(variance of z · variance of h under w / N)

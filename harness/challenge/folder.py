@@ -28,13 +28,13 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.results import exhibits
 from harness.results import files as reports
-from harness.results.rows import Exhibit, Grid, Report
+from harness.results.rows import Exhibit, Grid, Results
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
-def write(found: Outcome, out: Path) -> tuple[Report, Exhibit]:
+def write(found: Outcome, out: Path) -> tuple[Results, Exhibit]:
     """Write everything once all of it is made; the same challenge gives the same bytes."""
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
@@ -46,7 +46,7 @@ def write(found: Outcome, out: Path) -> tuple[Report, Exhibit]:
     return made, shown
 
 
-def write_published(made: Report, shown: Exhibit, out: Path) -> None:
+def write_published(made: Results, shown: Exhibit, out: Path) -> None:
     """Write the tables of a challenge of which only the results are known."""
     out.mkdir(parents=True, exist_ok=True)
     tables = {f"{grid.name.replace(' ', '-').casefold()}.csv": csv_of([grid.head, *grid.rows]) for grid in shown.grids}
@@ -64,7 +64,7 @@ def _shown(shown: Exhibit) -> dict[str, bytes]:
             exhibits.FILE: exhibits.encoded(shown)}
 
 
-def _encoded(made: Report) -> dict[str, bytes]:
+def _encoded(made: Results) -> dict[str, bytes]:
     """The files of the report, written elsewhere first."""
     with tempfile.TemporaryDirectory() as name:
         reports.write(made, Path(name))

@@ -17,7 +17,7 @@ from harness.errors import BadConfig
 from harness.published.reproduce import exhibit
 from harness.published.reproduce.dstc10 import contests
 from harness.published.reproduce.winners import Contest
-from harness.results.rows import Agreement, DatasetEntry, Exhibit, MetricEntry, QualityEntry, Report, Standing
+from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over
 
@@ -30,22 +30,22 @@ LEAD = ("What the papers about the challenge print of the teams' submissions, an
 NOTE = "Printed by the organisers to four digits, the best submission of each team; nothing was run here."
 
 
-def drawn(rules: Rulebook) -> tuple[Report, Exhibit]:
+def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
     """The report and the exhibit of a published challenge."""
     if rules.published not in PAPERS:
         raise BadConfig(f"{rules.folder / FILE}: published should be one of {', '.join(PAPERS)}")
     command = f"harness challenge publish {rules.folder.name}"
     boards = {split: _board(name) for split, name in BOARDS.items()}
     rows = [row for row in print_.table("dstc10") if row.table in ("Table 2", "Table 3") and row.dataset != "all"]
-    agreements = tuple(Agreement(row.dataset, AVERAGE, row.metric, row.metric, "spearman", _turns(row.dataset),
+    correlations = tuple(Correlation(row.dataset, AVERAGE, row.metric, row.metric, "spearman", _turns(row.dataset),
                                  float(row.value), math.nan, math.nan, math.nan) for row in rows)
     teams = tuple(dict.fromkeys(row.metric for row in rows))
-    report = Report(
+    report = Results(
         run=environment.facts(0, "none", {"published": rules.published}, command),
         datasets=tuple(_dataset(name) for name in dict.fromkeys(row.dataset for row in rows)),
-        metrics=tuple(_team(name) for name in teams), agreements=agreements,
-        standings=tuple(row for split, board in boards.items() for row in _standings(split, board)))
-    shown = exhibit.challenge(replace(report, datasets=(), metrics=(), agreements=(), standings=()))
+        metrics=tuple(_team(name) for name in teams), correlations=correlations,
+        ranking=tuple(row for split, board in boards.items() for row in _ranking(split, board)))
+    shown = exhibit.challenge(replace(report, datasets=(), metrics=(), correlations=(), ranking=()))
     remarks = tuple(one for one in shown.remarks if one != exhibit.NOTHING)
     return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
 
@@ -73,7 +73,7 @@ def _team(name: str) -> MetricEntry:
                        paper=PAPER, scope="item", trained_on="", signature=f"printed|{name}")
 
 
-def _standings(split: str, board: Contest) -> Iterator[Standing]:
+def _ranking(split: str, board: Contest) -> Iterator[RankingRow]:
     rows = {name: {cell: float(one.value) for cell, one in row.items()} for name, row in board.rows.items()}
     cells = frozenset(cell for row in rows.values() for cell in row)
     for name in RULES:
@@ -81,4 +81,4 @@ def _standings(split: str, board: Contest) -> Iterator[Standing]:
         values: Mapping[str, float] = {team: over(rule, row, cells) for team, row in rows.items()}
         for team, value in sorted(values.items(), key=lambda one: (-one[1], one[0])):
             rank = 1 + sum(other > value for other in values.values())
-            yield Standing(split, "real", name, "spearman", team, team, value, rank, len(cells), len(cells))
+            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, len(cells), len(cells))

@@ -17,11 +17,11 @@ from harness.challenge.ground import Field
 from harness.challenge.outcome import Outcome
 from harness.challenge.plain import DECIMALS
 from harness.challenge.tables import RULES
-from harness.results.rows import Agreement, Ceiling, Contest, MetricEntry, Report, Standing
+from harness.results.rows import Comparison, Correlation, MetricEntry, RankingRow, Reliability, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Memo
 from harness.run.compare import RELIABILITY, Draws
-from harness.run.rank import Board, standings
+from harness.run.rank import Board, ranking
 from harness.statistics import reliability as ceiling
 from harness.statistics.panel import codes
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
@@ -33,22 +33,22 @@ NEAR = 10
 """Places between two submissions whose contest is listed; pairs.parquet has the others."""
 
 
-def report(found: Outcome, kept: Path) -> Report:
-    """Everything that may be published of a challenge; ceilings are kept in a folder for the next time."""
+def report(found: Outcome, kept: Path) -> Results:
+    """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
     cells = list(_cells(found))
-    ceilings = [one for cell in cells for one in _ceilings(cell, found, kept)]
-    agreements = tuple(row for cell in cells for row in _agreements(cell, ceilings))
+    reliability = [one for cell in cells for one in _reliability(cell, found, kept)]
+    correlations = tuple(row for cell in cells for row in _correlations(cell, reliability))
     rules = found.rules
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
-    return Report(
+    return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
         datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), split=rules.rule,
                                notes=_notes(one, rules.rule)) for one in found.ground.fields),
-        metrics=tuple(_metrics(found)), agreements=tuple(map(_rounded, agreements)),
-        standings=tuple(_standings(found, agreements)),
-        contests=tuple(_contests(found)),
-        ceilings=tuple(replace(one, value=round(one.value, DECIMALS)) for one in ceilings))
+        metrics=tuple(_metrics(found)), correlations=tuple(map(_rounded, correlations)),
+        ranking=tuple(_ranking(found, correlations)),
+        comparisons=tuple(_comparisons(found)),
+        reliability=tuple(replace(one, value=round(one.value, DECIMALS)) for one in reliability))
 
 
 def _notes(one: Field, rule: str) -> str:
@@ -60,7 +60,7 @@ def _notes(one: Field, rule: str) -> str:
     return " ".join(found)
 
 
-def _rounded(row: Agreement) -> Agreement:
+def _rounded(row: Correlation) -> Correlation:
     return replace(row, p=_figures(row.p), **{
         name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
 
@@ -79,18 +79,18 @@ def _cells(found: Outcome) -> Iterator[correlate.Cell]:
                                   system, context)
 
 
-def _ceilings(cell: correlate.Cell, found: Outcome, kept: Path) -> tuple[Ceiling, ...]:
+def _reliability(cell: correlate.Cell, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
     """How far people agree, which needs no submission."""
     alone = replace(cell, names=(), scores=np.empty((0, len(cell.judged.means))))
-    return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).ceilings
+    return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).reliability
 
 
-def _agreements(cell: correlate.Cell, ceilings: list[Ceiling]) -> Iterator[Agreement]:
-    (known,) = [one for one in ceilings
+def _correlations(cell: correlate.Cell, reliability: list[Reliability]) -> Iterator[Correlation]:
+    (known,) = [one for one in reliability
                 if (one.dataset, one.quality, one.method) == (cell.dataset, cell.quality, RELIABILITY)]
-    reliability = ceiling.Ceiling(known.value, known.items, known.note)
-    for row in correlate.agreements(cell):
-        yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
+    estimate = ceiling.Reliability(known.value, known.items, known.note)
+    for row in correlate.correlations(cell):
+        yield replace(row, corrected=ceiling.disattenuated(row.value, estimate).value)
 
 
 def _metrics(found: Outcome) -> Iterator[MetricEntry]:
@@ -103,11 +103,11 @@ def _metrics(found: Outcome) -> Iterator[MetricEntry]:
             paper="", scope="item", trained_on="", signature=f"scores|{entry.name}|sha256={entry.sha256}")
 
 
-def _standings(found: Outcome, agreements: tuple[Agreement, ...]) -> Iterator[Standing]:
+def _ranking(found: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
     origin = entries.kind(found.ground.fields[0].dataset)
     teams = [entry.submission.team for entry in found.ranking.counting.entries]
-    for row in standings(Board(found.rules.rule, origin, frozenset(found.ground.cells)), agreements):
+    for row in ranking(Board(found.rules.rule, origin, frozenset(found.ground.cells)), correlations):
         if row.statistic != "spearman":
             yield replace(row, value=round(row.value, DECIMALS))
         else:
@@ -116,7 +116,7 @@ def _standings(found: Outcome, agreements: tuple[Agreement, ...]) -> Iterator[St
                           letters=place.letters)
 
 
-def _contests(found: Outcome) -> Iterator[Contest]:
+def _comparisons(found: Outcome) -> Iterator[Comparison]:
     chosen = np.array(found.ranking.chosen)
     teams = [entry.submission.team for entry in found.ranking.counting.entries]
     for (dataset, quality), every in found.pairs.items():
@@ -126,6 +126,6 @@ def _contests(found: Outcome) -> Iterator[Contest]:
             for j in range(i + 1, min(len(teams), i + NEAR + 1)):
                 if np.isfinite(p[i, j]):
                     first, second = (i, j) if delta[i, j] >= 0 else (j, i)
-                    yield Contest(dataset, quality, "spearman", "williams", teams[first], teams[second],
+                    yield Comparison(dataset, quality, "spearman", "williams", teams[first], teams[second],
                                   int(n[i, j]), round(float(delta[first, second]), DECIMALS),
                                   _figures(t[first, second]), *(_figures(one[i, j]) for one in (p, by_holm, by_bh)))

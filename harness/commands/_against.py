@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.errors import BadConfig
 from harness.results import files
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.tables import Block, Facts, Group, Prose, Table
 from leaderboard.pages import changes
 from leaderboard.render.html import WIDTH, plain, text
@@ -21,7 +21,7 @@ LONGEST = 60
 """A table with a longer text in a cell is printed as paragraphs."""
 
 
-def earlier(folder: Path | None) -> Report | None:
+def earlier(folder: Path | None) -> Results | None:
     """Read the report in a folder, or of the run whose results are in it; None where no folder is named."""
     if folder is None:
         return None
@@ -32,7 +32,7 @@ def earlier(folder: Path | None) -> Report | None:
                     f"{folder / 'report' / 'report.json'}; name the folder of an earlier run's results")
 
 
-def lines(before: Report, report: Report) -> Iterator[str]:
+def lines(before: Results, report: Results) -> Iterator[str]:
     """Write the page of what moved as plain text; a long table is cut and says so."""
     page = changes.build(before, report)
     yield from _filled(page.lead)

@@ -1,4 +1,4 @@
-"""What several commands write: the agreements as JSON lines, and a site with its exhibits into a folder."""
+"""What several commands write: the correlations as JSON lines, and a site with its exhibits into a folder."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.results.rows import Report
+    from harness.results.rows import Results
 
 LISTING = ".published.json"
 """Which files the last publishing wrote, so that pages of datasets no longer in the report go."""
 
 
-def print_agreements(report: Report, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
+def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
     """One JSON object a line: split, origin and level of the dataset, then the agreement."""
     from harness.results.files import json_line
 
     about = {entry.name: entry for entry in report.datasets}
-    for row in report.agreements:
+    for row in report.correlations:
         if wanted(row.dataset, row.quality):
             entry = about[row.dataset]
             sys.stdout.write(json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
 
 
-def with_exhibits(report: Report, out: Path) -> Report:
+def with_exhibits(report: Results, out: Path) -> Results:
     """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
     from harness.published.reproduce import exhibit
     from harness.results import exhibits

@@ -14,7 +14,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.challenge.rulebook import Rulebook
-    from harness.results.rows import Exhibit, Grid, Report
+    from harness.results.rows import Exhibit, Grid, Results
 
 NAME = "challenge"
 HELP = "run a challenge: its rules, its submissions, the official table and its pages"
@@ -107,7 +107,7 @@ def _validate(folder: Path, args: argparse.Namespace) -> int:
     return 1 if taken.refused else 0
 
 
-def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Report, Exhibit, Path]:
+def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Results, Exhibit, Path]:
     from harness.challenge import folder as written
     from harness.challenge import outcome, published, rulebook
 
@@ -124,7 +124,7 @@ def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Report, Exhibit, Pa
     return report, shown, out
 
 
-def _publish(report: Report, shown: Exhibit, folder: Path) -> None:
+def _publish(report: Results, shown: Exhibit, folder: Path) -> None:
     import dataclasses
 
     from harness.commands._output import write_site

@@ -14,7 +14,7 @@ from harness.errors import BadConfig, BadReport
 from harness.run.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
-    from harness.results.rows import Report
+    from harness.results.rows import Results
     from harness.run.placement import Around, Neighbour
 
 NAME = "leaderboard"
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if own.failures else 0
 
 
-def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
+def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     """A report of the metric alone, over the datasets of the earlier one."""
     from harness.commands.run import choice
     from harness.run import plan, preparing
@@ -96,7 +96,7 @@ def _scored(earlier: Report, chosen: Settings, data: str | None) -> Report:
     return running.run(context, chosen.ratings, "")[0]
 
 
-def _left_out(own: Report) -> Iterator[str]:
+def _left_out(own: Results) -> Iterator[str]:
     for skip in own.skips:
         yield f"not scored: {skip.dataset}: {skip.reason}"
     for failure in own.failures:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.commands._contests import Chosen
-    from harness.results.rows import Report
+    from harness.commands._comparisons import Chosen
+    from harness.results.rows import Results
 
 NAME = "report"
 HELP = "print the report of a run, as tables or as JSON lines"
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
-                        help="with --compare: contests of this column instead of the best one; may be repeated")
+                        help="with --compare: comparisons of this column instead of the best one; may be repeated")
     parser.add_argument("--every-pair", action="store_true", help="with --compare: every pair of columns")
     parser.add_argument("--statistic", choices=("spearman", "pearson"), default="spearman")
     parser.add_argument("--test", choices=("williams", "perm-both"), default="williams",
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from harness.commands._contests import Chosen
+    from harness.commands._comparisons import Chosen
     from harness.results import files
 
     report = files.read(args.out / "report")
@@ -55,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
     elif args.latex is not None:
         _latex(report, args.latex)
     elif args.compare or args.clusters:
-        _contests(report, chosen, args)
+        _comparisons(report, chosen, args)
     elif args.json:
-        from harness.commands._output import print_agreements
+        from harness.commands._output import print_correlations
 
-        print_agreements(report, chosen.has)
+        print_correlations(report, chosen.has)
     elif chosen.datasets or chosen.qualities:
         raise BadConfig("--dataset and --quality go with --compare, --clusters or --json")
     else:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _changes(report: Report, args: argparse.Namespace) -> None:
+def _changes(report: Results, args: argparse.Namespace) -> None:
     from harness.commands._against import earlier, lines
 
     before = earlier(args.against)
@@ -78,7 +78,7 @@ def _changes(report: Report, args: argparse.Namespace) -> None:
     print("\n".join(lines(before, report)))
 
 
-def _latex(report: Report, board: str) -> None:
+def _latex(report: Results, board: str) -> None:
     """Print a board; its name is that of its file under latex/ of the site."""
     import difflib
 
@@ -96,21 +96,21 @@ def _latex(report: Report, board: str) -> None:
     print(latex.write(found[name], name), end="")
 
 
-def _contests(report: Report, chosen: Chosen, args: argparse.Namespace) -> None:
-    from harness.commands._contests import clustered, compared
+def _comparisons(report: Results, chosen: Chosen, args: argparse.Namespace) -> None:
+    from harness.commands._comparisons import clustered, compared
     from harness.results.files import json_line
 
-    if not chosen.contests(report):
-        raise BadConfig(f"the report has no contests by {chosen.test} there"
+    if not chosen.comparisons(report):
+        raise BadConfig(f"the report has no comparisons by {chosen.test} there"
                         + ("; `harness run --permutations 20000` makes them" if chosen.test == "perm-both" else ""))
     if args.json:
-        sys.stdout.writelines(map(json_line, chosen.contests(report)))
+        sys.stdout.writelines(map(json_line, chosen.comparisons(report)))
         return
     for table in (compared if args.compare else clustered)(report, chosen):
         print(table)
 
 
-def _check(report: Report, chosen: Chosen) -> None:
+def _check(report: Results, chosen: Chosen) -> None:
     """Refuse names that the report does not know."""
     from benchmarks.errors import nearest
 
@@ -118,7 +118,7 @@ def _check(report: Report, chosen: Chosen) -> None:
         "dataset": ([entry.name for entry in report.datasets], chosen.datasets),
         "quality": ([one.name.casefold() for entry in report.datasets for one in entry.qualities],
                     tuple(name.casefold() for name in chosen.qualities)),
-        "column": ([row.column for row in report.agreements], chosen.columns),
+        "column": ([row.column for row in report.correlations], chosen.columns),
     }
     for what, (names, asked) in known.items():
         for name in asked:

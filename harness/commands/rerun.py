@@ -18,7 +18,7 @@ from harness.run.settings import Settings, settings
 
 if TYPE_CHECKING:
     from harness.results.differences import Drift
-    from harness.results.rows import Report
+    from harness.results.rows import Results
     from harness.run.preparing import Context
 
 NAME = "rerun"
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return 1
 
 
-def _settings(before: Report, args: argparse.Namespace) -> Settings:
+def _settings(before: Results, args: argparse.Namespace) -> Settings:
     """What the run was told, by its own command, with what only this machine knows in place of the names of files."""
     words = shlex.split(before.run.command)
     if words[:2] != ["harness", "run"]:
@@ -88,7 +88,7 @@ def _settings(before: Report, args: argparse.Namespace) -> Settings:
     return settings(told)
 
 
-def _check_ratings(before: Report, args: argparse.Namespace) -> None:
+def _check_ratings(before: Results, args: argparse.Namespace) -> None:
     digest = before.run.options.get(DIGEST)
     if digest and args.ratings is None:
         raise BadConfig(f"{args.report}: the run had private ratings; name their file with --ratings")
@@ -97,7 +97,7 @@ def _check_ratings(before: Report, args: argparse.Namespace) -> None:
                         f"--ratings {args.ratings}: the run had no private ratings")
 
 
-def _otherwise(before: Report, context: Context) -> Iterator[str]:
+def _otherwise(before: Results, context: Context) -> Iterator[str]:
     """What is known to differ before anything is scored: code, packages, the machine, the items."""
     from harness.run import environment, plan
     from leaderboard.model.causes import surroundings
@@ -122,7 +122,7 @@ def _shown(one: Drift) -> str:
     return text + f"; {len(one.gone)} are gone, {len(one.new)} are new"
 
 
-def _cause(before: Report, report: Report) -> str:
+def _cause(before: Results, report: Results) -> str:
     """What differs between the runs, those things first that a number depends on by itself."""
     from leaderboard.model.causes import causes, told
 

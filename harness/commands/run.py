@@ -19,7 +19,7 @@ from harness.errors import BadConfig
 from harness.run.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
-    from harness.results.rows import Report
+    from harness.results.rows import Results
     from harness.run.plan import Selection
     from harness.run.preparing import Context, CrewChoice
     from harness.run.run import Found
@@ -133,7 +133,7 @@ def prepared(chosen: Settings) -> Context:
                               rescore=chosen.rescore, examples=chosen.examples, crew=crew(chosen))
 
 
-def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
+def carried_out(context: Context, chosen: Settings) -> tuple[Results, Found]:
     """Run, and write the report and the pages."""
     from harness.commands._output import with_exhibits, write_site
     from harness.results import files
@@ -156,12 +156,12 @@ def carried_out(context: Context, chosen: Settings) -> tuple[Report, Found]:
     return report, found
 
 
-def _print(report: Report, found: Found, chosen: Settings) -> None:
-    from harness.commands._output import print_agreements
+def _print(report: Results, found: Found, chosen: Settings) -> None:
+    from harness.commands._output import print_correlations
     from leaderboard import site
 
     if chosen.json:
-        print_agreements(report)
+        print_correlations(report)
     else:
         print(site.summary(report))
         if beside := _beside(report):
@@ -171,7 +171,7 @@ def _print(report: Report, found: Found, chosen: Settings) -> None:
         print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
 
 
-def _beside(report: Report) -> str:
+def _beside(report: Results) -> str:
     """The figures beside published ones; empty where the run had none of the real datasets, or parts of them."""
     from harness.commands import _figures
     from harness.published import figures

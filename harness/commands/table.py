@@ -11,7 +11,7 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 
 if TYPE_CHECKING:
-    from harness.results.rows import Report
+    from harness.results.rows import Results
 
 NAME = "table"
 HELP = "print the figures of runs on real data beside published ones, or write them into a Markdown file"
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def amend(folder: Path, report: Report) -> Iterator[str]:
+def amend(folder: Path, report: Results) -> Iterator[str]:
     """Write the correlations of a run into the cards of the checkpoints that it used; tell which."""
     from harness.published import figures
     from metrics.training import checkpoint

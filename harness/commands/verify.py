@@ -54,8 +54,8 @@ def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
     bundle, checked = reading.read(path), check.Checked()
     here = check.at_hand(bundle, args.home, args.ratings, checked)
     rescore(bundle, here, args.home, args.rescore, checked)
-    rows = check.agreements(bundle, here, checked)
-    check.standings(bundle, here, rows, checked)
+    rows = check.correlations(bundle, here, checked)
+    check.ranking(bundle, here, rows, checked)
     return bundle, checked
 
 
@@ -76,8 +76,8 @@ def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
 
 def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
     """What was done again, and what was not."""
-    yield (f"correlations: {sum(checked.again.values())} of {len(bundle.agreements)} computed again, on "
-           f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.standings}")
+    yield (f"correlations: {sum(checked.again.values())} of {len(bundle.correlations)} computed again, on "
+           f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.ranking}")
     for name, reason in checked.not_here.items():
         yield f"not here: {name}: {reason}"
     for name, columns in checked.rescored.items():

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from harness.errors import BadReport
 from harness.published.counterparts import Counterpart, challenge, counterparts, plain
-from harness.results.rows import Report
+from harness.results.rows import Results
 from harness.run.rank import Cell
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
@@ -110,12 +110,12 @@ class _Column:
                 for cell, value in first.items()} if others else first
 
 
-def partial(report: Report) -> str:
+def partial(report: Results) -> str:
     """Name the flag by which a run was of a part of its datasets; empty where it was not."""
     return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
 
 
-def gather(reports: Sequence[Report]) -> Figures:
+def gather(reports: Sequence[Results]) -> Figures:
     """Bring the reports together, one set of weights each; no datasets where none of the ten is real in them."""
     _check(reports)
     columns = _columns(reports)
@@ -161,7 +161,7 @@ def _by_dataset(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def _check(reports: Sequence[Report]) -> None:
+def _check(reports: Sequence[Results]) -> None:
     """Refuse what cannot stand in one table."""
     known: dict[str, str] = {}
     for report in reports:
@@ -173,13 +173,13 @@ def _check(reports: Sequence[Report]) -> None:
                 raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
 
 
-def _columns(reports: Sequence[Report]) -> dict[tuple[str, str], _Column]:
+def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _Column]:
     """The finite Spearman correlations on the ten datasets, by metric and column."""
     found: dict[tuple[str, str], _Column] = {}
     for report in reports:
         entries = {entry.name: entry for entry in report.metrics}
         real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
-        for row in report.agreements:
+        for row in report.correlations:
             entry = entries[row.metric]
             if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
                 column = found.setdefault((row.metric, row.column), _Column(entry.models, {}))

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 
 KEYS: dict[str, tuple[str, ...]] = {
-    "agreements": ("dataset", "quality", "metric", "column", "statistic"),
-    "contests": ("dataset", "quality", "statistic", "test", "better", "worse"),
-    "ceilings": ("dataset", "quality", "method"),
-    "standings": ("board", "origin", "rule", "statistic", "metric", "column"),
+    "correlations": ("dataset", "quality", "metric", "column", "statistic"),
+    "comparisons": ("dataset", "quality", "statistic", "test", "better", "worse"),
+    "reliability": ("dataset", "quality", "method"),
+    "ranking": ("board", "origin", "rule", "statistic", "metric", "column"),
     "skips": ("dataset", "metric"),
     "failures": ("dataset", "metric"),
     "examples": ("dataset", "quality", "item"),
@@ -65,7 +65,7 @@ class Column:
             return float(np.nanmax(np.abs(self.values - other.values), initial=0.0))
 
 
-def drifts(before: Report, after: Report, tolerance: float = 0.0) -> tuple[Drift, ...]:
+def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[Drift, ...]:
     """Each table of two reports; numbers that differ by no more than the tolerance are the same."""
     tables = [_drift(name, _rows(before, name), _rows(after, name), tolerance) for name in KEYS]
     return *tables, _drift("points", _columns(before), _columns(after), tolerance)
@@ -79,11 +79,11 @@ def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance:
                  tuple(key for key in new if key not in old), largest if largest < math.inf else math.nan, where)
 
 
-def _rows(report: Report, name: str) -> dict[Key, Any]:
+def _rows(report: Results, name: str) -> dict[Key, Any]:
     return {tuple(getattr(row, part) for part in KEYS[name]): row for row in getattr(report, name)}
 
 
-def _columns(report: Report) -> dict[Key, Any]:
+def _columns(report: Results) -> dict[Key, Any]:
     """What every item was given, by people on each quality and by each column of a metric."""
     human: dict[Key, Any] = {
         (rows.dataset, "people", quality): Column(rows.items, values)

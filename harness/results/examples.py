@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.results.rows import Agreement, Example, Points
+from harness.results.rows import Correlation, Example, ItemScores
 from harness.run.compare import labels
 from harness.run.correlate import Judged
 from metrics.composition import AT
@@ -40,7 +40,7 @@ class People:
     places: Places
 
 
-def find(dataset: Dataset, qualities: Iterable[Judged], points: Points, agreements: Iterable[Agreement],
+def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, correlations: Iterable[Correlation],
          metrics: Collection[str], number: int) -> tuple[Example, ...]:
     """The examples of a dataset, at most `number`; none where nothing was rated, or `metrics` has no metric of it."""
     usable = [one for one in qualities if one.usable]
@@ -53,7 +53,7 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: Points, agreemen
     table = np.array(list(judges.values()))
     median, scored = np.full(table.shape[1], math.nan), np.isfinite(table).any(axis=0)
     median[scored] = np.nanmedian(table[:, scored], axis=0)
-    shown = _shown(points, people, list(judges), agreements)
+    shown = _shown(points, people, list(judges), correlations)
     return tuple(_example(dataset.items[row], points.dataset, people, row, float(median[row]),
                           [(name, float(judges[key][row])) for key, name in shown])
                  for row in _furthest(dataset.items, people.places - median, number))
@@ -80,7 +80,7 @@ def places(values: npt.NDArray[np.floating]) -> Places:
     return found
 
 
-def _judges(points: Points, people: People, metrics: Collection[str]) -> dict[Key, Places]:
+def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dict[Key, Places]:
     """Where the first column of each metric puts the items, as it is used for the quality."""
     rated, found, seen = np.isfinite(people.places), dict[Key, Places](), set[str]()
     for (metric, column), plain in points.scores.items():
@@ -93,11 +93,11 @@ def _judges(points: Points, people: People, metrics: Collection[str]) -> dict[Ke
     return found
 
 
-def _shown(points: Points, people: People, judges: Sequence[Key],
-           agreements: Iterable[Agreement]) -> list[tuple[Key, str]]:
+def _shown(points: ItemScores, people: People, judges: Sequence[Key],
+           correlations: Iterable[Correlation]) -> list[tuple[Key, str]]:
     """The judges that agree best with people, by Spearman on the quality or its mean over all, with their labels."""
     found: dict[Key, list[float]] = {key: [] for key in judges}
-    for row in agreements:
+    for row in correlations:
         key = row.metric, row.column
         if row.statistic == "spearman" and key in found and people.quality in {row.quality, EVERY}:
             found[key].append(row.value if math.isfinite(row.value) else -1.0)

@@ -1,10 +1,10 @@
 """A report on disk, written whole and read back without torch and without the datasets.
 
     report.json          run, datasets, metrics, trainings, skips, failures
-    agreements.parquet   one row per dataset, quality, metric, column and statistic (agreements.jsonl: the same)
-    standings.parquet    one row per board, metric and column under a ranking rule (standings.jsonl: the same)
-    contests.parquet     one row per quality, pair of columns, statistic and test (contests.jsonl: the same)
-    ceilings.parquet     one row per quality and way of measuring how far people agree (ceilings.jsonl: the same)
+    correlations.parquet   one row per dataset, quality, metric, column and statistic (correlations.jsonl: the same)
+    ranking.parquet    one row per board, metric and column under a ranking rule (ranking.jsonl: the same)
+    comparisons.parquet     one row per quality, pair of columns, statistic and test (comparisons.jsonl: the same)
+    reliability.parquet     one row per quality and way of measuring how far people agree (reliability.jsonl: the same)
     points/*.parquet     one row per item of a dataset: ratings, scores, system, words (harness/results/item_scores.py)
     examples.json        items on which people and metrics disagree, with their texts
     timings.json         seconds per cell, the only part that differs between two runs of the same thing
@@ -29,20 +29,20 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
 from harness.results.rows import (
-    Agreement,
-    Ceiling,
-    Contest,
+    Comparison,
+    Correlation,
     DatasetEntry,
     Example,
     Failure,
+    ItemScores,
     Look,
     MetricEntry,
-    Points,
     QualityEntry,
-    Report,
+    RankingRow,
+    Reliability,
+    Results,
     Run,
     Skip,
-    Standing,
     Timing,
     TrainingEntry,
 )
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
-Row = TypeVar("Row", Agreement, Standing, Contest, Ceiling)
+Row = TypeVar("Row", Correlation, RankingRow, Comparison, Reliability)
 
 TABLES: dict[str, type[Any]] = {
-    "agreements": Agreement, "standings": Standing, "contests": Contest, "ceilings": Ceiling,
+    "correlations": Correlation, "ranking": RankingRow, "comparisons": Comparison, "reliability": Reliability,
 }
 """The tables of a report, each in Parquet and in JSON lines."""
 
@@ -63,7 +63,7 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 """What JSON, pyarrow and a record raise of what is not of the form; that pyarrow has no such type is a RuntimeError."""
 
 
-def write(report: Report, folder: Path) -> None:
+def write(report: Results, folder: Path) -> None:
     """Write the report; each file is written beside and renamed."""
     folder.mkdir(parents=True, exist_ok=True)
     head: dict[str, Any] = {
@@ -88,24 +88,24 @@ def write(report: Report, folder: Path) -> None:
     write_atomically(folder / "report.json", _json(head))
 
 
-def read(folder: Path) -> Report:
+def read(folder: Path) -> Results:
     """Read a report back, without torch and without the datasets."""
     try:
         head = json.loads((folder / "report.json").read_bytes())
         if head["schema"] != SCHEMA:
             raise BadReport(f"{folder}: a report of form {head['schema']}, this harness reads form {SCHEMA}")
         timings = json.loads((folder / "timings.json").read_bytes())
-        return Report(
+        return Results(
             run=Run(**head["run"]),
             datasets=tuple(_dataset_entry(entry) for entry in head["datasets"]),
             metrics=tuple(_metric_entry(entry) for entry in head["metrics"]),
-            agreements=tuple(_rows(folder, head, "agreements", Agreement)),
-            standings=tuple(_rows(folder, head, "standings", Standing)),
+            correlations=tuple(_rows(folder, head, "correlations", Correlation)),
+            ranking=tuple(_rows(folder, head, "ranking", RankingRow)),
             trainings=tuple(map(_training_entry, head.get("trainings", ()))),
             skips=tuple(Skip(**entry) for entry in head["skips"]),
             failures=tuple(Failure(**entry) for entry in head["failures"]),
-            contests=tuple(_rows(folder, head, "contests", Contest)),
-            ceilings=tuple(_rows(folder, head, "ceilings", Ceiling)),
+            comparisons=tuple(_rows(folder, head, "comparisons", Comparison)),
+            reliability=tuple(_rows(folder, head, "reliability", Reliability)),
             timings=tuple(Timing(**entry) for entry in timings),
             points=tuple(_read_points(folder, head.get("points", {}))),
             examples=tuple(_read_examples(folder, head.get("examples"))),
@@ -118,7 +118,7 @@ def read(folder: Path) -> Report:
         raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
 
 
-def json_line(row: Agreement | Standing | Contest | Ceiling, **more: object) -> str:
+def json_line(row: Correlation | RankingRow | Comparison | Reliability, **more: object) -> str:
     """One JSON object on a line; NaN becomes null, because JSON has no NaN."""
     values = {**more, **{name: getattr(row, name) for name in row.__slots__}}
     return "{" + ", ".join([f'"{name}": {_json_value(value)}' for name, value in values.items()]) + "}\n"
@@ -140,7 +140,7 @@ def _json(value: object) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _write_points(every: Iterable[Points], folder: Path) -> dict[str, str]:
+def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
     """Write the points of each dataset, and remove those of a run before; their digests by dataset."""
     digests, kept = {}, set()
     for points in every:
@@ -155,7 +155,7 @@ def _write_points(every: Iterable[Points], folder: Path) -> dict[str, str]:
     return digests
 
 
-def _read_points(folder: Path, digests: Mapping[str, str]) -> Iterator[Points]:
+def _read_points(folder: Path, digests: Mapping[str, str]) -> Iterator[ItemScores]:
     for dataset, digest in digests.items():
         yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from benchmarks import registry as datasets
-from harness.results.rows import DatasetEntry, MetricEntry, Points, Report
+from harness.results.rows import DatasetEntry, ItemScores, MetricEntry, Results
 from harness.scoring.composites import composed_key
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore
@@ -33,7 +33,7 @@ def on(scores: Mapping[Name, Vector], name: Name, dimension: str) -> Vector:
     return scores.get((name[0], f"{name[1]}{AT}{dimension}"), scores[name])
 
 
-def scores(report: Report, points: Points, store: ScoreStore) -> tuple[dict[Name, Vector], tuple[str, ...]]:
+def scores(report: Results, points: ItemScores, store: ScoreStore) -> tuple[dict[Name, Vector], tuple[str, ...]]:
     """Every column of a dataset, in the order of its points, and the metrics that are there as float32 only."""
     (dataset,) = (entry for entry in report.datasets if entry.name == points.dataset)
     entries = {entry.name: entry for entry in report.metrics}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import Points
+from harness.results.rows import ItemScores
 from metrics.composition import AT
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ LARGEST = float(np.finfo(np.float32).max)
 DIGEST = 8
 
 
-def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> Points:
+def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> ItemScores:
     """The points of a dataset, in the order of its items, from its mean ratings and `evaluation.columns`."""
     wanted = tuple(qualities)
     scores: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
@@ -43,7 +43,7 @@ def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str
         scores[metric, name] = _single(column.on(""))
         scores |= {(metric, f"{name}{AT}{one.quality.dimension}"): _single(column.on(one.quality.dimension))
                    for one in wanted if column.has(one.quality.dimension)}
-    return Points(
+    return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
         words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
@@ -58,7 +58,7 @@ def slug(name: str) -> str:
     return f"{plain}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:DIGEST]}"
 
 
-def packed(points: Points) -> bytes:
+def packed(points: ItemScores) -> bytes:
     """The points as a Parquet file, the same bytes for the same points."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -77,13 +77,13 @@ def packed(points: Points) -> bytes:
     return sink.getvalue()
 
 
-def unpacked(content: bytes) -> Points:
+def unpacked(content: bytes) -> ItemScores:
     """Read points back."""
     import pyarrow.parquet as pq
 
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
     notes = json.loads(table.schema.metadata[b"points"])
-    return Points(
+    return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
         systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
         human={name: _floats(table, f"human:{place}") for place, name in enumerate(notes["human"])},

@@ -102,7 +102,7 @@ class TrainingEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Correlation:
     """How well one column agrees with people on one quality. `value` is NaN where `note` says why.
 
     `corrected` is the value had people been of one mind: divided by the root of their reliability.
@@ -123,7 +123,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Comparison:
     """Which of two columns agrees better with people on one quality, and how sure that is.
 
     `delta` is the difference of their correlations, 0 or more; `value` the test's statistic where it has one. `p` is
@@ -145,7 +145,7 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class Reliability:
     """How far the people themselves agree on one quality; NaN where `note` says why."""
 
     dataset: str
@@ -157,7 +157,7 @@ class Ceiling:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankingRow:
     """A column's place on a board under a ranking rule.
 
     `board` is dev or test, or dev-references or test-references for the datasets that have some; `origin` is sample
@@ -182,7 +182,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Points:
+class ItemScores:
     """The items of one dataset as points to be drawn: what people and what every column gave them, item by item.
 
     `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
@@ -291,20 +291,20 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Results:
     """Everything a run found. Pages are drawn from this alone."""
 
     run: Run
     datasets: tuple[DatasetEntry, ...]
     metrics: tuple[MetricEntry, ...]
-    agreements: tuple[Agreement, ...]
-    standings: tuple[Standing, ...]
+    correlations: tuple[Correlation, ...]
+    ranking: tuple[RankingRow, ...]
     skips: tuple[Skip, ...] = ()
     failures: tuple[Failure, ...] = ()
-    contests: tuple[Contest, ...] = ()
-    ceilings: tuple[Ceiling, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    reliability: tuple[Reliability, ...] = ()
     trainings: tuple[TrainingEntry, ...] = ()
     examples: tuple[Example, ...] = ()
-    points: tuple[Points, ...] = field(default=(), compare=False)
+    points: tuple[ItemScores, ...] = field(default=(), compare=False)
     exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
     timings: tuple[Timing, ...] = field(default=(), compare=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.results.rows import Agreement, Ceiling, Contest, Standing
+from harness.results.rows import Comparison, Correlation, RankingRow, Reliability
 from harness.run import correlate
 from harness.run.cache import Memo
 from harness.run.correlate import Cell
@@ -32,7 +32,7 @@ RELIABILITY = "split-half"
 class Draws:
     """How much is drawn at random: for the ranks' intervals, and for PERM-BOTH; 0 leaves it out.
 
-    `quick` finds the agreements alone: no contests, no ceilings.
+    `quick` finds the correlations alone: no comparisons, no reliability.
     """
 
     seed: int
@@ -45,9 +45,9 @@ class Draws:
 class Measured:
     """All that one cell says by itself."""
 
-    agreements: tuple[Agreement, ...]
-    contests: tuple[Contest, ...]
-    ceilings: tuple[Ceiling, ...]
+    correlations: tuple[Correlation, ...]
+    comparisons: tuple[Comparison, ...]
+    reliability: tuple[Reliability, ...]
 
 
 def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measured:
@@ -56,14 +56,14 @@ def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measu
     A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
     """
     if draws.quick:
-        return Measured(tuple(correlate.agreements(cell)), (), ())
+        return Measured(tuple(correlate.correlations(cell)), (), ())
 
     def rows() -> dict[str, list[list[object]]]:
-        ceilings = _ceilings(cell, draws)
-        agreements = _corrected(correlate.agreements(cell), ceilings)
-        contests = _contests(cell, draws, device)
-        found: dict[str, Iterable[Agreement | Contest | Ceiling]] = {
-            "agreements": agreements, "contests": contests, "ceilings": ceilings}
+        reliability = _reliability(cell, draws)
+        correlations = _corrected(correlate.correlations(cell), reliability)
+        comparisons = _comparisons(cell, draws, device)
+        found: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
+            "correlations": correlations, "comparisons": comparisons, "reliability": reliability}
         return {name: [[getattr(row, field) for field in row.__slots__] for row in given]
                 for name, given in found.items()}
 
@@ -71,12 +71,12 @@ def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measu
     key = [cell.dataset, cell.quality, cell.names, votes, _digest(cell.judged.means, cell.scores), cell.system.tolist(),
            cell.context.tolist(), draws.seed, draws.permutations]
     kept = memo.get("cells", key, rows)
-    return Measured(tuple(Agreement(*row) for row in kept["agreements"]),
-                    tuple(Contest(*row) for row in kept["contests"]),
-                    tuple(Ceiling(*row) for row in kept["ceilings"]))
+    return Measured(tuple(Correlation(*row) for row in kept["correlations"]),
+                    tuple(Comparison(*row) for row in kept["comparisons"]),
+                    tuple(Reliability(*row) for row in kept["reliability"]))
 
 
-def _contests(cell: Cell, draws: Draws, device: str) -> Iterator[Contest]:
+def _comparisons(cell: Cell, draws: Draws, device: str) -> Iterator[Comparison]:
     """Every pair of columns by Williams' test and, where draws are asked for, by PERM-BOTH over contexts."""
     human, names = cell.judged.means, labels(cell.names)
     for statistic in STATISTICS:
@@ -90,7 +90,7 @@ def _contests(cell: Cell, draws: Draws, device: str) -> Iterator[Contest]:
             yield from _pairs(cell, names, statistic, "perm-both", drawn.delta, none, drawn.p, drawn.n)
 
 
-def _ceilings(cell: Cell, draws: Draws) -> list[Ceiling]:
+def _reliability(cell: Cell, draws: Draws) -> list[Reliability]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
     given = ceiling.votes(cell.judged.votes, cell.system, cell.context)
     found = {
@@ -99,25 +99,26 @@ def _ceilings(cell: Cell, draws: Draws) -> list[Ceiling]:
         "alpha-ordinal": ceiling.alpha(given, "ordinal"),
         "alpha-interval": ceiling.alpha(given, "interval"),
     }
-    return [Ceiling(cell.dataset, cell.quality, method, one.value, one.items, one.note)
+    return [Reliability(cell.dataset, cell.quality, method, one.value, one.items, one.note)
             for method, one in found.items()]
 
 
-def _corrected(rows: Iterable[Agreement], found: Sequence[Ceiling]) -> Iterator[Agreement]:
-    """The agreements of a cell with their values corrected for attenuation, where people's reliability is known."""
+def _corrected(rows: Iterable[Correlation], found: Sequence[Reliability]) -> Iterator[Correlation]:
+    """The correlations of a cell with their values corrected for attenuation, where people's reliability is known."""
     (known,) = [row for row in found if row.method == RELIABILITY]
-    reliability = ceiling.Ceiling(known.value, known.items, known.note)
+    reliability = ceiling.Reliability(known.value, known.items, known.note)
     for row in rows:
         yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
 
 
-def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: Memo) -> Iterator[Standing]:
-    """The standings of one board, those by Spearman with the 95 % interval of each rank and letters."""
+def ranked(rows: Sequence[RankingRow], cells: Sequence[Cell], draws: Draws, memo: Memo) -> Iterator[RankingRow]:
+    """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
     found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
         given = _of(cells, complete)
-        resampled = functools.cache(lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
+        resampled = functools.cache(
+            lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
                 made = resampled().ranks(VECTORISED[rule])
@@ -125,7 +126,7 @@ def ranked(rows: Sequence[Standing], cells: Sequence[Cell], draws: Draws, memo: 
 
             key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
                                                              for cell in given]]
-            rows_of = zip(*memo.get("standings", key, drawn), strict=True)
+            rows_of = zip(*memo.get("ranking", key, drawn), strict=True)
             found |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:
         drawn_of = found.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
@@ -158,12 +159,12 @@ def generator(seed: int, cell: Cell) -> np.random.Generator:
 
 
 def _pairs(cell: Cell, names: Sequence[str], statistic: str, test: str, delta: Array, value: Array, p: Array,
-              n: np.typing.NDArray[np.int64]) -> Iterator[Contest]:
+              n: np.typing.NDArray[np.int64]) -> Iterator[Comparison]:
     by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
     for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
         if np.isfinite(p[i, j]):
             first, second = (int(i), int(j)) if delta[i, j] >= 0 else (int(j), int(i))
-            yield Contest(cell.dataset, cell.quality, statistic, test, names[first], names[second], int(n[i, j]),
+            yield Comparison(cell.dataset, cell.quality, statistic, test, names[first], names[second], int(n[i, j]),
                           float(delta[first, second]), float(value[first, second]), float(p[i, j]),
                           float(by_holm[i, j]), float(by_bh[i, j]))
 

@@ -1,4 +1,4 @@
-"""From scores and ratings to agreements: one panel per quality and column, one estimate per statistic."""
+"""From scores and ratings to correlations: one panel per quality and column, one estimate per statistic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Dataset, Quality
-from harness.results.rows import Agreement
+from harness.results.rows import Correlation
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import coefficients
 from harness.statistics.panel import Codes, Panel, Vector, codes, panel
@@ -107,13 +107,13 @@ def cells(
                  for one in qualities)
 
 
-def agreements(cell: Cell) -> Iterator[Agreement]:
+def correlations(cell: Cell) -> Iterator[Correlation]:
     """Every statistic for every column of a cell."""
     for row, (metric, column) in enumerate(cell.names):
         given = cell.panel(row)
         for statistic in coefficients.NAMES:
             found = coefficients.estimate(given, statistic)
-            yield Agreement(cell.dataset, cell.quality, metric, column, statistic, given.n,
+            yield Correlation(cell.dataset, cell.quality, metric, column, statistic, given.n,
                             found.value, found.p, found.low, found.high, found.note)
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from harness.errors import BadReport
 from harness.results import full_scores
 from harness.results.full_scores import Name
-from harness.results.rows import Agreement, DatasetEntry, Points, Report, Standing
+from harness.results.rows import Correlation, DatasetEntry, ItemScores, RankingRow, Results
 from harness.run.compare import labels
-from harness.run.rank import Board, Cell, standings
+from harness.run.rank import Board, Cell, ranking
 from harness.scoring.store import ScoreStore
 from harness.statistics import coefficients
 from harness.statistics.panel import Vector, panel
@@ -85,7 +85,7 @@ class Around:
     reached: tuple[Reached, ...]
 
 
-def around(earlier: Report, own: Report, store: ScoreStore, rule: str = "") -> Iterator[Around]:
+def around(earlier: Results, own: Results, store: ScoreStore, rule: str = "") -> Iterator[Around]:
     """The boards on which the metric of the report `own` has a place; `rule` is the board's own where none is named."""
     (metric,) = (entry.name for entry in own.metrics)
     both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
@@ -93,7 +93,7 @@ def around(earlier: Report, own: Report, store: ScoreStore, rule: str = "") -> I
     for entry, other in both.values():
         _check(entry, other)
     tables = _tables(earlier, own, store, metric)
-    rows = [row for row in (*_others(earlier, own, tables, metric), *_unseen(own, own.agreements))
+    rows = [row for row in (*_others(earlier, own, tables, metric), *_unseen(own, own.correlations))
             if row.statistic == STATISTIC]
     for split, kind in sorted({(entry.split, _kind(entry)) for entry, _ in both.values()}):
         whole = frozenset(_usable(earlier, split, kind))
@@ -101,7 +101,7 @@ def around(earlier: Report, own: Report, store: ScoreStore, rule: str = "") -> I
         board = Board(split, kind, whole & own_cells)
         if board.cells:
             chosen = rule or split
-            found = [row for row in standings(board, rows) if row.rule == chosen and row.rank is not None]
+            found = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
             yield from _around(board, len(whole), metric, found, rows, tables)
 
 
@@ -118,14 +118,14 @@ def _kind(entry: DatasetEntry) -> str:
     return "sample" if entry.origin == "sample" else "real"
 
 
-def _unseen(report: Report, rows: Iterable[Agreement]) -> Iterator[Agreement]:
-    """The agreements without a value where the weights were learned on these very ratings, as on the boards."""
+def _unseen(report: Results, rows: Iterable[Correlation]) -> Iterator[Correlation]:
+    """The correlations without a value where the weights were learned on these very ratings, as on the boards."""
     real = {entry.name for entry in report.datasets if entry.origin != "sample"}
     seen = {(entry.name, dataset) for entry in report.metrics for dataset in entry.learned_on if dataset in real}
     yield from (replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows)
 
 
-def _usable(report: Report, split: str, kind: str) -> Iterator[Cell]:
+def _usable(report: Results, split: str, kind: str) -> Iterator[Cell]:
     """The cells of a board: qualities with three ratings that are not all the same."""
     entries = {entry.name for entry in report.datasets if entry.split == split and _kind(entry) == kind}
     for points in report.points:
@@ -135,16 +135,16 @@ def _usable(report: Report, split: str, kind: str) -> Iterator[Cell]:
                 yield points.dataset, quality
 
 
-def _others(earlier: Report, own: Report, tables: Mapping[str, _Table], metric: str) -> Iterator[Agreement]:
-    """The agreements of the earlier metrics, on as many items as the metric itself was scored on."""
+def _others(earlier: Results, own: Results, tables: Mapping[str, _Table], metric: str) -> Iterator[Correlation]:
+    """The correlations of the earlier metrics, on as many items as the metric itself was scored on."""
     sizes = {entry.name: entry.items for entry in own.datasets}
     cut = {entry.name for entry in earlier.datasets if entry.items != sizes.get(entry.name, entry.items)}
-    rows = (row for row in earlier.agreements if row.metric != metric and row.dataset not in cut)
+    rows = (row for row in earlier.correlations if row.metric != metric and row.dataset not in cut)
     again = (row for name in sorted(cut) for row in _again(name, tables[name], metric))
     yield from _unseen(earlier, (*rows, *again))
 
 
-def _again(dataset: str, table: _Table, metric: str) -> Iterator[Agreement]:
+def _again(dataset: str, table: _Table, metric: str) -> Iterator[Correlation]:
     """Agreements on some of the items."""
     for quality, (human, columns) in table.items():
         none = np.zeros(len(human), dtype=np.int64)
@@ -152,11 +152,11 @@ def _again(dataset: str, table: _Table, metric: str) -> Iterator[Agreement]:
             if name[0] != metric:
                 given = panel(columns[name], human, none, none)
                 found = coefficients.estimate(given, STATISTIC)
-                yield Agreement(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
+                yield Correlation(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
                                 found.high, found.note)
 
 
-def _tables(earlier: Report, own: Report, store: ScoreStore, metric: str) -> dict[str, _Table]:
+def _tables(earlier: Results, own: Results, store: ScoreStore, metric: str) -> dict[str, _Table]:
     """By dataset and quality the ratings and every column's scores, of the items that were scored now."""
     before = {points.dataset: points for points in earlier.points}
     found: dict[str, _Table] = {}
@@ -173,7 +173,7 @@ def _tables(earlier: Report, own: Report, store: ScoreStore, metric: str) -> dic
     return found
 
 
-def _rows(points: Points, before: Points) -> list[int]:
+def _rows(points: ItemScores, before: ItemScores) -> list[int]:
     """Where the items of one stand in the other."""
     place = {item: row for row, item in enumerate(before.items)}
     if lacking := next((item for item in points.items if item not in place), None):
@@ -181,12 +181,12 @@ def _rows(points: Points, before: Points) -> list[int]:
     return [place[item] for item in points.items]
 
 
-def _dimension(report: Report, dataset: str, quality: str) -> str:
+def _dimension(report: Results, dataset: str, quality: str) -> str:
     return next(one.dimension for entry in report.datasets if entry.name == dataset
                 for one in entry.qualities if one.name == quality)
 
 
-def _around(board: Board, whole: int, metric: str, ranked: list[Standing], rows: list[Agreement],
+def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
             tables: Mapping[str, _Table]) -> Iterator[Around]:
     best = next((row for row in ranked if row.metric == metric), None)
     if best is None:
@@ -214,14 +214,14 @@ def _around(board: Board, whole: int, metric: str, ranked: list[Standing], rows:
         reached=tuple(_reached(board, (metric, best.column), {(row.metric, row.column) for row in ranked}, rows)))
 
 
-def _shown(ranked: list[Standing], best: Standing) -> list[Standing]:
+def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
     """The top of the board, the neighbours of the best own column above and below, its other columns, the control."""
     place = ranked.index(best)
     return [row for k, row in enumerate(ranked)
             if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
 
 
-def _reached(board: Board, own: Name, ranked: set[Name], rows: Iterable[Agreement]) -> Iterator[Reached]:
+def _reached(board: Board, own: Name, ranked: set[Name], rows: Iterable[Correlation]) -> Iterator[Reached]:
     """What the column reaches on each quality, from the best place to the worst."""
     values: dict[Cell, dict[Name, float]] = {cell: {} for cell in sorted(board.cells)}
     for row in rows:

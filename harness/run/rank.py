@@ -18,7 +18,7 @@ from fractions import Fraction
 from statistics import mean
 from typing import Protocol, TypeVar
 
-from harness.results.rows import Agreement, Standing
+from harness.results.rows import Correlation, RankingRow
 
 Cell = tuple[str, str]
 """Dataset and quality."""
@@ -106,10 +106,10 @@ def borda(rows: Mapping[str, Mapping[Cell, float]], cells: Collection[Cell]) -> 
     return points
 
 
-def standings(board: Board, agreements: Iterable[Agreement]) -> Iterator[Standing]:
+def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[RankingRow]:
     """Every column's place on a board, under each rule and for each statistic; the best first."""
     values: dict[tuple[str, str, str], dict[Cell, float]] = defaultdict(dict)
-    for row in agreements:
+    for row in correlations:
         cell = (row.dataset, row.quality)
         if cell in board.cells:
             found = values[row.statistic, row.metric, row.column]
@@ -123,8 +123,8 @@ def standings(board: Board, agreements: Iterable[Agreement]) -> Iterator[Standin
 
 def _ranked(
     board: Board, name: str, rule: Rule, statistic: str, columns: Mapping[tuple[str, str], Mapping[Cell, float]]
-) -> Iterator[Standing]:
-    rows = [Standing(board.split, board.origin, name, statistic, metric, column, over(rule, cells, board.cells), None,
+) -> Iterator[RankingRow]:
+    rows = [RankingRow(board.split, board.origin, name, statistic, metric, column, over(rule, cells, board.cells), None,
                      len(cells), len(board.cells)) for (metric, column), cells in columns.items()]
     ranked = sorted(rows, key=lambda row: (math.isnan(row.value), -row.value, row.column))
     for row in ranked:

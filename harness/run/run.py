@@ -17,22 +17,22 @@ from harness.errors import CellFailed, HarnessError, StoreError
 from harness.results import examples
 from harness.results import item_scores as points
 from harness.results.rows import (
-    Agreement,
-    Ceiling,
-    Contest,
+    Comparison,
+    Correlation,
     DatasetEntry,
     Example,
     Failure,
-    Points,
-    Report,
+    ItemScores,
+    RankingRow,
+    Reliability,
+    Results,
     Skip,
-    Standing,
     Timing,
 )
 from harness.run import compare, correlate, entries, environment, plan
 from harness.run.correlate import Cell, Judged
 from harness.run.preparing import Context
-from harness.run.rank import Board, standings
+from harness.run.rank import Board, ranking
 from harness.run.redaction import redacted
 from harness.scoring import composites
 from harness.scoring.composites import Source
@@ -51,10 +51,10 @@ class Found:
     """What a run has found so far."""
 
     datasets: list[DatasetEntry] = field(default_factory=list)
-    agreements: list[Agreement] = field(default_factory=list)
-    contests: list[Contest] = field(default_factory=list)
-    ceilings: list[Ceiling] = field(default_factory=list)
-    points: list[Points] = field(default_factory=list)
+    correlations: list[Correlation] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    reliability: list[Reliability] = field(default_factory=list)
+    points: list[ItemScores] = field(default_factory=list)
     examples: list[Example] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Found:
     scored: int = 0
 
 
-def run(context: Context, ratings: Path | None, command: str) -> tuple[Report, Found]:
+def run(context: Context, ratings: Path | None, command: str) -> tuple[Results, Found]:
     """Run the plan to its report."""
     extra = _private(context, ratings) if ratings else {}
     found = Found(failures=[Failure("every dataset", name, reason) for name, reason in context.plan.broken])
@@ -162,9 +162,9 @@ def _measure(context: Context, cells: tuple[Cell, ...], found: Found) -> None:
     found.scored_cells += [replace(cell, judged=replace(cell.judged, votes=())) for cell in cells]  # means are enough
     for cell in cells:
         measured = compare.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
-        found.agreements += measured.agreements
-        found.contests += measured.contests
-        found.ceilings += measured.ceilings
+        found.correlations += measured.correlations
+        found.comparisons += measured.comparisons
+        found.reliability += measured.reliability
 
 
 def _examples(context: Context, dataset: Dataset, qualities: tuple[Judged, ...], found: Found) -> tuple[Example, ...]:
@@ -176,7 +176,7 @@ def _examples(context: Context, dataset: Dataset, qualities: tuple[Judged, ...],
         return ()
     metrics = {chosen.label for chosen in context.plan.chosen if chosen.metric.card.family != "control"
                and dataset.card.name not in composites.seen(chosen.metric, context.models)}
-    rows = [row for row in found.agreements if row.dataset == dataset.card.name]
+    rows = [row for row in found.correlations if row.dataset == dataset.card.name]
     return examples.find(dataset, qualities, found.points[-1], rows, metrics, context.examples)
 
 
@@ -203,21 +203,21 @@ def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Sco
     return scores
 
 
-def _report(context: Context, found: Found, command: str, ratings: Path | None) -> Report:
+def _report(context: Context, found: Found, command: str, ratings: Path | None) -> Results:
     selection = context.plan.selection
     options = {**selection.asked(), "draws": context.draws.ranks, "permutations": context.draws.permutations,
                "examples": context.examples}
     if ratings:
         options["ratings sha256"] = hashlib.sha256(ratings.read_bytes()).hexdigest()
-    return Report(
+    return Results(
         run=environment.facts(selection.seed, context.filling.executor.device or str(context.models.machine), options,
                               command),
         datasets=tuple(found.datasets),
         metrics=tuple(entries.metric_entry(chosen, context.models) for chosen in context.plan.chosen),
-        agreements=tuple(found.agreements),
-        standings=tuple(_standings(context, found)),
-        contests=tuple(found.contests),
-        ceilings=tuple(found.ceilings),
+        correlations=tuple(found.correlations),
+        ranking=tuple(_ranking(context, found)),
+        comparisons=tuple(found.comparisons),
+        reliability=tuple(found.reliability),
         trainings=entries.training_entries(context.plan.chosen, context.models),
         skips=tuple(found.skips),
         failures=tuple(found.failures),
@@ -227,7 +227,7 @@ def _report(context: Context, found: Found, command: str, ratings: Path | None) 
     )
 
 
-def _standings(context: Context, found: Found) -> Iterator[Standing]:
+def _ranking(context: Context, found: Found) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
     A cell whose dataset the weights were learned on counts for nothing.
@@ -235,7 +235,7 @@ def _standings(context: Context, found: Found) -> Iterator[Standing]:
     real = {entry.name for entry in found.datasets if entry.origin != "sample"}
     seen = {(chosen.label, dataset) for chosen in context.plan.chosen
             for dataset in composites.seen(chosen.metric, context.models) if dataset in real}
-    unseen = [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in found.agreements]
+    unseen = [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in found.correlations]
     referenced = {entry.name for entry in found.datasets if "references" in entry.has}
     for (split, kind), cells in sorted(found.cells.items()):
         boards = [Board(split, kind, frozenset(cells))]
@@ -244,5 +244,5 @@ def _standings(context: Context, found: Found) -> Iterator[Standing]:
             boards.append(Board(f"{split}-references", kind, some))
         for board in boards:
             on_it = [cell for cell in found.scored_cells if (cell.dataset, cell.quality) in board.cells]
-            rows = tuple(standings(board, unseen))
+            rows = tuple(ranking(board, unseen))
             yield from compare.ranked(rows, on_it, context.draws, context.memo)

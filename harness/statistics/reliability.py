@@ -29,8 +29,8 @@ SINGLE = "no item has more than one vote"
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
-    """Agreement among people over `items` items; NaN where `note` says why."""
+class Reliability:
+    """Correlation among people over `items` items; NaN where `note` says why."""
 
     value: float
     items: int
@@ -66,7 +66,7 @@ def votes(given: Sequence[Sequence[float]], system: Codes | None = None, context
                  kept if context is None else context[kept])
 
 
-def leave_one_out(given: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> Ceiling:
+def leave_one_out(given: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> Reliability:
     """The statistic of one random vote per item against the mean of the item's others, averaged over draws."""
     totals, counts = np.nansum(given.table, axis=1), given.counts
     rows, found = np.arange(len(counts)), np.full(draws, math.nan)
@@ -76,18 +76,18 @@ def leave_one_out(given: Votes, statistic: Statistic, rng: np.random.Generator, 
     return _mean(found, given)
 
 
-def by_position(given: Votes, statistic: Statistic) -> Ceiling:
+def by_position(given: Votes, statistic: Statistic) -> Reliability:
     """The statistic of each annotator's votes against the means of the others', averaged over annotators.
 
     Position j of each item must be the same annotator, or it is `leave_one_out` with one fixed draw for each position.
     """
     totals, counts = np.nansum(given.table, axis=1), given.counts
     if len(counts) and counts.min() < given.table.shape[1]:
-        return Ceiling(math.nan, len(counts), "not every annotator voted on every item: hold out votes at random")
+        return Reliability(math.nan, len(counts), "not every annotator voted on every item: hold out votes at random")
     return _mean(np.array([statistic(given.panel((totals - one) / (counts - 1), one)) for one in given.table.T]), given)
 
 
-def split_half(given: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> Ceiling:
+def split_half(given: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> Reliability:
     """The reliability of mean ratings: random halves of each item's votes, averaged over draws, then stepped up.
 
     Of an odd number of votes one is left out of both halves; the step up goes to all. With ragged votes it is that of
@@ -107,15 +107,15 @@ def split_half(given: Votes, statistic: Statistic, rng: np.random.Generator, dra
     return stepped_up(half, float(given.counts.mean() / halves.mean()))
 
 
-def stepped_up(half: Ceiling, times: float) -> Ceiling:
+def stepped_up(half: Reliability, times: float) -> Reliability:
     """Spearman-Brown: the reliability of `times` as many votes; NaN where that would be below any reliability."""
     below = 1 + (times - 1) * half.value
     if below <= 0:
-        return Ceiling(math.nan, half.items, f"halves disagree (r = {half.value:.2f})")
-    return Ceiling(times * half.value / below, half.items)
+        return Reliability(math.nan, half.items, f"halves disagree (r = {half.value:.2f})")
+    return Reliability(times * half.value / below, half.items)
 
 
-def alpha(given: Votes, scale: str = "interval") -> Ceiling:
+def alpha(given: Votes, scale: str = "interval") -> Reliability:
     """Krippendorff's alpha of single votes, at most 1, 0 at chance; `scale` is nominal, ordinal or interval.
 
     Squared differences of votes (interval), of their ranks among all votes (ordinal), or whether they differ (nominal).
@@ -123,24 +123,24 @@ def alpha(given: Votes, scale: str = "interval") -> Ceiling:
     if scale not in DISAGREEMENTS:
         raise ValueError(f"unknown scale {scale!r}; known: {', '.join(DISAGREEMENTS)}")
     if not len(given.table):
-        return Ceiling(math.nan, 0, SINGLE)
+        return Reliability(math.nan, 0, SINGLE)
     there = np.isfinite(given.table)
     values, item = given.table[there], np.nonzero(there)[0]
     within, overall = DISAGREEMENTS[scale](values, item)
     if overall == 0:
-        return Ceiling(math.nan, len(given.table), "every vote is the same")
+        return Reliability(math.nan, len(given.table), "every vote is the same")
     observed = float((within / (given.counts - 1)).sum()) / len(values)
-    return Ceiling(1 - observed / (overall / (len(values) * (len(values) - 1))), len(given.table))
+    return Reliability(1 - observed / (overall / (len(values) * (len(values) - 1))), len(given.table))
 
 
-def disattenuated(value: float, reliability: Ceiling) -> Ceiling:
+def disattenuated(value: float, reliability: Reliability) -> Reliability:
     """A correlation with ratings as it were without their error: r / sqrt(reliability); may exceed 1 by chance.
 
     `reliability` must be that of the mean of all votes, as `split_half` gives it; alpha is that of a single vote.
     """
     if not reliability.value > 0:
-        return Ceiling(math.nan, reliability.items, reliability.note or "the ratings have no reliability above 0")
-    return Ceiling(value / math.sqrt(reliability.value), reliability.items)
+        return Reliability(math.nan, reliability.items, reliability.note or "the ratings have no reliability above 0")
+    return Reliability(value / math.sqrt(reliability.value), reliability.items)
 
 
 def _interval(values: Vector, item: Codes) -> tuple[Vector, float]:
@@ -167,12 +167,12 @@ def _nominal(values: Vector, item: Codes) -> tuple[Vector, float]:
 DISAGREEMENTS = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
-def _mean(found: npt.NDArray[np.float64], given: Votes) -> Ceiling:
+def _mean(found: npt.NDArray[np.float64], given: Votes) -> Reliability:
     """The mean over draws in which the statistic exists."""
     there = found[np.isfinite(found)]
     if not len(given.table):
-        return Ceiling(math.nan, 0, SINGLE)
+        return Reliability(math.nan, 0, SINGLE)
     if not there.size:
-        return Ceiling(math.nan, len(given.table), "votes are too few or all the same")
-    return Ceiling(float(there.mean()), len(given.table))
+        return Reliability(math.nan, len(given.table), "votes are too few or all the same")
+    return Reliability(float(there.mean()), len(given.table))
 

@@ -22,7 +22,7 @@ FIGURES = ("cells", "metrics", "power", "power_default", "consistency", "spread"
 def findings(title: str, boards: Sequence[Board], seed: int, amount: Amount) -> Findings:
     """Everything that is printed and kept."""
     remarks = tuple(_remarks(boards, seed, amount))
-    picture = svg(title, [Map(f"Agreement of rankings, {one.title}", tuple(map(_short, _measures(one))), one.tau)
+    picture = svg(title, [Map(f"Correlation of rankings, {one.title}", tuple(map(_short, _measures(one))), one.tau)
                           for one in boards])
     return Findings(
         tables=tuple(map(_table, boards)), remarks=remarks,
@@ -73,12 +73,12 @@ def _remarks(boards: Sequence[Board], seed: int, amount: Amount) -> Iterator[str
 
 def _page(title: str, boards: Sequence[Board], remarks: Iterable[str]) -> Iterator[str]:
     yield from (f"# {title}", "", *(line for remark in remarks for line in (remark, "")))
-    yield from ("![Agreement of rankings; the numbers are in the tables below](agreement.svg)", "")
+    yield from ("![Correlation of rankings; the numbers are in the tables below](agreement.svg)", "")
     for board in boards:
         names = _names(board)
         shown = [_short(measure) for measure in _measures(board)]
         yield from (f"## On {board.title}", "", *_markdown(HEAD, _table(board).rows))
-        yield from ("### Agreement of rankings", "",
+        yield from ("### Correlation of rankings", "",
                     "Kendall's τ between the rankings by two measures, on the cells and metrics they share.", "")
         yield from _markdown(("", *shown), [(name, *map(_number, line)) for name, line
                                             in zip(shown, board.tau, strict=True)])

@@ -20,7 +20,7 @@ SQUARE, LABEL, TITLE = 36, 230, 50
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A square of agreements, NaN where there is none, with a label for each row and column; `told` describes it."""
+    """A square of correlations, NaN where there is none, with a label for each row and column; `told` describes it."""
 
     title: str
     labels: tuple[str, ...]

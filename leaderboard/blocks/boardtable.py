@@ -1,4 +1,4 @@
-"""An overall board as a table: rank and averages from the report's standings, the mean of every dataset beside them."""
+"""An overall board as a table: rank and averages from the report's ranking, the mean of every dataset beside them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def width(board: Board) -> int:
 
 def lettered(board: Board) -> bool:
     """Tell whether the report has letters for a board."""
-    return any(row.letters for row in board.standings.values())
+    return any(row.letters for row in board.ranking.values())
 
 
 def table(found: Lookup, board: Board, spots: Sequence[Spot] = (), *, folded: bool = False) -> Table:

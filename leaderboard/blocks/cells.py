@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from harness.results.rows import Agreement
+from harness.results.rows import Correlation
 from leaderboard.blocks.tables import Cell, Mark
 
 MISSING = "–"
@@ -35,7 +35,7 @@ def value_cell(value: float, leaders: tuple[float, float], *, title: str = "", s
                 shade=shade(value) if shaded else "")
 
 
-def agreement_cell(row: Agreement, leaders: tuple[float, float]) -> Cell:
+def agreement_cell(row: Correlation, leaders: tuple[float, float]) -> Cell:
     """Show a correlation with its interval below, and n and p in the title."""
     weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
     return Cell(number(row.value), value=row.value, title=evidence(row), small=_interval(row),
@@ -49,7 +49,7 @@ def learned_cell(cell: Cell) -> Cell:
     return replace(cell, text=f"{cell.text} {LEARNED}", title=told, marks=kept)
 
 
-def evidence(row: Agreement) -> str:
+def evidence(row: Correlation) -> str:
     """Say what a value rests on: n, p, the interval, a note."""
     interval = _interval(row, decimals=3)
     parts = [f"n = {row.n}", _p(row.p), f"95 % interval {interval}" if interval else "", row.note]
@@ -83,7 +83,7 @@ def _p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _interval(row: Agreement, decimals: int = 2) -> str:
+def _interval(row: Correlation, decimals: int = 2) -> str:
     if not (math.isfinite(row.low) and math.isfinite(row.high)):
         return ""
     ends = (f"{round(end, decimals) + 0.0:.{decimals}f}".replace("-", "−") for end in (row.low, row.high))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.results.rows import Agreement, DatasetEntry, QualityEntry
+from harness.results.rows import Correlation, DatasetEntry, QualityEntry
 from leaderboard.blocks.cells import LEARNED_MEANS, MISSING, agreement_cell, leaders, learned_cell, missing, value_cell
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model.lookup import Key, Lookup, statistic_title, there
@@ -34,7 +34,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class _Line:
     key: Key
-    found: tuple[Agreement | None, ...]
+    found: tuple[Correlation | None, ...]
     mean: float
     covered: int
     cells: int
@@ -137,7 +137,7 @@ def _why(look: Lookup, place: Place, key: Key, statistic: str) -> str:
         place.dataset.name, place.quality.name, key, statistic)
 
 
-def _with_n(heading: Heading, found: Sequence[Agreement | None]) -> Heading:
+def _with_n(heading: Heading, found: Sequence[Correlation | None]) -> Heading:
     sizes = sorted({row.n for row in found if row is not None and there(row)})
     if not sizes:
         return heading

@@ -1,6 +1,6 @@
 """Every column against every other on one quality of a dataset, by one test: who is ahead, and how sure that is.
 
-The report has the contests with their p adjusted over all pairs of a quality, by Holm and by Benjamini and Hochberg.
+The report has the comparisons with their p adjusted over all pairs of a quality, by Holm and by Benjamini and Hochberg.
 Here they are put into a square whose rows are in the order of their correlations. Letters are a compact letter display
 (Piepho 2004), as `harness report --clusters` prints it: columns that share one cannot be told apart.
 """
@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import Contest
+from harness.results.rows import Comparison
 from leaderboard.model.lookup import Key, Lookup, there
 
 ALPHA = 0.05
@@ -32,7 +32,7 @@ Square: TypeAlias = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The contests of a quality: columns from the highest correlation on, and `ahead`, a row for each of them.
+    """The comparisons of a quality: columns from the highest correlation on, and `ahead`, a row for each of them.
 
     In `ahead`, 2 and 1 say that the row is better than the column by Holm or by the other method alone, −2 and −1 that
     it is worse, and 0 that they cannot be told apart or were not tested.
@@ -74,21 +74,21 @@ class Matrix:
 
 def matrices(found: Lookup) -> dict[Place, dict[Way, Matrix]]:
     """Put every contest of the report where it belongs; those of a column without a value are left out."""
-    contests: dict[tuple[Place, Way], list[Contest]] = defaultdict(list)
-    for row in found.report.contests:
-        contests[(row.dataset, row.quality), (row.statistic, row.test)].append(row)
+    comparisons: dict[tuple[Place, Way], list[Comparison]] = defaultdict(list)
+    for row in found.report.comparisons:
+        comparisons[(row.dataset, row.quality), (row.statistic, row.test)].append(row)
     keys: dict[Place, set[Key]] = defaultdict(set)
-    for dataset, quality, metric, column, _ in found.agreements:
+    for dataset, quality, metric, column, _ in found.correlations:
         keys[dataset, quality].add((metric, column))
     squares: dict[Place, dict[Way, Matrix]] = defaultdict(dict)
-    for (place, way), rows in sorted(contests.items(), key=lambda entry: entry[0]):
+    for (place, way), rows in sorted(comparisons.items(), key=lambda entry: entry[0]):
         if (one := _matrix(found, place, way[0], keys[place], rows)) is not None:
             squares[place][way] = one
     return dict(squares)
 
 
 def names(keys: Iterable[Key]) -> dict[str, Key]:
-    """The columns of a quality as contests name them: by column, with the metric before it where two have that name."""
+    """The columns of a quality as comparisons name them: the column, after its metric where two have that name."""
     listed = sorted(keys)
     shared = Counter(column for _, column in listed)
     return {column if shared[column] == 1 else f"{metric}/{column}": (metric, column) for metric, column in listed}
@@ -135,7 +135,7 @@ def _letter(number: int) -> str:
     return ascii_letters[number % 52] + "'" * (number // 52)
 
 
-def _matrix(found: Lookup, place: Place, statistic: str, keys: set[Key], rows: Sequence[Contest]) -> Matrix | None:
+def _matrix(found: Lookup, place: Place, statistic: str, keys: set[Key], rows: Sequence[Comparison]) -> Matrix | None:
     values = {key: row.value for key in keys
               if (row := found.agreement(*place, key, statistic)) is not None and there(row)}
     order = sorted(values, key=lambda key: (-values[key], key))

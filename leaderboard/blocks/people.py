@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from harness.results.rows import DatasetEntry, Points
+from harness.results.rows import DatasetEntry, ItemScores
 from leaderboard.blocks.cells import lead_marks, leaders, missing, number
 from leaderboard.blocks.pictures import distribution
 from leaderboard.blocks.pictures.axes import bulk
@@ -20,7 +20,7 @@ TOP = 6
 """Metrics whose scores are shown on a dataset's page."""
 
 
-def ratings(found: Lookup, entry: DatasetEntry, points: Points) -> tuple[Block, ...]:
+def ratings(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
     """Draw how the mean ratings of the items are spread, quality by quality."""
     drawn = []
     for quality in entry.qualities:
@@ -38,7 +38,7 @@ def ratings(found: Lookup, entry: DatasetEntry, points: Points) -> tuple[Block, 
     return (Prose(said), Gallery(tuple(drawn))) if drawn else ()
 
 
-def scores(every: Field, entry: DatasetEntry, points: Points) -> tuple[Block, ...]:
+def scores(every: Field, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
     """Draw how the scores of the metrics are spread that agree best with people here."""
     quality, found = main_quality(entry), every.found
     drawn = []
@@ -67,7 +67,7 @@ def best(every: Field, entry: DatasetEntry) -> list[tuple[Key, float]]:
     return [(key, mean) for mean, key in sorted(means.values(), key=lambda pair: (-pair[0], pair[1]))[:TOP]]
 
 
-def system_table(found: Lookup, entry: DatasetEntry, points: Points) -> tuple[Block, ...]:
+def system_table(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
     """Draw what each system reached on average in people's eyes, the best on the main quality first."""
     split, main = systems(points), main_quality(entry)
     parts = {name: np.flatnonzero(split.numbers == number) for number, name in enumerate(split.names)}
@@ -94,7 +94,7 @@ def _system(name: str, items: int, means: list[float], lead: list[tuple[float, f
         else missing("no item of this system was rated") for mean, best_two in zip(means, lead, strict=True)))
 
 
-def _mean(points: Points, quality: str, items: Numbers) -> float:
+def _mean(points: ItemScores, quality: str, items: Numbers) -> float:
     values = points.human[quality][items]
     there = values[np.isfinite(values)]
     return float(there.mean(dtype=np.float64)) if there.size else math.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.results.rows import DatasetEntry, Points, QualityEntry
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.pictures import scatter
 from leaderboard.blocks.pictures.axes import bulk, short
@@ -22,7 +22,7 @@ def gallery(found: Lookup, key: Key, origin: str) -> tuple[Block, ...]:
     return (Prose(said), Gallery(drawn)) if drawn else ()
 
 
-def _scatter(found: Lookup, points: Points, entry: DatasetEntry, quality: QualityEntry,
+def _scatter(found: Lookup, points: ItemScores, entry: DatasetEntry, quality: QualityEntry,
              key: Key) -> tuple[Picture, ...]:
     ratings, scores = points.human.get(quality.name), scores_on(points, key, quality.dimension)
     if ratings is None or scores is None or not (drawn := both(ratings, scores)).any():

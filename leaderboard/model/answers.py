@@ -86,7 +86,7 @@ class Answers:
         score = self.verdicts.score(STATISTIC, cells, best, following)
         one, other = question.letters.get(best, ""), question.letters.get(following, "")
         if not score.tested and not (one and other):
-            return Cell("not tested", title="the report has no contests of the two")
+            return Cell("not tested", title="the report has no comparisons of the two")
         counted = f"significant on {score.won} of {score.tested}" + (f", against it on {score.lost}"
                                                                    if score.lost else "")
         if one and other:
@@ -98,10 +98,10 @@ class Answers:
     def _people(self, spots: Iterable[Spot]) -> Cell:
         """Average how far one rater agrees with the others: over the qualities of a dataset, then over the datasets."""
         wanted = {(entry.name, quality.name) for entry, quality in spots}
-        rows = [row for row in self.found.report.ceilings if row.method == PEOPLE
+        rows = [row for row in self.found.report.reliability if row.method == PEOPLE
                 and (row.dataset, row.quality) in wanted and math.isfinite(row.value)]
         if not rows:
-            return Cell(MISSING, title="no item has votes of several people, or the report has no ceilings")
+            return Cell(MISSING, title="no item has votes of several people, or the report has no reliability")
         within: dict[str, list[float]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: (row.dataset, row.quality)):
             within[row.dataset].append(row.value)

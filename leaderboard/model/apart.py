@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.results.rows import DatasetEntry, Points, QualityEntry
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from leaderboard.blocks.cells import missing, number, shade
 from leaderboard.blocks.pictures import profile
 from leaderboard.blocks.pictures.profile import Line
@@ -44,7 +44,7 @@ class Judged:
     """A dataset with the ratings of the quality that stands for it, and the parts that it is split into."""
 
     entry: DatasetEntry
-    points: Points
+    points: ItemScores
     quality: QualityEntry
     ratings: Vector
     systems: Parts

@@ -1,4 +1,4 @@
-"""The report's standings as boards: one per split, origin and statistic, with an average under each rule.
+"""The report's ranking as boards: one per split, origin and statistic, with an average under each rule.
 
 A column that covers fewer than all cells has no average and no rank, whatever its standing says.
 """
@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.results.rows import Report, Standing
+from harness.results.rows import RankingRow, Results
 from leaderboard.blocks.cells import MISSING, leaders, value_cell
 from leaderboard.blocks.grid import CONTROL, coverage, metric_cell, signed
 from leaderboard.blocks.tables import Cell, Heading, Row
@@ -23,13 +23,13 @@ RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, t
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The standings of one split, origin and statistic; the first rule ranks the rows."""
+    """The ranking of one split, origin and statistic; the first rule ranks the rows."""
 
     name: str
     origin: str
     statistic: str
     rules: tuple[str, ...]
-    standings: dict[tuple[str, Key], Standing]
+    ranking: dict[tuple[str, Key], RankingRow]
 
     @property
     def title(self) -> str:
@@ -44,11 +44,11 @@ class Board:
     @property
     def keys(self) -> list[Key]:
         """The ranked columns by rank, then the others from the most complete."""
-        return sorted({key for _, key in self.standings}, key=self._order)
+        return sorted({key for _, key in self.ranking}, key=self._order)
 
-    def complete(self, rule: str, key: Key) -> Standing | None:
+    def complete(self, rule: str, key: Key) -> RankingRow | None:
         """Return a standing only if it has an average and a rank."""
-        row = self.standings.get((rule, key))
+        row = self.ranking.get((rule, key))
         return row if row is not None and complete(row) else None
 
     def ranked(self, key: Key) -> bool:
@@ -56,25 +56,25 @@ class Board:
         return self.complete(self.rules[0], key) is not None
 
     def _order(self, key: Key) -> tuple[float, int, Key]:
-        row, shown = self.standings.get((self.rules[0], key)), self.complete(self.rules[0], key)
+        row, shown = self.ranking.get((self.rules[0], key)), self.complete(self.rules[0], key)
         rank = math.inf if shown is None or shown.rank is None else shown.rank
         return (rank, -row.covered if row else 0, key)
 
 
-def complete(row: Standing) -> bool:
+def complete(row: RankingRow) -> bool:
     """Tell whether a standing covers all cells, so that it has an average and a rank."""
     return row.rank is not None and 0 < row.cells <= row.covered and math.isfinite(row.value)
 
 
-def names(report: Report) -> list[tuple[str, str]]:
+def names(report: Results) -> list[tuple[str, str]]:
     """List the boards as split and origin: development first, real before sample."""
-    found = {(row.board, row.origin) for row in report.standings}
+    found = {(row.board, row.origin) for row in report.ranking}
     return sorted(found, key=lambda pair: (split_order(pair[0]), pair[1]))
 
 
-def boards(report: Report, name: str, origin: str) -> tuple[Board, ...]:
+def boards(report: Results, name: str, origin: str) -> tuple[Board, ...]:
     """Collect the boards of a split and an origin, one per statistic, Spearman first."""
-    rows = [row for row in report.standings if (row.board, row.origin) == (name, origin)]
+    rows = [row for row in report.ranking if (row.board, row.origin) == (name, origin)]
     return tuple(_board([row for row in rows if row.statistic == statistic])
                  for statistic in ordered(row.statistic for row in rows))
 
@@ -82,7 +82,7 @@ def boards(report: Report, name: str, origin: str) -> tuple[Board, ...]:
 def headings(board: Board) -> tuple[Heading, ...]:
     """Head the columns: rank, metric, and an average under each rule."""
     rules = ((rule, RULES.get(rule, (rule, f"Ranking rule {rule}"))) for rule in board.rules)
-    known = any(math.isfinite(row.low) for row in board.standings.values())
+    known = any(math.isfinite(row.low) for row in board.ranking.values())
     return (Heading("Rank, 95 %" if known else "Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
             *(Heading(text, "number", title=title, key=rule) for rule, (text, title) in rules))
 
@@ -102,7 +102,7 @@ def _first(board: Board, key: Key) -> float:
     return math.nan if row is None else row.value
 
 
-def _board(rows: Sequence[Standing]) -> Board:
+def _board(rows: Sequence[RankingRow]) -> Board:
     name = rows[0].board
     own = name.partition("-")[0]  # the rule named like the split ranks the rows
     rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != own, rule))
@@ -120,7 +120,7 @@ def _rank(board: Board, key: Key) -> Cell:
 
 
 def _average(board: Board, rule: str, key: Key, lead: tuple[float, float]) -> Cell:
-    row, shown = board.standings.get((rule, key)), board.complete(rule, key)
+    row, shown = board.ranking.get((rule, key)), board.complete(rule, key)
     if row is None:
         return Cell(MISSING, title="no standing under this rule")
     if shown is None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.results.rows import Ceiling, DatasetEntry, MetricEntry, Report, Run, TrainingEntry
+from harness.results.rows import DatasetEntry, MetricEntry, Reliability, Results, Run, TrainingEntry
 from leaderboard.model.signatures import Difference, Kind, differences
 
 KINDS: tuple[Kind, ...] = ("data", "code", "weights", "options", "environment")
@@ -52,14 +52,14 @@ class Causes:
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.every)
 
 
-def causes(before: Report, report: Report) -> Causes:
+def causes(before: Results, report: Results) -> Causes:
     """Find all that differs between two reports and may move a number."""
     old_data = {entry.name: entry for entry in before.datasets}
     old_metrics = {entry.name: entry for entry in before.metrics}
-    ceilings = _ceilings(before.ceilings), _ceilings(report.ceilings)
+    reliability = _reliability(before.reliability), _reliability(report.reliability)
     return Causes(
         datasets={entry.name: found for entry in report.datasets if entry.name in old_data
-                  and (found := of_dataset(old_data[entry.name], entry, *ceilings))},
+                  and (found := of_dataset(old_data[entry.name], entry, *reliability))},
         metrics={entry.name: found for entry in report.metrics if entry.name in old_metrics
                  and (found := of_metric(old_metrics[entry.name], entry, before.trainings, report.trainings))},
         every=tuple(_options(before.run, report.run, touching=True)),
@@ -122,7 +122,7 @@ def _ratings(old: DatasetEntry, new: DatasetEntry) -> Cause | None:
     return Cause("data", "ratings", str(old.ratings), str(new.ratings), detail)
 
 
-def _ceilings(rows: Iterable[Ceiling]) -> dict[tuple[str, str, str], float]:
+def _reliability(rows: Iterable[Reliability]) -> dict[tuple[str, str, str], float]:
     """How far people agree: of the votes alone, but for halves that are drawn; rounded, as machines do."""
     return {(row.dataset, row.quality, row.method): round(row.value, 6) for row in rows
             if math.isfinite(row.value) and row.method not in DRAWN}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.results.rows import Agreement, Report, Standing
+from harness.results.rows import Correlation, RankingRow, Results
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.causes import Cause, Causes, causes, kinds
 from leaderboard.model.lookup import Key, Lookup, look, ordered, origin_of, there
@@ -29,8 +29,8 @@ class Move:
     """A cell that has a value in both reports, another one; `own` are the causes that are the cell's own."""
 
     origin: str
-    old: Agreement
-    new: Agreement
+    old: Correlation
+    new: Correlation
     own: tuple[Cause, ...]
     kinds: tuple[Kind, ...]
     unexplained: bool
@@ -64,7 +64,7 @@ class Gap:
     """A cell that has a value in one of the reports only, and why the other has none."""
 
     origin: str
-    row: Agreement
+    row: Correlation
     why: str
 
 
@@ -73,8 +73,8 @@ class Shift:
     """A column that has a rank on a board then and now; `up` are the places it rose among such columns."""
 
     key: Key
-    old: Standing
-    new: Standing
+    old: RankingRow
+    new: RankingRow
     up: int
 
     @property
@@ -89,8 +89,8 @@ class Ranking:
 
     board: Board
     shifts: tuple[Shift, ...]
-    entered: tuple[tuple[Key, Standing], ...]
-    left: tuple[tuple[Key, Standing], ...]
+    entered: tuple[tuple[Key, RankingRow], ...]
+    left: tuple[tuple[Key, RankingRow], ...]
     cells: tuple[int, int]
 
 
@@ -115,9 +115,9 @@ class Changes:
         return tuple(move for move in self.moves if move.unexplained)
 
 
-def changes(before: Report, report: Report) -> Changes:
+def changes(before: Results, report: Results) -> Changes:
     """Hold a report against an earlier one."""
-    statistic = ordered({row.statistic for row in (*before.agreements, *report.agreements)})[:1]
+    statistic = ordered({row.statistic for row in (*before.correlations, *report.correlations)})[:1]
     old, new = _cells(before, statistic), _cells(report, statistic)
     found = causes(before, report)
     moves = (_move(cell[0], old[cell], new[cell], found) for cell in old.keys() & new.keys()
@@ -131,14 +131,14 @@ def changes(before: Report, report: Report) -> Changes:
         datasets=_names(before, report, _data))
 
 
-def _cells(report: Report, statistic: Iterable[str]) -> dict[Cell, Agreement]:
+def _cells(report: Results, statistic: Iterable[str]) -> dict[Cell, Correlation]:
     wanted = set(statistic)
     origin = {entry.name: origin_of(entry) for entry in report.datasets}
     return {(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
-            for row in report.agreements if row.statistic in wanted and there(row)}
+            for row in report.correlations if row.statistic in wanted and there(row)}
 
 
-def _move(origin: str, old: Agreement, new: Agreement, found: Causes) -> Move:
+def _move(origin: str, old: Correlation, new: Correlation, found: Causes) -> Move:
     own = found.own(new.dataset, new.metric)
     every = kinds((*own, *found.run))
     return Move(origin, old, new, own, every, unexplained=not own and not _could(found.run))
@@ -149,13 +149,13 @@ def _could(run: Iterable[Cause]) -> bool:
     return any(cause.kind != "options" for cause in run)
 
 
-def _gaps(there_in: Mapping[Cell, Agreement], not_in: Mapping[Cell, Agreement],
+def _gaps(there_in: Mapping[Cell, Correlation], not_in: Mapping[Cell, Correlation],
           why: Callable[[Cell], str]) -> tuple[Gap, ...]:
     gone = sorted(there_in.keys() - not_in.keys())
     return tuple(Gap(cell[0], there_in[cell], why(cell)) for cell in gone)
 
 
-def _reasons(report: Report, statistic: Iterable[str]) -> Callable[[Cell], str]:
+def _reasons(report: Results, statistic: Iterable[str]) -> Callable[[Cell], str]:
     """Say why a report has no value for a cell."""
     found = look(report)
     first = "".join(statistic)
@@ -183,7 +183,7 @@ def _absent(found: Lookup, dataset: str, origin: str, other: bool) -> str:
     return "; ".join(("the dataset is not in that run", *sorted(reasons)))
 
 
-def _rankings(before: Report, report: Report) -> Iterable[Ranking]:
+def _rankings(before: Results, report: Results) -> Iterable[Ranking]:
     for name, origin in names(report):
         now = boards(report, name, origin)[0]
         then = next((one for one in boards(before, name, origin)[:1] if one.statistic == now.statistic), None)
@@ -197,29 +197,29 @@ def _rankings(before: Report, report: Report) -> Iterable[Ranking]:
             tuple((key, row) for key, row in old.items() if key not in new), (_width(then), _width(now)))
 
 
-def _complete(board: Board, rule: str) -> dict[Key, Standing]:
+def _complete(board: Board, rule: str) -> dict[Key, RankingRow]:
     """The columns with a rank, from the first."""
     return {key: row for key in board.keys if (row := board.complete(rule, key)) is not None}
 
 
-def _place(rows: Mapping[Key, Standing], key: Key) -> int:
+def _place(rows: Mapping[Key, RankingRow], key: Key) -> int:
     """The place of a column among others."""
     return sum((row.rank or 0) < (rows[key].rank or 0) for row in rows.values())
 
 
 def _width(board: Board) -> int:
-    return max((row.cells for row in board.standings.values()), default=0)
+    return max((row.cells for row in board.ranking.values()), default=0)
 
 
-def _names(before: Report, report: Report, listed: Callable[[Report], set[str]],
+def _names(before: Results, report: Results, listed: Callable[[Results], set[str]],
            ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     old, new = listed(before), listed(report)
     return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
-def _data(report: Report) -> set[str]:
+def _data(report: Results) -> set[str]:
     return {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in report.datasets}
 
 
-def _order(row: Agreement) -> tuple[str, str, str, str]:
+def _order(row: Correlation) -> tuple[str, str, str, str]:
     return row.metric, row.column, row.dataset, row.quality

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from harness.results.rows import MetricEntry, Report
+from harness.results.rows import MetricEntry, Results
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.lookup import Key
@@ -34,10 +34,10 @@ class Profile:
     cost: float
 
 
-def profiles(report: Report) -> dict[Key, Profile]:
+def profiles(report: Results) -> dict[Key, Profile]:
     """Describe every column of a report."""
     costs, extra = _costs(report), _lacking(report)
-    seen = {(row.metric, row.column) for row in report.agreements}
+    seen = {(row.metric, row.column) for row in report.correlations}
     return {(entry.name, column): Profile(entry.family, needs(entry, extra.get((entry.name, column), ())),
                                           entry.trained_on, costs.get(entry.name, math.nan))
             for entry in report.metrics
@@ -51,7 +51,7 @@ def needs(entry: MetricEntry, parts: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def headings(report: Report) -> tuple[Heading, ...]:
+def headings(report: Results) -> tuple[Heading, ...]:
     """Head the columns that `cells` fills."""
     return (Heading("Cost", "number", small="s per 1,000", title=f"Seconds per 1,000 items on {report.run.device}. "
                     f"{MEASURED}", key="cost"),
@@ -68,7 +68,7 @@ def cells(found: Mapping[Key, Profile], key: Key) -> Row:
     return (cost_cell(profile), needs_cell(profile), Cell(profile.family))
 
 
-def beside(table: Table, at: int, found: Mapping[Key, Profile], report: Report) -> Table:
+def beside(table: Table, at: int, found: Mapping[Key, Profile], report: Results) -> Table:
     """Put cost, needs and family of each row's metric into a table, before its column `at`."""
     groups = tuple(replace(group, rows=tuple((*row[:at], *cells(found, _key(row)), *row[at:]) for row in group.rows))
                    for group in table.groups)
@@ -102,13 +102,13 @@ def _key(row: Row) -> Key:
     return next((cell.key for cell in row if cell.key[0]), ("", ""))
 
 
-def _lacking(report: Report) -> dict[Key, tuple[str, ...]]:
+def _lacking(report: Results) -> dict[Key, tuple[str, ...]]:
     """What a column needs and its metric does not: it has a score wherever that is there, and nowhere else.
 
     Held against are the datasets on which another column of its metric has a score.
     """
     scored: dict[Key, set[str]] = defaultdict(set)
-    for row in report.agreements:
+    for row in report.correlations:
         if math.isfinite(row.value):
             scored[row.metric, row.column].add(row.dataset)
     every: dict[str, set[str]] = defaultdict(set)
@@ -119,7 +119,7 @@ def _lacking(report: Report) -> dict[Key, tuple[str, ...]]:
             for key, datasets in scored.items()}
 
 
-def _costs(report: Report) -> dict[str, float]:
+def _costs(report: Results) -> dict[str, float]:
     spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for row in report.timings:
         if row.items > 0:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from harness.results.rows import Agreement, DatasetEntry, Report
+from harness.results.rows import Correlation, DatasetEntry, Results
 from leaderboard.model.once import once
 from leaderboard.model.slugs import slugs
 
@@ -28,7 +28,7 @@ DATA: dict[str, str] = {
 class Lookup:
     """A report by key. Nothing in it depends on the order in which the report lists things."""
 
-    report: Report
+    report: Results
     datasets: tuple[DatasetEntry, ...]
     statistics: tuple[str, ...]
     dataset_paths: dict[str, str]
@@ -36,14 +36,14 @@ class Lookup:
     cards: dict[str, str]
     labels: dict[Key, str]
     models: dict[str, str]
-    agreements: dict[tuple[str, str, str, str, str], Agreement]
+    correlations: dict[tuple[str, str, str, str, str], Correlation]
     reasons: dict[Key, str]
     learned: frozenset[tuple[str, str]]
     """Metrics with the datasets on which they are scored with weights that were learned there."""
 
-    def agreement(self, dataset: str, quality: str, key: Key, statistic: str) -> Agreement | None:
+    def agreement(self, dataset: str, quality: str, key: Key, statistic: str) -> Correlation | None:
         """Find what the run has for a column on a quality, if anything."""
-        return self.agreements.get((dataset, quality, *key, statistic))
+        return self.correlations.get((dataset, quality, *key, statistic))
 
     def why(self, dataset: str, quality: str, key: Key, statistic: str) -> str:
         """Say why there is no value."""
@@ -70,19 +70,19 @@ class Lookup:
     def standing_keys(self, origin: str) -> set[Key]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""
         names = {entry.name for entry in self.on(origin)}
-        return ({(row.metric, row.column) for row in self.report.standings if row.origin == origin}
-                or {(row.metric, row.column) for row in self.report.agreements if row.dataset in names})
+        return ({(row.metric, row.column) for row in self.report.ranking if row.origin == origin}
+                or {(row.metric, row.column) for row in self.report.correlations if row.dataset in names})
 
 
 @once
-def look(report: Report) -> Lookup:
+def look(report: Results) -> Lookup:
     """Make a report ready for drawing."""
     datasets = tuple(sorted(report.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
     dimensions = {quality.dimension for entry in datasets for quality in entry.qualities}
     return Lookup(
         report=report,
         datasets=datasets,
-        statistics=ordered(row.statistic for row in report.agreements),
+        statistics=ordered(row.statistic for row in report.correlations),
         dataset_paths={name: f"dataset/{slug}.html"
                        for name, slug in slugs(entry.name for entry in datasets).items()},
         quality_paths={name: f"quality/{slug}.html" for name, slug in slugs(dimensions).items()},
@@ -90,8 +90,8 @@ def look(report: Report) -> Lookup:
                for name, slug in slugs(entry.name for entry in report.metrics).items()},
         labels=_labels(report),
         models={entry.name: ", ".join(entry.models) for entry in report.metrics},
-        agreements={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
-                    for row in report.agreements},
+        correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
+                    for row in report.correlations},
         reasons=_reasons(report),
         learned=frozenset((entry.name, dataset.name) for entry in report.metrics for dataset in datasets
                           if dataset.name in entry.learned_on and origin_of(dataset) == "real"),
@@ -119,15 +119,15 @@ def statistic_title(statistic: str) -> str:
     return statistic.replace("_", " ").replace("-", " ").capitalize()
 
 
-def there(row: Agreement | None) -> bool:
+def there(row: Correlation | None) -> bool:
     """Tell whether a value was found."""
     return row is not None and math.isfinite(row.value)
 
 
-def _labels(report: Report) -> dict[Key, str]:
+def _labels(report: Results) -> dict[Key, str]:
     """Call a column by its own name where that says which metric it is of, else with the metric before it."""
-    keys = {(row.metric, row.column) for row in report.agreements}
-    keys |= {(row.metric, row.column) for row in report.standings}
+    keys = {(row.metric, row.column) for row in report.correlations}
+    keys |= {(row.metric, row.column) for row in report.ranking}
     keys |= {(entry.name, column) for entry in report.metrics for column in entry.columns}
     shared = Counter(column for _, column in keys)
     return {(metric, column): column if column.startswith(metric) and shared[column] == 1
@@ -135,7 +135,7 @@ def _labels(report: Report) -> dict[Key, str]:
             for metric, column in sorted(keys)}
 
 
-def _reasons(report: Report) -> dict[Key, str]:
+def _reasons(report: Results) -> dict[Key, str]:
     found: dict[Key, set[str]] = defaultdict(set)
     for skip in report.skips:
         found[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")

@@ -35,11 +35,11 @@ Spot = tuple[DatasetEntry, QualityEntry]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A board that scripts can rank: its cells, the rule it is ranked by, and the standings it has intervals of."""
+    """A board that scripts can rank: its cells, the rule it is ranked by, and the ranking it has intervals of."""
 
     cells: tuple[int, ...]
     rule: str
-    standings: Board | None = None
+    ranking: Board | None = None
 
 
 def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapping[str, Ranked],
@@ -47,7 +47,7 @@ def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapp
     """Put the numbers of a page together."""
     entries = list({entry.name: entry for entry, _ in spots}.values())
     places = {entry.name: place for place, entry in enumerate(entries)}
-    people = {(row.dataset, row.quality): row.value for row in found.report.ceilings if row.method == PEOPLE}
+    people = {(row.dataset, row.quality): row.value for row in found.report.reliability if row.method == PEOPLE}
     cells = [(entry.name, quality.name) for entry, quality in spots]
     content = {
         "statistics": found.statistics,
@@ -60,7 +60,7 @@ def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapp
                    for statistic in found.statistics},
         "learned": [[row, place] for row, (metric, _) in enumerate(keys) for name, place in places.items()
                     if (metric, name) in found.learned],
-        "boards": {name: {"cells": board.cells, "rule": board.rule, "ranks": _ranks(board.standings, keys)}
+        "boards": {name: {"cells": board.cells, "rule": board.rule, "ranks": _ranks(board.ranking, keys)}
                    for name, board in boards.items()},
         "verdicts": {statistic: base64.b64encode(verdicts.packed(statistic, cells, keys)).decode()
                      for statistic in found.statistics if statistic in verdicts.found},

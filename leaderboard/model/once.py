@@ -6,17 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import TypeVar
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 
 Found = TypeVar("Found")
 
 
-def once(work: Callable[[Report], Found]) -> Callable[[Report], Found]:
+def once(work: Callable[[Results], Found]) -> Callable[[Results], Found]:
     """Remember what was found for the last report, known by being the same object."""
-    last: list[tuple[Report, Found]] = []
+    last: list[tuple[Results, Found]] = []
 
     @functools.wraps(work)
-    def found(report: Report) -> Found:
+    def found(report: Results) -> Found:
         if not last or last[0][0] is not report:
             last[:] = [(report, work(report))]
         return last[0][1]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import DatasetEntry, Points, QualityEntry
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from leaderboard.model.lookup import Key
 
 Vector: TypeAlias = npt.NDArray[np.floating]
@@ -48,7 +48,7 @@ class Difference:
         return self.metric - self.people
 
 
-def scores_on(points: Points, key: Key, dimension: str) -> Vector | None:
+def scores_on(points: ItemScores, key: Key, dimension: str) -> Vector | None:
     """Find the scores of a column as they count for a quality: those of its own for it, where it has some."""
     metric, column = key
     own = points.scores.get((metric, f"{column}@{dimension}"))
@@ -99,14 +99,14 @@ def partial(scores_people: float, scores_words: float, people_words: float) -> f
     return (scores_people - scores_words * people_words) / math.sqrt(room) if room > 1e-12 else math.nan
 
 
-def systems(points: Points) -> Parts:
+def systems(points: ItemScores) -> Parts:
     """Split a dataset by system; items whose system is not known are left out."""
     names = sorted({name for name in points.systems if name})
     place = {name: number for number, name in enumerate(names)}
     return Parts(tuple(names), np.array([place.get(name, -1) for name in points.systems], dtype=np.int64))
 
 
-def quarters(points: Points) -> Parts:
+def quarters(points: ItemScores) -> Parts:
     """Split a dataset into four by the number of words; equal lengths stay together, so that parts may differ."""
     if not points.words.size:
         return Parts((), np.zeros(0, dtype=np.int64))

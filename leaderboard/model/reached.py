@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.results.rows import Agreement, DatasetEntry, QualityEntry, Standing
+from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow
 from leaderboard.blocks.cells import agreement_cell, learned_cell, missing, number
 from leaderboard.blocks.grid import coverage, marked
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
@@ -31,12 +31,12 @@ Place: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """All columns beside each other: their ranks on each cell, their standings under each board's own rule."""
+    """All columns beside each other: their ranks on each cell, their ranking under each board's own rule."""
 
     found: Lookup
     ranks: Mapping[Place, Mapping[Key, int]]
-    ceilings: Mapping[Place, float]
-    standings: Mapping[tuple[str, str, Key], Standing]
+    reliability: Mapping[Place, float]
+    ranking: Mapping[tuple[str, str, Key], RankingRow]
     control: Key | None
 
     def value(self, place: Place, key: Key) -> float:
@@ -48,16 +48,16 @@ class Field:
 def field(found: Lookup) -> Field:
     """Put the columns of a report beside each other."""
     cells: dict[Place, list[tuple[float, Key]]] = {}
-    for row in found.report.agreements:
+    for row in found.report.correlations:
         if row.statistic == STATISTIC and there(row) and (row.metric, row.dataset) not in found.learned:
             cells.setdefault((row.dataset, row.quality), []).append((row.value, (row.metric, row.column)))
-    own = {(row.board, row.origin, (row.metric, row.column)): row for row in found.report.standings
+    own = {(row.board, row.origin, (row.metric, row.column)): row for row in found.report.ranking
            if row.statistic == STATISTIC and row.rule == row.board.partition("-")[0]}
     controls = [(entry.name, entry.columns[0]) for entry in found.report.metrics
                 if entry.name == CONTROL and entry.family == "control" and entry.columns]
     return Field(
         found, {place: _ranks(rows) for place, rows in cells.items()},
-        {(row.dataset, row.quality): row.value for row in found.report.ceilings if row.method == CEILING},
+        {(row.dataset, row.quality): row.value for row in found.report.reliability if row.method == CEILING},
         own, controls[0] if controls else None)
 
 
@@ -66,14 +66,14 @@ def tables(every: Field, keys: Sequence[Key], origin: str) -> tuple[Table, ...]:
     return tuple(_table(every, key, origin, folded=position > 0) for position, key in enumerate(keys))
 
 
-def standings(every: Field, keys: Sequence[Key], origin: str) -> tuple[Table, ...]:
+def ranking(every: Field, keys: Sequence[Key], origin: str) -> tuple[Table, ...]:
     """Draw the place of each column on each board of an origin, under the board's own rule."""
     rows = tuple(_standing(every, row) for name, board_origin in names(every.found.report) if board_origin == origin
-                 for key in keys if (row := every.standings.get((name, origin, key))) is not None)
+                 for key in keys if (row := every.ranking.get((name, origin, key))) is not None)
     if not rows:
         return ()
     return (Table(
-        anchor=f"standings-{origin}", caption=f"Standing on the boards: {statistic_title(STATISTIC)}",
+        anchor=f"ranking-{origin}", caption=f"RankingRow on the boards: {statistic_title(STATISTIC)}",
         headings=(Heading("Board", "stub"), Heading("Column"), Heading("Average", "number"),
                   Heading("Length control", "number"), Heading("Rank, 95 %", "number"),
                   Heading("Letters", title="Columns that share a letter cannot be told apart"),
@@ -97,7 +97,7 @@ def _beside_length(every: Field, name: str, origin: str, key: Key) -> tuple[floa
     """Take the averages of the board where both have one, else the means over the cells that both have."""
     if every.control is None:
         return math.nan, math.nan, ""
-    own, other = (every.standings.get((name, origin, one)) for one in (key, every.control))
+    own, other = (every.ranking.get((name, origin, one)) for one in (key, every.control))
     if own is not None and other is not None and complete(own) and complete(other):
         return own.value, other.value, ""
     pairs = [pair for place in rated(every.found.on(origin, name))
@@ -114,14 +114,14 @@ def rated(datasets: Sequence[DatasetEntry]) -> list[Place]:
     return [(entry.name, quality.name) for entry in datasets for quality in entry.qualities if quality.rated]
 
 
-def _standing(every: Field, row: Standing) -> Row:
+def _standing(every: Field, row: RankingRow) -> Row:
     found, key = every.found, (row.metric, row.column)
     first = (Cell(BOARDS.get(row.board, row.board), link="index.html"), Cell(found.labels[key]))
     cells = Cell(f"{row.covered} of {row.cells}")
     if not complete(row):
         gone = missing("no average over an incomplete row", coverage(row.covered, row.cells))
         return (*first, gone, Cell(""), Cell(""), Cell(""), cells)
-    control = every.standings.get((row.board, row.origin, every.control)) if every.control else None
+    control = every.ranking.get((row.board, row.origin, every.control)) if every.control else None
     known = math.isfinite(row.low) and math.isfinite(row.high)
     return (*first, Cell(number(row.value), value=row.value),
             Cell(number(control.value), value=control.value) if control is not None and complete(control)
@@ -165,11 +165,11 @@ def _row(every: Field, entry: DatasetEntry, quality: QualityEntry, key: Key) -> 
     others = (_shown(every, found.agreement(*place, key, name), f"no {name}") for name in OTHERS)
     return (*first, _shown(every, row, ""),
             Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), rank,
-            _number(every.ceilings.get(place, math.nan)), _number(row.corrected), *others,
+            _number(every.reliability.get(place, math.nan)), _number(row.corrected), *others,
             Cell(str(row.n), value=row.n))
 
 
-def _shown(every: Field, row: Agreement | None, why: str) -> Cell:
+def _shown(every: Field, row: Correlation | None, why: str) -> Cell:
     if row is None or not there(row):
         return missing((row.note if row is not None else "") or why)
     cell = agreement_cell(row, NONE_LEADS)

@@ -1,6 +1,6 @@
-"""Which of two columns agrees better with people on a quality, by the contests of the report: Williams' test, Holm.
+"""Which of two columns agrees better with people on a quality, by the comparisons of the report: Williams' test, Holm.
 
-Kept as a small matrix per statistic and cell, since a report has some hundred thousand contests.
+Kept as a small matrix per statistic and cell, since a report has some hundred thousand comparisons.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.matrix import names
 from leaderboard.model.lookup import Key
 from leaderboard.model.once import once
@@ -65,16 +65,16 @@ class Verdicts:
 
 
 @once
-def verdicts(report: Report) -> Verdicts:
-    """Collect the contests of a report."""
-    known = {(row.metric, row.column) for row in report.agreements}
+def verdicts(report: Results) -> Verdicts:
+    """Collect the comparisons of a report."""
+    known = {(row.metric, row.column) for row in report.correlations}
     keys = {key: place for place, key in enumerate(sorted(known))}
     named_on = _named(report)
     cells = {cell: place for place, cell in enumerate(sorted(named_on))}
     found = {statistic: np.zeros((len(cells), len(keys), len(keys)), np.uint8)
-             for statistic in sorted({row.statistic for row in report.contests if row.test == TEST})}
+             for statistic in sorted({row.statistic for row in report.comparisons if row.test == TEST})}
     places = {cell: {name: keys[key] for name, key in named.items()} for cell, named in named_on.items()}
-    for row in report.contests:
+    for row in report.comparisons:
         named = places.get((row.dataset, row.quality), {})
         if row.test == TEST and row.better in named and row.worse in named:
             sure = row.holm < LEVEL
@@ -84,9 +84,9 @@ def verdicts(report: Report) -> Verdicts:
     return Verdicts(keys, cells, found)
 
 
-def _named(report: Report) -> dict[Cell, dict[str, Key]]:
-    """The columns of every cell by what contests call them."""
+def _named(report: Results) -> dict[Cell, dict[str, Key]]:
+    """The columns of every cell by what comparisons call them."""
     there: dict[Cell, set[Key]] = defaultdict(set)
-    for row in report.agreements:
+    for row in report.correlations:
         there[row.dataset, row.quality].add((row.metric, row.column))
     return {cell: names(keys) for cell, keys in there.items()}

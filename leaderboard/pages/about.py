@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from harness.results.rows import Report, Run, Skip
+from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.lookup import Lookup, look, origin_of
 
@@ -22,7 +22,7 @@ ORIGINS = {"sample": "comes with the harness", "imported": "harness import", "fe
 SIGNED = "Each signature names everything that a metric's scores depend on."
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build the page about the run."""
     found = look(report)
     origins = {origin_of(entry) for entry in report.datasets}
@@ -42,7 +42,7 @@ def build(report: Report) -> tuple[Page, ...]:
                  sample="sample" in origins, mixed=len(origins) > 1),)
 
 
-def skips(report: Report) -> list[tuple[str, list[Skip]]]:
+def skips(report: Results) -> list[tuple[str, list[Skip]]]:
     """Group the skips by reason, the most frequent first."""
     found: dict[str, list[Skip]] = defaultdict(list)
     for skip in sorted(report.skips, key=lambda skip: (skip.metric, skip.dataset)):
@@ -110,7 +110,7 @@ def _datasets(found: Lookup) -> Block:
         *((Heading("Fingerprint", "code", "of the ratings"),) if voted else ())), rows)
 
 
-def _skips(report: Report) -> tuple[Block, ...]:
+def _skips(report: Results) -> tuple[Block, ...]:
     grouped = skips(report)
     rows = tuple((Cell(reason), Cell(str(len(skipped)), value=len(skipped)), Cell(cells(skipped)))
                  for reason, skipped in grouped)
@@ -124,14 +124,14 @@ def _skips(report: Report) -> tuple[Block, ...]:
     return (Prose(words), table)
 
 
-def _failures(report: Report) -> Block:
+def _failures(report: Results) -> Block:
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(row.error)) for row in
                  sorted(report.failures, key=lambda row: (row.metric, row.dataset, row.error)))
     return _plain("failure-table", "Pairs of metric and dataset that crashed",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), rows)
 
 
-def _timings(report: Report) -> Block:
+def _timings(report: Results) -> Block:
     timings = sorted(report.timings, key=lambda row: (row.metric, row.dataset, row.items, row.seconds))
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(str(row.items)), Cell(f"{row.seconds:.2f}"))
                  for row in timings)

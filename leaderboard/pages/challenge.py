@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.exhibition import sections
 from leaderboard.blocks.tables import Page
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build the page, where the published rows were brought along."""
     found = [one for one in report.exhibits if one.kind == "challenge"]
     return tuple(Page(path="challenge.html", title=one.title, label="Challenge", lead=one.lead, order=5,

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from harness.results.rows import Report, Run
+from harness.results.rows import Results, Run
 from leaderboard.blocks import changes_picture
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
@@ -32,7 +32,7 @@ SAME_INPUTS = "Same inputs, other number"
 EVERYTHING = "both runs, whatever the origin of their datasets"
 
 
-def build(before: Report, report: Report) -> Page:
+def build(before: Results, report: Results) -> Page:
     """Build the page about an earlier report and the one that is published."""
     found = changes(before, report)
     looked = look(report)

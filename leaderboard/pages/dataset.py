@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from harness.results.rows import Ceiling, DatasetEntry, Points, QualityEntry, Report
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Reliability, Results
 from leaderboard.blocks import examples, people
 from leaderboard.blocks.cells import missing, number
 from leaderboard.blocks.grid import Place, boards
@@ -17,12 +17,12 @@ PEOPLE = {
     "leave-one-out": ("one against the others", "Spearman of one vote per item with the mean of the others"),
     "split-half": ("half against half", "Spearman of two halves of the votes, stepped up by Spearman-Brown"),
 }
-"""The ceilings that a metric's row can be held against."""
+"""The reliability that a metric's row can be held against."""
 
 SPLIT = {"dev": "development", "test": "test"}
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build a page per dataset."""
     found = look(report)
     every, points = field(found), {entry.dataset: entry for entry in report.points}
@@ -36,7 +36,7 @@ def scale(quality: QualityEntry) -> str:
     return f"{quality.low:g} to {quality.high:g}"
 
 
-def _page(every: Field, entry: DatasetEntry, points: Points | None) -> Page:
+def _page(every: Field, entry: DatasetEntry, points: ItemScores | None) -> Page:
     found = every.found
     split = SPLIT.get(entry.split, entry.split)
     return Page(
@@ -45,14 +45,14 @@ def _page(every: Field, entry: DatasetEntry, points: Points | None) -> Page:
         label=entry.name,
         lead=f"{entry.name}: a {split} dataset, judged by the {entry.level}.",
         detail=f"{split}, {entry.level}, {entry.items} items, {entry.origin}",
-        sections=(Section("agreement", "Agreement with people", tables(found, entry)),
+        sections=(Section("agreement", "Correlation with people", tables(found, entry)),
                   *(_people(every, entry, points) if points is not None else ()), *examples.sections(found, entry),
                   Section("card", "The dataset", (_facts(entry, points), _qualities(found, entry)))),
         group="Datasets", order=1, legend=True, sample=origin_of(entry) == "sample",
     )
 
 
-def _people(every: Field, entry: DatasetEntry, points: Points) -> tuple[Section, ...]:
+def _people(every: Field, entry: DatasetEntry, points: ItemScores) -> tuple[Section, ...]:
     """What people said, and what the best metrics give, item by item."""
     found = every.found
     parts = (("systems", "The systems in people's eyes", people.system_table(found, entry, points)),
@@ -67,13 +67,13 @@ def tables(found: Lookup, entry: DatasetEntry) -> tuple[Table, ...]:
                 for quality in entry.qualities)
     places = [Place(entry, *pair) for pair in zip(entry.qualities, headings, strict=True)]
     drawn = boards(found, places, _keys(found, entry), entry.name, "agreement", origin_of(entry))
-    among = _ceilings(found, entry, len(drawn[0].headings)) if drawn else Group(())
+    among = _reliability(found, entry, len(drawn[0].headings)) if drawn else Group(())
     return (replace(drawn[0], groups=(*drawn[0].groups, among)), *drawn[1:]) if among.rows else drawn
 
 
-def _ceilings(found: Lookup, entry: DatasetEntry, width: int) -> Group:
+def _reliability(found: Lookup, entry: DatasetEntry, width: int) -> Group:
     """How far people agree among themselves, under what the metrics reach."""
-    known = {(row.method, row.quality): row for row in found.report.ceilings if row.dataset == entry.name}
+    known = {(row.method, row.quality): row for row in found.report.reliability if row.dataset == entry.name}
     blank = (Cell(""),) * (width - len(entry.qualities) - 2)
     rows = tuple((Cell(""), Cell(title, title=why), *blank,
                   *(_ceiling(known.get((method, quality.name))) for quality in entry.qualities))
@@ -82,7 +82,7 @@ def _ceilings(found: Lookup, entry: DatasetEntry, width: int) -> Group:
     return Group(rows, "People among themselves")
 
 
-def _ceiling(row: Ceiling | None) -> Cell:
+def _ceiling(row: Reliability | None) -> Cell:
     if row is None or not math.isfinite(row.value):
         return missing("not known" if row is None else row.note)
     return Cell(number(row.value), value=row.value, title=f"over {row.items} items")
@@ -91,11 +91,11 @@ def _ceiling(row: Ceiling | None) -> Cell:
 def _keys(found: Lookup, entry: DatasetEntry) -> set[Key]:
     """Collect what the run has, and every promised column, so that none is silently left out."""
     promised = {(card.name, column) for card in found.report.metrics for column in card.columns}
-    here = (row for row in found.report.agreements if row.dataset == entry.name)
+    here = (row for row in found.report.correlations if row.dataset == entry.name)
     return promised | {(row.metric, row.column) for row in here}
 
 
-def _facts(entry: DatasetEntry, points: Points | None) -> Facts:
+def _facts(entry: DatasetEntry, points: ItemScores | None) -> Facts:
     count = len({name for name in points.systems if name}) if points is not None else 0
     pairs = (("Name", entry.name), ("Split", SPLIT.get(entry.split, entry.split)), ("Level", entry.level),
              ("Origin", f"{entry.origin}: {DATA[origin_of(entry)]}"), ("Items", str(entry.items)),

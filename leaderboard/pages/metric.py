@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from harness.results.rows import MetricEntry, Report, Timing
+from harness.results.rows import MetricEntry, Results, Timing
 from leaderboard.blocks import profile, scatters
 from leaderboard.blocks.card import card, needs
 from leaderboard.blocks.cells import number
@@ -24,7 +24,7 @@ NO_POINTS = ("This report holds no scores item by item, so nothing is plotted he
              "harness keeps them.")
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build a page per metric of the run."""
     found = look(report)
     every, ready = reached.field(found), apart.judged(found)
@@ -51,7 +51,7 @@ def _page(every: Field, ready: Mapping[str, Judged], given: Mapping[Origin, Valu
 
 def _headline(every: Field, keys: list[Key]) -> tuple[str, ...]:
     """Say in a sentence for each board where the first column stands."""
-    rows = ((name, origin, every.standings.get((name, origin, keys[0])))
+    rows = ((name, origin, every.ranking.get((name, origin, keys[0])))
             for name, origin in names(every.found.report) if keys)
     return tuple(f"Rank {row.rank} on “{BOARDS.get(name, name)}”, {ORIGINS[origin]}: mean Spearman {number(row.value)}."
                  for name, origin, row in rows if row is not None and complete(row))
@@ -73,7 +73,7 @@ def _origin(every: Field, ready: Mapping[str, Judged], values: Values, keys: lis
     given = apart.findings(found, ready, first, origin)
     warnings = tuple(map(Prose, reached.behind_length(every, keys, origin)))
     blocks: tuple[tuple[str, str, tuple[Block, ...]], ...] = (
-        ("standing", "Standing", (*reached.standings(every, keys, origin), *warnings)),
+        ("standing", "RankingRow", (*reached.ranking(every, keys, origin), *warnings)),
         ("profile", "Profile over the qualities", profile.picture(every, values, first, origin)),
         ("cells", "Every dataset and quality", (Prose(READ), *reached.tables(every, keys, origin))),
         ("points", "Scores against ratings", _scatters(found, first, origin)),

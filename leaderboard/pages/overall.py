@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.results.rows import DatasetEntry, Report
+from harness.results.rows import DatasetEntry, Results
 from leaderboard.blocks import boardtable
 from leaderboard.blocks.tables import Page, Prose, Row, Section, Table
 from leaderboard.model import answers, numbers
@@ -45,19 +45,19 @@ class _Drawing:
         return tuple(place for place, (entry, _) in enumerate(self.spots) if entry.name in chosen)
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build the front page."""
     found, pairs = look(report), names(report)
     origins = {origin for _, origin in pairs}
     drawing = _Drawing(found, profiles(report), verdicts(report), _spots(found))
     parts = (*_answers(drawing, pairs), *(_section(drawing, name, origin) for name, origin in pairs))
-    nothing = Section("nothing", "No standings", (Prose(why_nothing(report)),))
+    nothing = Section("nothing", "No ranking", (Prose(why_nothing(report)),))
     return (Page(path="index.html", title="Which metric best agrees with people?", label="Overall", lead=LEAD,
                  sections=parts if pairs else (nothing,), order=0, legend=True, tested=False,
                  sample="sample" in origins, mixed=len(origins) > 1, data=_numbers(drawing, pairs)),)
 
 
-def why_nothing(report: Report) -> str:
+def why_nothing(report: Results) -> str:
     """Say why there is no board: what was rated, and what was scored."""
     if (report.skips or report.failures) and not report.timings:
         return "No board: nothing could be scored; below stands what was skipped or crashed, and why."
@@ -68,7 +68,7 @@ def why_nothing(report: Report) -> str:
 
 def _spots(found: Lookup) -> tuple[Spot, ...]:
     """List the qualities of datasets that some column has a value on: the cells of the boards."""
-    valued = {(row.dataset, row.quality) for row in found.report.agreements if there(row)}
+    valued = {(row.dataset, row.quality) for row in found.report.correlations if there(row)}
     return tuple((entry, quality) for entry in found.datasets for quality in entry.qualities
                  if quality.rated and (entry.name, quality.name) in valued)
 
@@ -87,7 +87,7 @@ def _section(drawing: _Drawing, name: str, origin: str) -> Section:
 def _ranked(drawing: _Drawing, board: Board) -> Ranked | None:
     """Give the scripts a board, if the cells that its ranks come from are those of its datasets."""
     cells = drawing.on(drawing.found.on(board.origin, board.name))
-    same = all(row.cells == len(cells) for row in board.standings.values())
+    same = all(row.cells == len(cells) for row in board.ranking.values())
     return Ranked(cells, board.rules[0], board) if same else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from harness.results.rows import DatasetEntry, QualityEntry, Report
+from harness.results.rows import DatasetEntry, QualityEntry, Results
 from leaderboard.blocks.grid import Place, boards
 from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Table
 from leaderboard.model import numbers
@@ -26,10 +26,10 @@ class _Drawing:
     """The qualities of datasets that some column has a value on."""
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build a page per quality, under the name that datasets share for it."""
     found = look(report)
-    valued = frozenset((row.dataset, row.quality) for row in report.agreements if there(row))
+    valued = frozenset((row.dataset, row.quality) for row in report.correlations if there(row))
     drawing = _Drawing(found, profiles(report), verdicts(report), valued)
     return tuple(_page(drawing, dimension) for dimension in sorted(found.quality_paths))
 
@@ -75,7 +75,7 @@ def _section(drawing: _Drawing, dimension: str, origin: Origin, places: list[Pla
     found = drawing.found
     keys = found.standing_keys(origin)
     names = {place.dataset.name for place in places}
-    others = {(row.metric, row.column) for row in found.report.agreements if row.dataset in names} - keys
+    others = {(row.metric, row.column) for row in found.report.correlations if row.dataset in names} - keys
     tables = boards(found, places, keys, dimension, origin, origin_of(places[0].dataset))
     words = "Bundled sample" if origin == "sample" else "Real data"
     return Section(origin, words, (*(_first(drawing, table, origin, places) for table in tables[:1]), *tables[1:],

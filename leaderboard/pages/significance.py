@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from harness.results.rows import DatasetEntry, Report
+from harness.results.rows import DatasetEntry, Results
 from leaderboard.blocks.cells import LEARNED, number, shade
 from leaderboard.blocks.grid import marked, metric_cell
 from leaderboard.blocks.matrix import ALPHA, Matrix, Way, matrices
@@ -34,7 +34,7 @@ ADJUSTED = (
     "p is adjusted over all pairs of a quality. By Holm’s method the chance of a single false finding among them is at "
     "most 5 %; by that of Benjamini and Hochberg at most 5 % of what is found is false, on average. Not told apart "
     "does not mean equal: with few items only large differences are found. The adjusted p of every pair are in "
-    "contests.csv.")
+    "comparisons.csv.")
 SHARED = (
     "Williams’ test and the intervals take items as independent. Where several responses answer one context they are "
     "not, and the test is too sure: in a simulation with five items a context and half of the variance that of the "
@@ -50,7 +50,7 @@ NEARLY = 1.05
 """Items a context below which rows are as good as independent."""
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build the page over all boards and one per dataset; none where the run tested nothing."""
     found = look(report)
     squares = matrices(found)
@@ -77,7 +77,7 @@ def _overview(found: Lookup, squares: Squares, paths: Mapping[str, str]) -> Page
 
 def _reading(found: Lookup) -> Section:
     shared = tuple(table for origin in origins(found) if (table := shared_contexts(found, origin)) is not None)
-    permuted = any(row.test == "perm-both" for row in found.report.contests)
+    permuted = any(row.test == "perm-both" for row in found.report.comparisons)
     return Section("reading", "How to read it, and what the tests assume", (
         Prose(TESTS), Prose(ADJUSTED), Prose(SHARED),
         *(() if permuted else (Prose(MISSING), Prose(ADDS, code=True))), *shared))
@@ -93,7 +93,7 @@ def _page(found: Lookup, entry: DatasetEntry, squares: Squares, path: str) -> Pa
         Picture(picture.legend(), "A filled square: p < 0.05 by Holm; a bar: by Benjamini-Hochberg alone; empty: not "
                                   "told apart. Blue: the row is ahead; orange: it is behind."),
         Prose("Rows and columns are in the order of their correlations, numbered alike. The adjusted p of every pair "
-              f"are in contests.csv. {PEARSON}"),
+              f"are in comparisons.csv. {PEARSON}"),
         Prose(PRINTS, code=True), Prose(WHERE, link="significance.html#reading"),
         *_warnings(found, entry, own.values(), drawn)))
     return Page(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.results.rows import Exhibit, Report
+from harness.results.rows import Exhibit, Results
 from leaderboard.blocks.exhibition import mixed, sampled, sections
 from leaderboard.blocks.tables import Page
 from leaderboard.model.slugs import slugs
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build a page per study; none where none was made."""
     studies = sorted((one for one in report.exhibits if one.kind == "study"), key=lambda one: one.name)
     paths = slugs(one.name for one in studies)

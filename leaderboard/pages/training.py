@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.results.rows import Report, TrainingEntry
+from harness.results.rows import Results, TrainingEntry
 from leaderboard.blocks import curve
 from leaderboard.blocks.tables import Block, Cell, Facts, Page, Picture, Section
 from leaderboard.model.lookup import Lookup, look
 from leaderboard.model.slugs import slugs
 
 
-def build(report: Report) -> tuple[Page, ...]:
+def build(report: Results) -> tuple[Page, ...]:
     """Build the page, where a metric of the run was trained."""
     if not report.trainings:
         return ()

@@ -1,6 +1,6 @@
 """The report's rows as CSV files for machines, nothing where a value is missing.
 
-Values are in full precision, but for those of contests.
+Values are in full precision, but for those of comparisons.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from harness.results.rows import Contest, Report
+from harness.results.rows import Comparison, Results
 from leaderboard.model.boards import complete
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.lookup import look, origin_of
@@ -29,18 +29,18 @@ CHANGE = ("origin", "dataset", "quality", "metric", "column", "statistic", "old"
           "old_high", "beyond", "kinds", "why")
 
 
-def standings(report: Report) -> bytes:
-    """List the standings; an incomplete one has neither value nor rank."""
+def ranking(report: Results) -> bytes:
+    """List the ranking; an incomplete one has neither value nor rank."""
     models = look(report).models
     return _csv(STANDING, (
         (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
          *((row.value, row.rank) if complete(row) else (None, None)), row.covered, row.cells, row.low, row.high,
          row.letters)
-        for row in report.standings))
+        for row in report.ranking))
 
 
-def agreements(report: Report) -> bytes:
-    """List the agreements, each with what its dataset is."""
+def correlations(report: Results) -> bytes:
+    """List the correlations, each with what its dataset is."""
     found = look(report)
     entries = {entry.name: entry for entry in found.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
@@ -49,16 +49,16 @@ def agreements(report: Report) -> bytes:
         (row.dataset, entry.split, entry.level, origin_of(entry), row.quality,
          dimensions.get((row.dataset, row.quality), ""), row.metric, row.column, row.statistic,
          found.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note, row.corrected)
-        for row in report.agreements for entry in (entries[row.dataset],)))
+        for row in report.correlations for entry in (entries[row.dataset],)))
 
 
-def contests(report: Report) -> bytes:
-    """List the contests of every two columns, to seven digits.
+def comparisons(report: Results) -> bytes:
+    """List the comparisons of every two columns, to seven digits.
 
     There are hundreds of thousands: each distinct name is quoted once, and %-formatting takes a third of the time.
     """
-    quoted, cells = functools.cache(_quoted), defaultdict[str, list[Contest]](list)
-    for row in report.contests:
+    quoted, cells = functools.cache(_quoted), defaultdict[str, list[Comparison]](list)
+    for row in report.comparisons:
         cells[f"{quoted(row.dataset)},{quoted(row.quality)},{row.statistic},{row.test},"].append(row)
     parts = [(",".join(CONTEST) + "\n").encode()]
     for cell in sorted(cells):  # one cell's lines are text at a time: all of them are the most memory that a site takes
@@ -67,7 +67,7 @@ def contests(report: Report) -> bytes:
     return b"".join(parts)
 
 
-def _numbers(row: Contest) -> str:
+def _numbers(row: Comparison) -> str:
     if math.isfinite(row.delta + row.value + row.p + row.holm + row.bh):
         return "%d,%.7g,%.7g,%.7g,%.7g,%.7g" % (row.n, row.delta, row.value, row.p, row.holm, row.bh)  # noqa: UP031
     numbers = (row.delta, row.value, row.p, row.holm, row.bh)
@@ -80,12 +80,12 @@ def _quoted(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def ceilings(report: Report) -> bytes:
+def reliability(report: Results) -> bytes:
     """List how far people agree."""
-    return _csv(CEILING, map(operator.attrgetter(*CEILING), report.ceilings))
+    return _csv(CEILING, map(operator.attrgetter(*CEILING), report.reliability))
 
 
-def changes(before: Report, report: Report) -> bytes:
+def changes(before: Results, report: Results) -> bytes:
     """List every cell that has another value than in an earlier report, however small the difference, and why."""
     return _csv(CHANGE, (
         (move.origin, move.new.dataset, move.new.quality, move.new.metric, move.new.column, move.new.statistic,

@@ -71,12 +71,12 @@ CHANGE = {
 }
 
 CSV = {
-    "standings.csv": {**BOARD, **STATISTIC, **MODELS, **STANDING},
-    "agreements.csv": {
+    "ranking.csv": {**BOARD, **STATISTIC, **MODELS, **STANDING},
+    "correlations.csv": {
         "split": "dev or test", "level": "turn or dialogue", "origin": BOARD["origin"],
         "dimension": "the name under which datasets share the quality", **MODELS, **AGREEMENT},
-    "ceilings.csv": CEILING,
-    "contests.csv": CONTEST,
+    "reliability.csv": CEILING,
+    "comparisons.csv": CONTEST,
     "changes.csv": CHANGE,
 }
 """The columns of each CSV file; changes.csv is there where the site was published against an earlier report."""
@@ -142,13 +142,13 @@ PARTS = {
     "run": "what must be known to repeat the run",
     "datasets": "the datasets as they were in the run",
     "metrics": "the metrics as they were in the run",
-    "boards": "a board per split, origin, rule and statistic, its standings from the first",
-    "agreements": "how well each column agrees with people on each quality",
-    "ceilings": "how far people agree among themselves",
+    "boards": "a board per split, origin, rule and statistic, its ranking from the first",
+    "correlations": "how well each column agrees with people on each quality",
+    "reliability": "how far people agree among themselves",
     "trainings": "trained weights that metrics of the run read",
     "skips": "what was not scored, for a declared reason",
     "failures": "what crashed",
     "timings": "what each dataset took each metric, when it was scored",
 }
 
-BOARD_ENTRY = {**BOARD, **STATISTIC, "title": "what the board is called", "standings": "its columns, from the first"}
+BOARD_ENTRY = {**BOARD, **STATISTIC, "title": "what the board is called", "ranking": "its columns, from the first"}

@@ -1,6 +1,6 @@
 """The report for machines: leaderboard.json, and the JSON Schema that it keeps to (draft 2020-12).
 
-Numbers are in full precision, what is missing is null. Contests are in contests.csv alone: they are by far the most.
+Numbers are in full precision, what is missing is null. Contests are in comparisons.csv alone: they are by far the most.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from harness.results import rows as results
-from harness.results.rows import Report, Standing
+from harness.results.rows import RankingRow, Results
 from leaderboard.model.boards import BOARDS, complete
 from leaderboard.model.lookup import ordered, split_order
 from leaderboard.render import fields
@@ -23,7 +23,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 KINDS: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
     "datasets": (results.DatasetEntry, fields.DATASET), "metrics": (results.MetricEntry, fields.METRIC_ENTRY),
-    "agreements": (results.Agreement, fields.AGREEMENT), "ceilings": (results.Ceiling, fields.CEILING),
+    "correlations": (results.Correlation, fields.AGREEMENT), "reliability": (results.Reliability, fields.CEILING),
     "trainings": (results.TrainingEntry, fields.TRAINING), "skips": (results.Skip, fields.SKIP),
     "failures": (results.Failure, fields.FAILURE), "timings": (results.Timing, fields.TIMING),
 }
@@ -40,7 +40,7 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
 """What the type of a field is in JSON; a float can be missing."""
 
 
-def report(found: Report) -> bytes:
+def report(found: Results) -> bytes:
     """Write the report, a line per entry; in the order of the entries' texts, but for the boards."""
     parts: dict[str, list[str]] = {"boards": [_json(board) for board in _boards(found)]}
     parts |= {name: sorted(_lines(getattr(found, name), told)) for name, (_, told) in KINDS.items()}
@@ -50,20 +50,20 @@ def report(found: Report) -> bytes:
     return ("{\n" + ",\n".join((head, *lists)) + "\n}\n").encode("utf-8", "backslashreplace")
 
 
-def schema(_: Report | None = None) -> bytes:
+def schema(_: Results | None = None) -> bytes:
     """Write the JSON Schema of the file, the same for every report."""
     lists = {name: {"type": "array", "items": _object(_typed(kind, told), told)}
              for name, (kind, told) in KINDS.items()}
-    standing = _object(_typed(Standing, fields.STANDING), fields.STANDING)
+    standing = _object(_typed(RankingRow, fields.STANDING), fields.STANDING)
     board: dict[str, Any] = {name: {"type": "string"} for name in fields.BOARD_ENTRY}
-    board |= {"origin": {"enum": ["real", "sample"]}, "standings": {"type": "array", "items": standing}}
+    board |= {"origin": {"enum": ["real", "sample"]}, "ranking": {"type": "array", "items": standing}}
     known = {"schema": {"const": VERSION}, "run": _object(_typed(results.Run, fields.RUN), fields.RUN), **lists,
              "boards": {"type": "array", "items": _object(board, fields.BOARD_ENTRY)}}
     whole = {"$schema": DIALECT, "title": "A leaderboard of dialogue-harness", **_object(known, fields.PARTS)}
     return (json.dumps(whole, indent=1) + "\n").encode()
 
 
-FILES: Mapping[str, Callable[[Report], bytes]] = {NAME: report, SCHEMA: schema}
+FILES: Mapping[str, Callable[[Results], bytes]] = {NAME: report, SCHEMA: schema}
 
 
 def _object(properties: Mapping[str, Any], told: Mapping[str, str]) -> dict[str, Any]:
@@ -81,26 +81,26 @@ def _typed(kind: type[Any], told: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _boards(found: Report) -> Iterable[dict[str, Any]]:
+def _boards(found: Results) -> Iterable[dict[str, Any]]:
     """Collect the boards: development first, real before sample, Spearman first."""
-    rows: dict[tuple[str, str, str, str], list[Standing]] = {}
-    for row in found.standings:
+    rows: dict[tuple[str, str, str, str], list[RankingRow]] = {}
+    for row in found.ranking:
         rows.setdefault((row.board, row.origin, row.rule, row.statistic), []).append(row)
-    statistics = ordered(row.statistic for row in found.standings)
+    statistics = ordered(row.statistic for row in found.ranking)
     for board, origin, rule, statistic in sorted(
             rows, key=lambda key: (split_order(key[0]), key[1], key[2], statistics.index(key[3]))):
-        standings = sorted(rows[board, origin, rule, statistic], key=_order)
+        ranking = sorted(rows[board, origin, rule, statistic], key=_order)
         yield {"board": board, "origin": origin, "rule": rule, "statistic": statistic,
-               "title": BOARDS.get(board, board), "standings": [_standing(row) for row in standings]}
+               "title": BOARDS.get(board, board), "ranking": [_standing(row) for row in ranking]}
 
 
-def _standing(row: Standing) -> dict[str, Any]:
+def _standing(row: RankingRow) -> dict[str, Any]:
     """A column without a value on every cell has neither average nor rank."""
     whole = row if complete(row) else dataclasses.replace(row, value=math.nan, rank=None)
     return _plain(whole, fields.STANDING)
 
 
-def _order(row: Standing) -> tuple[float, int, str, str]:
+def _order(row: RankingRow) -> tuple[float, int, str, str]:
     rank = row.rank if complete(row) and row.rank is not None else math.inf
     return rank, -row.covered, row.metric, row.column
 

@@ -25,7 +25,7 @@ LONGEST = 200
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
           "▽: not above the length control. Behind a metric: the models its scores come from. Intervals, further "
-          "statistics, n and p: [agreements.csv](agreements.csv), [standings.csv](standings.csv), or "
+          "statistics, n and p: [correlations.csv](correlations.csv), [ranking.csv](ranking.csv), or "
           "[leaderboard.json](leaderboard.json) with everything.")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
 

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.boardtable import LETTERS, lettered
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.grid import groups
@@ -34,7 +34,7 @@ LETTERED = 12
 FEW, NARROW = 3, 5  # so many datasets, of so many qualities, are printed in full
 
 
-def write(report: Report) -> str:
+def write(report: Results) -> str:
     """Write a report as plain text, at most 110 columns wide."""
     found = look(report)
     parts = [text(_table(found, boards(report, name, origin)[:MOST])) for name, origin in names(report)]
@@ -42,15 +42,15 @@ def write(report: Report) -> str:
     if sampled:  # above the first board it is true of
         mixed = len({origin for _, origin in names(report)}) > 1
         parts.insert(sampled[0], textwrap.fill(f"{BANNER} {MIXED}" if mixed else BANNER, WIDTH) + "\n")
-    nothing = ["No standings.\n" + textwrap.fill(plain(why_nothing(report)), WIDTH) + "\n"]
+    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(report)), WIDTH) + "\n"]
     return "\n".join([*_cells(report), *(parts or nothing), *_skips(report), *_failures(report)])
 
 
-def _cells(report: Report) -> list[str]:
+def _cells(report: Results) -> list[str]:
     """Every quality of a few datasets, where the terminal has room for it."""
     found = look(report)
     few = len(found.datasets) <= FEW and all(len(entry.qualities) <= NARROW for entry in found.datasets)
-    return [text(tables(found, entry)[0]) for entry in found.datasets] if few and report.agreements else []
+    return [text(tables(found, entry)[0]) for entry in found.datasets] if few and report.correlations else []
 
 
 def _table(found: Lookup, shown: Sequence[Board]) -> Table:
@@ -79,7 +79,7 @@ def _behind(board: Board, costs: Mapping[Key, Profile]) -> dict[Heading, Callabl
     def cost(key: Key) -> Cell:
         return Cell(cost_cell(costs[key]).text if key in costs else MISSING)
 
-    priced = any(math.isfinite(costs[key].cost) for _, key in board.standings if key in costs)
+    priced = any(math.isfinite(costs[key].cost) for _, key in board.ranking if key in costs)
     known = ((lettered(board), LETTERS, letters), (priced, Heading("s/1,000", "number"), cost))
     return {heading: cell for there, heading, cell in known if there}
 
@@ -88,11 +88,11 @@ def _others(key: Key, beside: Sequence[dict[Key, Row]]) -> Row:
     return tuple(replace(rows[key][2], small="") if key in rows else Cell(MISSING) for rows in beside)
 
 
-def _skips(report: Report) -> list[str]:
+def _skips(report: Results) -> list[str]:
     return [_entry("Skipped", len(rows), reason, cells(rows)) for reason, rows in skips(report)]
 
 
-def _failures(report: Report) -> list[str]:
+def _failures(report: Results) -> list[str]:
     rows = sorted(report.failures, key=lambda row: (row.metric, row.dataset, row.error))
     return [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}") for row in rows]
 

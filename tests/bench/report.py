@@ -2,7 +2,7 @@
 
 `python tests/bench/report.py [--metrics 30] [--draws 1000] [--json]`. Ratings and scores are made up, with ties and as
 many votes as the real sets have; sizes and qualities are those of the cards. Measured: correlations with intervals,
-ceilings, Williams' test of every pair with adjusted p-values, and (apart) the rank intervals of both boards.
+reliability, Williams' test of every pair with adjusted p-values, and (apart) the rank intervals of both boards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.run import compare
 from harness.run.cache import Memo
 from harness.run.compare import Draws
 from harness.run.correlate import Cell, Judged
-from harness.run.rank import Board, standings
+from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
 
 VOTES = 4
@@ -51,17 +51,17 @@ def bench(metrics: int, draws: int) -> list[dict[str, object]]:
         start = time.perf_counter()
         found = [compare.measured(cell, Draws(0), memo) for cell in every]
         measured = time.perf_counter() - start
-        agreements = [row for one in found for row in one.agreements]
+        correlations = [row for one in found for row in one.correlations]
         start = time.perf_counter()
         for split in ("dev", "test"):
             names = registry.names("dev" if split == "dev" else "test")
             on_it = [cell for cell in every if cell.dataset in names]
             board = Board(split, "real", frozenset((cell.dataset, cell.quality) for cell in on_it))
-            list(compare.ranked(tuple(standings(board, agreements)), on_it, Draws(0, draws), memo))
+            list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo))
         ranked = time.perf_counter() - start
     peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    contests = sum(len(one.contests) for one in found)
-    what = f"{len(every)} cells, {metrics} metrics: {len(agreements):,} correlations, {contests:,} contests, ceilings"
+    comparisons = sum(len(one.comparisons) for one in found)
+    what = f"{len(every)} cells, {metrics} metrics: {len(correlations):,} correlations, {comparisons:,} comparisons"
     return [{"what": what, "seconds": round(measured, 1), "peak MiB": peak},
             {"what": f"rank intervals of both boards, {draws} draws", "seconds": round(ranked, 1), "peak MiB": peak}]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.site import site as draw
 from tests.browser import chromium
 from tests.leaderboard import hostile, large
@@ -33,7 +33,7 @@ WATCH = """addEventListener('securitypolicyviolation', event =>
 class Site:
     """A drawn site: what it is of, its files, its folder and where it is served."""
 
-    report: Report
+    report: Results
     files: dict[str, bytes]
     folder: Path
     served: str
@@ -109,7 +109,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def published(report: Report, folder: Path) -> Iterator[Site]:
+def published(report: Results, folder: Path) -> Iterator[Site]:
     """Draw a report into a folder and serve it."""
     files = draw(report)
     for path, content in files.items():
@@ -149,7 +149,7 @@ def hostile_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="session")
 def large_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The site of a report of full size, but for its pairs of columns: drawing those takes longer than the tests."""
-    with published(large.make(large.Size(contests=False)), tmp_path_factory.mktemp("large")) as found:
+    with published(large.make(large.Size(comparisons=False)), tmp_path_factory.mktemp("large")) as found:
         yield found
 
 

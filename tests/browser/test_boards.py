@@ -166,11 +166,11 @@ def test_no_address_breaks_a_page(site: Site, visit: Open, hash: str) -> None:  
 
 
 def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
-    one, other = sorted({(row.metric, row.column) for row in site.report.agreements if row.metric == row.column})[:2]
+    one, other = sorted({(row.metric, row.column) for row in site.report.correlations if row.metric == row.column})[:2]
     field(front, "Compare").select_option(one[1])
     field(front, "with").select_option(other[1])
     table = front.locator(".compared table")
-    found = {(row.dataset, row.quality, row.column): row.value for row in site.report.agreements
+    found = {(row.dataset, row.quality, row.column): row.value for row in site.report.correlations
              if row.statistic == "spearman" and (row.metric, row.column) in (one, other)}
     for line in table.locator("tbody tr").all():
         dataset, quality, _, first, second, gap, *_ = line.locator("th, td").all_inner_texts()
@@ -183,7 +183,7 @@ def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
 
 def test_the_comparison_tells_which_differences_are_real(site: Site, front: sync_api.Page) -> None:
     one, other = "constant-guess", "length"
-    sure = {(row.dataset, row.quality): row.better for row in site.report.contests
+    sure = {(row.dataset, row.quality): row.better for row in site.report.comparisons
             if row.statistic == "spearman" and {row.better, row.worse} == {one, other} and row.holm < 0.05}
     field(front, "Compare").select_option(one)
     field(front, "with").select_option(other)
@@ -204,7 +204,7 @@ def test_csv_holds_what_a_table_shows(site: Site, front: sync_api.Page, tmp_path
     assert [row["Metric"] for row in rows] == [row["column"] for row in shown]
     assert [next(value for name, value in row.items() if name.startswith("Rank")) for row in rows] == [
         row["rank"] for row in shown]
-    means = {(row.metric, row.column): row.value for row in site.report.standings
+    means = {(row.metric, row.column): row.value for row in site.report.ranking
              if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.rank}
     for row, line in zip(shown, rows, strict=True):
         if row["rank"]:

@@ -19,7 +19,7 @@ from harness.results import rows
 from tests.conftest import ROOT
 from tests.harness.test_results import small
 
-NOT_ON_DISK = {"Report", "Exhibit", "Grid"}
+NOT_ON_DISK = {"Results", "Exhibit", "Grid"}
 """The report itself, and what a study leaves in its own folder."""
 
 PAGE = (ROOT / "docs" / "report.md").read_text()
@@ -31,7 +31,7 @@ def sections() -> dict[str, str]:
     return {head.split()[-1]: text for head, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def kinds(kind: Any = rows.Report) -> Iterator[type[Any]]:
+def kinds(kind: Any = rows.Results) -> Iterator[type[Any]]:
     """Every dataclass that a report is made of."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         yield kind
@@ -53,7 +53,7 @@ def test_every_field_is_documented_and_no_other(kind: tuple[str, type[Any]]) -> 
 
 
 def test_every_type_that_is_documented_is_there() -> None:
-    assert {kind.__name__ for kind in kinds()} >= {"Run", "Look", "Points", "Example", "Timing", "QualityEntry"}
+    assert {kind.__name__ for kind in kinds()} >= {"Run", "Look", "ItemScores", "Example", "Timing", "QualityEntry"}
 
 
 def test_every_file_and_every_part_of_the_head_is_documented(tmp_path: Path) -> None:

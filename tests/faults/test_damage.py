@@ -160,7 +160,7 @@ def test_a_damaged_dataset_costs_itself_alone(how: str, tmp_path: Path, home: Pa
     asked = ["run", *ASKED, *QUICK[2:], "--out", str(tmp_path / "out")]
     store.save(registry.sample(registry.card("esl")), home)
     assert main(asked) == 0
-    before = [line for line in report(tmp_path / "out")["agreements.jsonl"].splitlines()
+    before = [line for line in report(tmp_path / "out")["correlations.jsonl"].splitlines()
               if json.loads(line)["dataset"] == "persona-zhao"]
     files = [path for path in (home / "datasets").rglob("*") if path.is_file() and path.stat().st_size]
     told = 0
@@ -171,7 +171,7 @@ def test_a_damaged_dataset_costs_itself_alone(how: str, tmp_path: Path, home: Pa
         status, said = main(asked), capsys.readouterr().err
         assert status in {0, 1}, said
         assert "Traceback" not in said
-        rows = report(tmp_path / "out")["agreements.jsonl"].splitlines()
+        rows = report(tmp_path / "out")["correlations.jsonl"].splitlines()
         assert [line for line in rows if json.loads(line)["dataset"] == "persona-zhao"] == before
         failed = json.loads(report(tmp_path / "out")["report.json"])["failures"]
         assert [row["dataset"] for row in failed] == ["esl"] * status

@@ -90,9 +90,9 @@ def failures(out: Path) -> dict[str, str]:
     return {row["metric"]: row["error"] for row in rows}
 
 
-def agreements(files: dict[str, bytes], *metrics: str) -> list[bytes]:
-    """The lines of some metrics in the table of agreements."""
-    return [line for line in files["agreements.jsonl"].splitlines() if json.loads(line)["metric"] in metrics]
+def correlations(files: dict[str, bytes], *metrics: str) -> list[bytes]:
+    """The lines of some metrics in the table of correlations."""
+    return [line for line in files["correlations.jsonl"].splitlines() if json.loads(line)["metric"] in metrics]
 
 
 def named(cases: dict[Fault, tuple[str, str]], folder: Path) -> dict[str, Fault]:
@@ -111,7 +111,7 @@ def check(cases: dict[Fault, tuple[str, str]], tmp_path: Path, whole: dict[str, 
     assert failures(out).keys() == found.keys()
     for name, known in found.items():
         assert re.search(cases[known][1], failures(out)[name]), known
-    assert agreements(report(out), "length", "distinct") == agreements(whole, "length", "distinct")
+    assert correlations(report(out), "length", "distinct") == correlations(whole, "length", "distinct")
     return failures(out)
 
 
@@ -179,12 +179,12 @@ def test_nan_is_a_score_that_is_missing(executor: str, tmp_path: Path, undisturb
     out = tmp_path / "out"
     assert main(["run", *GOOD, "--metric", one, "--metric", every, *QUICK, "--executor", executor,
                  "--out", str(out)]) == 0
-    rows = [json.loads(line) for line in report(out)["agreements.jsonl"].splitlines()]
+    rows = [json.loads(line) for line in report(out)["correlations.jsonl"].splitlines()]
     counted = {name: {row["n"] for row in rows if row["metric"] == name} for name in ("length", "one", "every")}
     assert counted["one"] == {number - 1 for number in counted["length"]}
     assert {row["value"] for row in rows if row["metric"] == "every"} <= {None}
-    assert agreements(report(out), "length", "distinct") == agreements(undisturbed(*GOOD), "length", "distinct")
-    ranks = [row["rank"] for row in map(json.loads, report(out)["standings.jsonl"].splitlines())
+    assert correlations(report(out), "length", "distinct") == correlations(undisturbed(*GOOD), "length", "distinct")
+    ranks = [row["rank"] for row in map(json.loads, report(out)["ranking.jsonl"].splitlines())
              if row["metric"] == "every"]
     assert set(ranks) <= {None}
     NAN.seen(f"exit status 0; n = {max(counted['one'])} of {max(counted['length'])}")
@@ -202,9 +202,9 @@ def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, und
     assert {line["metric"] for line in lines} == {"length", "distinct", "toy"}
     (tmp_path / "quiet").mkdir()
     plain = undisturbed(*GOOD, "--metric", metric(tmp_path / "quiet", "toy"))
-    assert agreements(report(tmp_path / "out"), "length", "distinct", "toy") == agreements(
+    assert correlations(report(tmp_path / "out"), "length", "distinct", "toy") == correlations(
         plain, "length", "distinct", "toy")
-    PRINTS.seen(f"exit status 0; {len(lines)} lines, all JSON; the same agreements")
+    PRINTS.seen(f"exit status 0; {len(lines)} lines, all JSON; the same correlations")
 
 
 def test_another_order_is_found_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,6 +224,6 @@ def test_a_process_without_memory_loses_the_cell_alone(tmp_path: Path, undisturb
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 1, said
     assert failures(tmp_path / "out") == {"toy": "MemoryError: "}
-    assert agreements(report(tmp_path / "out"), "length", "distinct") == agreements(
+    assert correlations(report(tmp_path / "out"), "length", "distinct") == correlations(
         undisturbed(*GOOD), "length", "distinct")
     STARVED.seen("exit status 1; `MemoryError`")

@@ -59,8 +59,8 @@ def _bundle() -> Mapping[str, bytes]:
     """The members of a bundle."""
     report = hostile.make("abcdef")
     scores = {points.dataset: Scored(points.items, points.scores) for points in report.points[:1]}
-    packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.agreements,
-                                  report.standings, report.skips, report.failures, scores))
+    packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.correlations,
+                                  report.ranking, report.skips, report.failures, scores))
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         return {ZIP: packed, **{name: opened.read(name) for name in opened.namelist()}}
 

@@ -79,15 +79,15 @@ def verified(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tupl
 def test_what_was_packed_is_found_again(packed: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, told = verified(packed, capsys)
     report = files.read(results / "report")
-    mine = [row for row in report.agreements if row.metric == "bleu" or row.metric.startswith("rank")]
+    mine = [row for row in report.correlations if row.metric == "bleu" or row.metric.startswith("rank")]
     assert status == 0, told
     assert f"correlations: {len(mine)} of {len(mine)} computed again, on 2 of 2 datasets" in told
     assert "scored again: bleu" in told
     assert "scored again: rank-average[inputs=length+distinct]" in told
     assert "no difference above 0.001" in told
-    (row,) = [row for row in report.standings if (row.board, row.rule, row.statistic, row.column) == (
+    (row,) = [row for row in report.ranking if (row.board, row.rule, row.statistic, row.column) == (
         "dev-references", "dev", "spearman", "bleu-2")]
-    of = sum(math.isfinite(other.value) for other in report.standings
+    of = sum(math.isfinite(other.value) for other in report.ranking
              if (other.board, other.rule, other.statistic) == ("dev-references", "dev", "spearman"))
     assert f"bleu/bleu-2 rank {row.rank} of {of}, {row.value:.3f}" in told
 
@@ -166,11 +166,11 @@ def test_a_changed_score_is_drift(packed: Path, capsys: pytest.CaptureFixture[st
 
 def test_a_changed_number_of_the_report_is_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = members(packed)
-    rows = [json.loads(line) for line in content["agreements.jsonl"].splitlines()]
+    rows = [json.loads(line) for line in content["correlations.jsonl"].splitlines()]
     (row,) = [row for row in rows if (row["dataset"], row["quality"], row["column"], row["statistic"]) == (
         "persona-usr", "Overall", "bleu-3", "spearman")]
     row["value"] += 0.002
-    write(packed, {**content, "agreements.jsonl": "\n".join(map(json.dumps, rows)).encode()})
+    write(packed, {**content, "correlations.jsonl": "\n".join(map(json.dumps, rows)).encode()})
     status, told = verified(packed, capsys)
     assert status == 1
     assert told.count("drift:") == 1
@@ -180,10 +180,10 @@ def test_a_changed_number_of_the_report_is_drift(packed: Path, capsys: pytest.Ca
 @pytest.mark.parametrize("field", ["value", "rank", "covered", "cells"])
 def test_a_changed_place_is_drift(packed: Path, capsys: pytest.CaptureFixture[str], field: str) -> None:
     content = members(packed)
-    rows = [json.loads(line) for line in content["standings.jsonl"].splitlines()]
+    rows = [json.loads(line) for line in content["ranking.jsonl"].splitlines()]
     row = next(row for row in rows if row["column"] == "bleu-3" and row["board"] == "dev-references")
     row[field] += 1
-    write(packed, {**content, "standings.jsonl": "\n".join(map(json.dumps, rows)).encode()})
+    write(packed, {**content, "ranking.jsonl": "\n".join(map(json.dumps, rows)).encode()})
     status, told = verified(packed, capsys)
     assert status == 1
     assert f"bleu/bleu-3, {row['statistic']}, {field}: told" in told
@@ -242,7 +242,8 @@ def in_first_row(value: str) -> Callable[[dict[str, bytes]], dict[str, bytes]]:
 
 def in_first_agreement(value: bytes) -> Callable[[dict[str, bytes]], dict[str, bytes]]:
     """In place of the p of the first agreement."""
-    return lambda content: {**content, "agreements.jsonl": re.sub(rb'"p": [^,]+, ', value, content["agreements.jsonl"],
+    return lambda content: {
+        **content, "correlations.jsonl": re.sub(rb'"p": [^,]+, ', value, content["correlations.jsonl"],
                                                                   count=1)}
 
 
@@ -260,10 +261,10 @@ REFUSED = [
     ("no JSON", change("metrics.json", "[", "{"), True, "metrics.json: is not JSON"),
     ("deep JSON", lambda given: {**given, "metrics.json": b"[" * 100_000}, True, "metrics.json: is not JSON"),
     ("bad UTF-8", lambda given: {**given, "metrics.json": b"\xff"}, True, "is no text in UTF-8"),
-    ("unknown field", change("agreements.jsonl", '"p": ', '"q": 1, "p": '), True,
-     "agreements.jsonl, record 0: has a field 'q'"),
-    ("field twice", change("agreements.jsonl", '"p": ', '"p": 0, "p": '), True, "has 'p' twice"),
-    ("lost field", in_first_agreement(b""), True, "agreements.jsonl, record 0: has no field 'p'"),
+    ("unknown field", change("correlations.jsonl", '"p": ', '"q": 1, "p": '), True,
+     "correlations.jsonl, record 0: has a field 'q'"),
+    ("field twice", change("correlations.jsonl", '"p": ', '"p": 0, "p": '), True, "has 'p' twice"),
+    ("lost field", in_first_agreement(b""), True, "correlations.jsonl, record 0: has no field 'p'"),
     ("1e400", in_first_agreement(b'"p": 1e400, '), True, "record 0, p: should be a finite number, is inf"),
     ("NaN", change("run.json", '"seed": 0', '"seed": NaN'), True, "is not JSON: NaN is no number"),
     ("infinite score", in_first_row("1e400"), True, "line 2: '1e400' is not a finite number"),

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results.rows import Agreement
-from harness.run.rank import BY_NAME, RULES, Board, Cell, CountedMean, Rule, best_submissions, borda, over, standings
+from harness.results.rows import Correlation
+from harness.run.rank import BY_NAME, RULES, Board, Cell, CountedMean, Rule, best_submissions, borda, over, ranking
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 
 
-def agreement(cell: tuple[str, str], column: str, value: float) -> Agreement:
-    return Agreement(*cell, column, column, "spearman", 9, value, 0.5, -1, 1)
+def agreement(cell: tuple[str, str], column: str, value: float) -> Correlation:
+    return Correlation(*cell, column, column, "spearman", 9, value, 0.5, -1, 1)
 
 
 @pytest.mark.parametrize("names", [("dev", "macro"), ("test", "micro")])
@@ -91,7 +91,7 @@ def test_ranks_ties_and_incomplete_rows() -> None:
     rows = [agreement(cell, name, value + shift) for name, shift in (("x", 0.0), ("y", 0.1), ("z", 0.1))
             for cell, value in CELLS.items()]
     rows += [agreement(("a", "q1"), "part", 0.9), agreement(("a", "q2"), "part", math.nan)]
-    found = [row for row in standings(board(*CELLS), rows) if row.rule == "dev"]
+    found = [row for row in ranking(board(*CELLS), rows) if row.rule == "dev"]
     expected = [("y", 1, 3), ("z", 1, 3), ("x", 3, 3), ("part", None, 1)]
     assert [(row.column, row.rank, row.covered) for row in found] == expected
     assert math.isnan(found[-1].value)
@@ -99,7 +99,7 @@ def test_ranks_ties_and_incomplete_rows() -> None:
 
 def test_cells_of_other_boards_are_not_averaged() -> None:
     rows = [agreement(("a", "q1"), "x", 0.5), agreement(("sample", "q1"), "x", -1.0)]
-    (row, _) = standings(board(("a", "q1")), rows)
+    (row, _) = ranking(board(("a", "q1")), rows)
     assert row.value == 0.5
 
 
@@ -109,7 +109,7 @@ def test_who_wins_depends_on_the_rule() -> None:
             for number in range(4) for name, value in (("x", 0.4), ("y", 0.2))]
     one = [agreement(("b", "q"), "x", 0.1), agreement(("b", "q"), "y", 0.5)]
     cells = [(row.dataset, row.quality) for row in many + one]
-    first = {row.rule: row.column for row in standings(board(*cells), many + one) if row.rank == 1}
+    first = {row.rule: row.column for row in ranking(board(*cells), many + one) if row.rank == 1}
     assert first == {"dev": "y", "test": "x"}
 
 

@@ -1,4 +1,4 @@
-"""Contests, ceilings and rank intervals of a run: equal to the tests they name, the same whatever the order."""
+"""Contests, reliability and rank intervals of a run: equal to the tests they name, the same whatever the order."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def measured(given: Cell, tmp_path: Path, **more: int) -> compare.Measured:
     return compare.measured(given, Draws(seed=1, **more), Memo(tmp_path))
 
 
-def test_contests_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_comparisons_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
-    found = measured(given, tmp_path).contests
+    found = measured(given, tmp_path).comparisons
     assert len(found) == 3 * len(compare.STATISTICS)
     human = given.judged.means
     r = {name: stats.spearmanr(human, row).statistic for (name, _), row in zip(given.names, given.scores, strict=True)}
@@ -59,8 +59,8 @@ def test_contests_are_williams_of_every_pair(rng: np.random.Generator, tmp_path:
 
 def test_permutations_are_made_when_asked_for(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
-    assert {row.test for row in measured(given, tmp_path).contests} == {"williams"}
-    found = measured(given, tmp_path, permutations=99).contests
+    assert {row.test for row in measured(given, tmp_path).comparisons} == {"williams"}
+    found = measured(given, tmp_path, permutations=99).comparisons
     assert {row.test for row in found} == {"williams", "perm-both"}
     assert min(row.p for row in found if row.test == "perm-both") == 0.01, "(0 + 1) / (99 + 1)"
 
@@ -69,7 +69,7 @@ def test_identical_columns_tie(rng: np.random.Generator, tmp_path: Path) -> None
     given = cell(rng, ("good", "poor"))
     twice = dataclasses.replace(given, names=(*given.names, ("copy", "copy")),
                                 scores=np.vstack([given.scores, given.scores[:1]]))
-    tie = [row for row in measured(twice, tmp_path, permutations=50).contests
+    tie = [row for row in measured(twice, tmp_path, permutations=50).comparisons
            if {row.better, row.worse} == {"good", "copy"}]
     assert len(tie) == 4
     assert {(row.delta, row.p) for row in tie} == {(0.0, 1.0)}
@@ -80,8 +80,8 @@ def test_a_constant_column_is_in_no_contest(rng: np.random.Generator, tmp_path: 
     flat = dataclasses.replace(given, names=(*given.names, ("flat", "flat")),
                                scores=np.vstack([given.scores, np.ones(120)]))
     found = measured(flat, tmp_path)
-    assert all("flat" not in (row.better, row.worse) for row in found.contests)
-    assert {row.note for row in found.agreements if row.column == "flat"} == {"every score is the same"}
+    assert all("flat" not in (row.better, row.worse) for row in found.comparisons)
+    assert {row.note for row in found.correlations if row.column == "flat"} == {"every score is the same"}
 
 
 def test_the_order_of_columns_changes_no_number(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_order_of_columns_changes_no_number(rng: np.random.Generator, tmp_pa
     for number, order in enumerate(itertools.permutations(range(3))):
         moved = dataclasses.replace(given, names=tuple(given.names[place] for place in order),
                                     scores=given.scores[list(order)])
-        rows = measured(moved, tmp_path / str(number), permutations=200).contests
+        rows = measured(moved, tmp_path / str(number), permutations=200).comparisons
         seen.add(tuple(sorted((row.statistic, row.test, row.better, row.worse, round(row.delta, 12), row.p if
                                row.test == "perm-both" else round(row.p, 12)) for row in rows)))
     assert len(seen) == 1
@@ -99,11 +99,11 @@ def test_the_order_of_columns_changes_no_number(rng: np.random.Generator, tmp_pa
 def test_correlations_are_corrected_by_the_reliability_of_the_votes(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
     found = measured(given, tmp_path)
-    known = {row.method: row for row in found.ceilings}
+    known = {row.method: row for row in found.reliability}
     assert known["alpha-interval"].value == ceiling.alpha(ceiling.votes(given.judged.votes), "interval").value
     reliability = known["split-half"].value
     assert 0.5 < known["leave-one-out"].value < reliability < 1
-    for row in found.agreements:
+    for row in found.correlations:
         assert row.corrected == pytest.approx(row.value / math.sqrt(reliability))
 
 
@@ -112,8 +112,8 @@ def test_one_vote_each_has_no_ceiling_and_says_why(rng: np.random.Generator, tmp
     single = dataclasses.replace(given, judged=dataclasses.replace(
         given.judged, votes=tuple(votes[:1] for votes in given.judged.votes)))
     found = measured(single, tmp_path)
-    assert all(math.isnan(row.value) and row.note for row in found.ceilings)
-    assert all(math.isnan(row.corrected) for row in found.agreements)
+    assert all(math.isnan(row.value) and row.note for row in found.reliability)
+    assert all(math.isnan(row.corrected) for row in found.correlations)
 
 
 def test_labels_name_the_metric_where_columns_share_a_name() -> None:
@@ -147,7 +147,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
-    rows = [row for row in files.read(out / "report").standings if row.statistic == "spearman"]
+    rows = [row for row in files.read(out / "report").ranking if row.statistic == "spearman"]
     ranked = [row for row in rows if row.rank]
     assert ranked
     assert all(1 <= row.low <= row.high <= len(ranked) for row in ranked)
@@ -163,7 +163,7 @@ def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
     (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "swaps contexts whole")),
     (["--clusters", "--dataset", "fed-turn", "--quality", "overall"], ("fed-turn, Overall",)),
 ])
-def test_contests_are_printed(out: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
+def test_comparisons_are_printed(out: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
                               parts: tuple[str, ...]) -> None:
     assert main(["report", "--out", str(out), *argv]) == 0
     printed = capsys.readouterr().out
@@ -191,7 +191,7 @@ def test_flags_that_would_mean_nothing_are_refused(out: Path, capsys: pytest.Cap
     assert main(["report", "--out", str(out), *argv]) == 2
 
 
-def test_contests_are_printed_as_json(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparisons_are_printed_as_json(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["report", "--out", str(out), "--compare", "--json"])
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["test"] for row in rows} == {"williams"}

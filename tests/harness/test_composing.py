@@ -18,7 +18,7 @@ from harness.cli import main
 from harness.learning import calibrate
 from harness.published.figures import gather
 from harness.results import files
-from harness.results.rows import Report
+from harness.results.rows import Results
 from harness.run import correlate
 from harness.scoring import composites
 from harness.scoring.composites import Source, same_dialogues
@@ -53,7 +53,7 @@ def calibrated(home: Path, *argv: str, asked: str = ASKED) -> Evidence:
     return evidences.read(evidences.place("weighted", inputs, home))
 
 
-def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Report:
+def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Results:
     argv = [word for name in metrics for word in ("--metric", name)]
     main(["run", *argv, "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
     return files.read(home / "out" / "report")
@@ -135,7 +135,7 @@ def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path
     report = run(home, ASKED, asked)
     known = {entry.name: entry.learned_on for entry in report.metrics}
     assert known == {ASKED: (), asked: ("fed-turn", "persona-usr")}
-    for row in report.standings:
+    for row in report.ranking:
         if row.board == "dev":
             assert (row.rank is None, row.covered) == ((row.metric == asked), 1 if row.metric == asked else 16)
     figures = gather([report])
@@ -150,7 +150,7 @@ def test_the_sample_was_not_learned_on(home: Path, real: dict[str, Dataset]) -> 
     calibrated(home)
     asked = f"weighted[in_sample=True,inputs={INPUTS}]"
     report = run(home, asked, data="sample", more=("--dataset", "fed-turn"))
-    assert all(row.rank for row in report.standings)
+    assert all(row.rank for row in report.ranking)
     assert "†" not in (home / "out" / "site" / "LEADERBOARD.md").read_text()
 
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_composed_is_skipped_with_its_reason(home: Path, real: di
     reasons = {skip.metric: skip.reason for skip in report.skips}
     assert reasons[given] == "its input bleu: no item has references"
     assert "a composition of length, turns: learn them with `harness calibrate weighted`" in reasons[unknown]
-    assert {row.metric for row in report.agreements} == {"length"}
+    assert {row.metric for row in report.correlations} == {"length"}
 
 
 def test_the_only_dataset_has_no_weights_from_others(home: Path, real: dict[str, Dataset]) -> None:

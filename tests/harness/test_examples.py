@@ -13,7 +13,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from harness.cli import main
 from harness.results import examples, files, item_scores
-from harness.results.rows import Agreement, Example, Report, Run
+from harness.results.rows import Correlation, Example, Results, Run
 from harness.run import correlate
 from harness.scoring.score import Scores
 from tests.conftest import make_card, make_item
@@ -38,7 +38,7 @@ def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2,
     scored = {(name.partition("@")[0], ""): Scores(tuple(item.id for item in given.items), {
         other: np.array(values) for other, values in scores.items() if other[0] == name[0]}, 0.0) for name in scores}
     made = item_scores.of(given, judged, correlate.columns(given, scored))
-    rows = [Agreement("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
+    rows = [Correlation("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
             for quality in given.card.qualities for name, value in (agree or dict.fromkeys("abc", 0.5)).items()]
     return examples.find(given, judged, made, rows, set(metrics), number)
 
@@ -101,7 +101,7 @@ def test_texts_are_cut(tmp_path: Path) -> None:
     (row, _) = found(long, {"a": TWO})
     assert row.context == ("b", "c", "d", "e" * 399 + "…")
     assert row.response == "z" * 400
-    report = Report(Run("1", None, 0, "auto", {}, "3", "linux", {}), (), (), (), (),
+    report = Results(Run("1", None, 0, "auto", {}, "3", "linux", {}), (), (), (), (),
                     examples=(row, dataclasses.replace(row, rating=NAN, response="‮<b>\x00")))
     files.write(report, tmp_path)
     assert repr(files.read(tmp_path).examples) == repr(report.examples)

@@ -16,7 +16,7 @@ from harness.errors import BadReport
 from harness.published.reproduce.exhibit import challenge
 from harness.published.reproduce.pictures import bars
 from harness.results import exhibits
-from harness.results.rows import Agreement, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Report, Run
+from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
 from harness.studies import Findings, Table
 
 HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
@@ -36,19 +36,19 @@ def put(out: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def report(*names: str, origin: str = "imported", options: dict[str, object] | None = None) -> Report:
+def report(*names: str, origin: str = "imported", options: dict[str, object] | None = None) -> Results:
     """A run of one metric with two columns on some datasets; x is 0.9 everywhere and y 0.8."""
     entries = tuple(DatasetEntry(
         name, name, "dev", "turn", origin, name, 10, 10,
         tuple(QualityEntry(f"q{number}", "overall", 1, 5, 10) for number in range(TEST.get(name, 1))), "", "")
         for name in names)
-    return Report(
+    return Results(
         run=Run("0", None, 0, "cpu", options or {}, "3.11", "Linux", {}), datasets=entries,
         metrics=(MetricEntry("m", "M", "lexical", ("x", "y"), (), ("turn",), "", "item", "", "m"),),
-        agreements=tuple(Agreement(entry.name, quality.name, "m", column, "spearman", 10, value, 0.1, 0.0, 1.0)
+        correlations=tuple(Correlation(entry.name, quality.name, "m", column, "spearman", 10, value, 0.1, 0.0, 1.0)
                          for entry in entries for quality in entry.qualities
                          for column, value in (("x", 0.9), ("y", 0.8))),
-        standings=())
+        ranking=())
 
 
 def grid(found: Exhibit, name: str) -> Grid:
@@ -154,7 +154,7 @@ def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> 
 
 
 @pytest.mark.parametrize("given", [report("fed-turn", origin="sample"), report("fed-turn", options={"limit": 5})])
-def test_the_sample_and_parts_of_datasets_stand_beside_nothing(given: Report) -> None:
+def test_the_sample_and_parts_of_datasets_stand_beside_nothing(given: Results) -> None:
     found = challenge(given)
     assert not [one for one in found.grids if one.name.endswith("-here")]
     assert "nothing of it stands" in found.remarks[0]

@@ -21,31 +21,31 @@ from harness.errors import BadReport
 from harness.published import figures
 from harness.published.counterparts import challenge, counterparts, plain
 from harness.results import files
-from harness.results.rows import Agreement, DatasetEntry, MetricEntry, QualityEntry, Report, Run
+from harness.results.rows import Correlation, DatasetEntry, MetricEntry, QualityEntry, Results, Run
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
 CELLS = tuple((name, quality) for name, qualities in QUALITIES.items() for quality in qualities)
 
 
 def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin: str = "imported",
-         fingerprint: str = "f", models: tuple[str, ...] = (), options: Mapping[str, object] | None = None) -> Report:
+         fingerprint: str = "f", models: tuple[str, ...] = (), options: Mapping[str, object] | None = None) -> Results:
     """A report of two datasets; each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
     datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, fingerprint, 9, 9, tuple(
         QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in qualities.items()), "l", "c")
         for name, qualities in QUALITIES.items())
     metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", f"{name}|weights={weights}",
                                 models if name == "deb" else ()) for name in columns)
-    agreements = tuple(Agreement(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
+    correlations = tuple(Correlation(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
                        for name, values in columns.items() for cell, value in zip(CELLS, values, strict=True)
                        for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
     run = Run("1", None, 0, "cpu", dict(options or {}), "3", "linux", {}, "harness run --all")
-    return Report(run, datasets, metrics, agreements, ())
+    return Results(run, datasets, metrics, correlations, ())
 
 
 CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
 
 
-def rows(*given: Report) -> dict[str, figures.Row]:
+def rows(*given: Results) -> dict[str, figures.Row]:
     return {row.column: row for row in figures.gather(given).rows}
 
 
@@ -136,7 +136,7 @@ def test_what_the_challenge_prints_on_the_nine() -> None:
     (make({"deb": (0, 0, 0)}, options={"qualities": ["relevance"]}), "--quality"),
     (make({"deb": (0, 0, 0)}, fingerprint="g"), "convai2-grade is not the same data"),
     (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another")])
-def test_what_cannot_stand_in_one_table_is_refused(second: Report, message: str) -> None:
+def test_what_cannot_stand_in_one_table_is_refused(second: Results, message: str) -> None:
     with pytest.raises(BadReport, match=message):
         figures.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
 
@@ -175,8 +175,8 @@ def test_the_table_in_a_markdown_file_is_made_anew(tmp_path: Path, capsys: pytes
     for name, values in (("a", (0.5, 0.1, 0.3)), ("b", (0.3, 0.1, 0.1))):
         own = make({"deb": values}, name, models=("tiny",))
         control = make(CONTROLS)
-        files.write(Report(own.run, own.datasets, own.metrics + control.metrics,
-                             own.agreements + control.agreements, ()), tmp_path / name / "report")
+        files.write(Results(own.run, own.datasets, own.metrics + control.metrics,
+                             own.correlations + control.correlations, ()), tmp_path / name / "report")
     page = tmp_path / "page.md"
     page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
     command = ["table", "--out", str(tmp_path / "a"), "--out", str(tmp_path / "b"), "--into", str(page)]

@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import main
 from harness.results import files, full_scores
-from harness.results.rows import Standing
+from harness.results.rows import RankingRow
 from harness.run import placement
 from harness.scoring.store import ScoreStore
 from harness.statistics.significance import holm
@@ -58,8 +58,8 @@ def boards(capsys: pytest.CaptureFixture[str], out: Path, name: str, *more: str)
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def standing(out: Path, board: str, column: str, rule: str = "dev") -> Standing:
-    (found,) = [row for row in files.read(out / "report").standings
+def standing(out: Path, board: str, column: str, rule: str = "dev") -> RankingRow:
+    (found,) = [row for row in files.read(out / "report").ranking
                 if (row.board, row.rule, row.statistic, row.column) == (board, rule, "spearman", column)]
     return found
 
@@ -75,7 +75,7 @@ def test_value_and_rank_are_those_of_a_run_with_the_metric(
         out: Path, later: Path, capsys: pytest.CaptureFixture[str], rule: str) -> None:
     (board,) = boards(capsys, out, "repetition", "--rule", rule)
     truth, line = standing(later, "dev", "repetition", rule), own_line(board)
-    above = [row for row in files.read(later / "report").standings
+    above = [row for row in files.read(later / "report").ranking
              if (row.board, row.rule, row.statistic) == ("dev", rule, "spearman") and row.metric != "bleu"
              and row.value > truth.value]
     assert (line["value"], line["rank"]) == (truth.value, 1 + len(above))
@@ -182,7 +182,7 @@ def test_without_a_report_the_command_that_makes_one_is_named(tmp_path: Path, ca
 
 
 def test_gaps_stand_where_lines_are_left_out(out: Path) -> None:
-    rows = [Standing("dev", "real", "dev", "spearman", f"m{n}", f"m{n}", 1 - n / 100, n + 1, 1, 1) for n in range(30)]
+    rows = [RankingRow("dev", "real", "dev", "spearman", f"m{n}", f"m{n}", 1 - n / 100, n + 1, 1, 1) for n in range(30)]
     rows[28] = dataclasses.replace(rows[28], metric="length", column="length")
     shown = placement._shown(rows, rows[15])
     assert [row.rank for row in shown] == [1, 2, 3, *range(11, 22), 29]

@@ -1,4 +1,4 @@
-"""Points read back as they were written, whatever the names; a report keeps those of its own run alone."""
+"""ItemScores read back as they were written, whatever the names; a report keeps those of its own run alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.dataset import Dataset, Quality, Rating
 from harness.errors import BadReport
 from harness.results import files, rows
 from harness.results import item_scores as points
-from harness.results.rows import Points
+from harness.results.rows import ItemScores
 from harness.run import correlate
 from harness.scoring.score import Scores
 from tests.conftest import make_card, make_dataset, make_item
@@ -21,16 +21,16 @@ from tests.conftest import make_card, make_dataset, make_item
 HOSTILE = ("<script>alert('x')</script>", "../../etc/passwd", "a\x00b", "‮gnp.exe", "score:0", "", "n" * 10_000, "naïve")
 
 
-def made(name: str = "toy", names: tuple[str, ...] = ("q",), **more: object) -> Points:
+def made(name: str = "toy", names: tuple[str, ...] = ("q",), **more: object) -> ItemScores:
     values = np.array([1.5, np.nan, -3], dtype=np.float32)
     given: dict[str, object] = {
         "dataset": name, "items": ("a", "b", "c"), "systems": ("x", "", "x"), "words": np.array([3, 0, 12]),
         "human": {one: values + place for place, one in enumerate(names)},
         "scores": {("m", one): values * place for place, one in enumerate(names)}, **more}
-    return Points(**given)  # type: ignore[arg-type]
+    return ItemScores(**given)  # type: ignore[arg-type]
 
 
-def same(one: Points, other: Points) -> None:
+def same(one: ItemScores, other: ItemScores) -> None:
     """Equal in every field, and in the types of what numbers are in."""
     assert (one.dataset, one.items, one.systems) == (other.dataset, other.items, other.systems)
     assert one.words.dtype == other.words.dtype == np.int64
@@ -42,9 +42,9 @@ def same(one: Points, other: Points) -> None:
             np.testing.assert_array_equal(values, found[name])
 
 
-def report(*given: Points) -> rows.Report:
+def report(*given: ItemScores) -> rows.Results:
     run = rows.Run("1", None, 0, "auto", {}, "3", "linux", {})
-    return rows.Report(run, (), (), (), (), points=given)
+    return rows.Results(run, (), (), (), (), points=given)
 
 
 def test_hostile_names_read_back_as_they_were() -> None:

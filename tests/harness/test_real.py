@@ -48,7 +48,7 @@ def test_each_row_and_rating_is_in_the_result(real_data: Path, out: Path) -> Non
         rated = Counter(quality for row in found for quality, votes in row["annotations"].items() if votes)
         assert entry.items == len(found)
         assert {quality.name: quality.rated for quality in entry.qualities} == rated
-        sizes = {row.quality: row.n for row in report.agreements if (row.dataset, row.column) == (name, "random")}
+        sizes = {row.quality: row.n for row in report.correlations if (row.dataset, row.column) == (name, "random")}
         assert sizes == rated, "the random control scores every item, so every rated item is in its panel"
 
 
@@ -96,7 +96,7 @@ def test_correlations_equal_an_independent_computation(real_data: Path, out: Pat
     oracles = {f"bleu-{order}": bleu(order) for order in (1, 2, 3, 4)}
     oracles |= {"rouge-l": rouge_l, "meteor": meteor(reader)}
     report = files.read(out / "report")
-    measured = {(row.column, row.quality, row.statistic): row for row in report.agreements if row.dataset == name}
+    measured = {(row.column, row.quality, row.statistic): row for row in report.correlations if row.dataset == name}
     for column, oracle in oracles.items():
         scores = [oracle(row["response"].strip(), [one.strip() for one in row["reference"]]) for row in found]
         for quality in found[0]["annotations"]:
@@ -111,7 +111,7 @@ def test_correlations_equal_an_independent_computation(real_data: Path, out: Pat
 
 def test_sample_and_real_boards_are_apart(out: Path) -> None:
     report = files.read(out / "report")
-    cells = {(row.board, row.origin): row.cells for row in report.standings}
+    cells = {(row.board, row.origin): row.cells for row in report.ranking}
     assert cells["dev", "real"] == 6 + 6 + 9 + 11 + 1 + 4 + 1 + 1 + 1 + 1
     assert ("test", "real") not in cells
     assert cells["dev-references", "real"] == 6 + 6 + 1 + 4 + 1

@@ -17,7 +17,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.storage import store
 from harness.cli import main
 from harness.results import differences, files
-from harness.results.rows import Report
+from harness.results.rows import Results
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return tmp_path / "made"
 
 
-def altered(made: Path, **values: Any) -> Report:
+def altered(made: Path, **values: Any) -> Results:
     """The report with other values in its run, written in its place."""
     report = files.read(made / "report")
     report = dataclasses.replace(report, run=dataclasses.replace(report.run, **values))
@@ -41,7 +41,7 @@ def altered(made: Path, **values: Any) -> Report:
 def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 0
     said = capsys.readouterr()
-    for table in ("agreements", "contests", "ceilings", "standings"):
+    for table in ("correlations", "comparisons", "reliability", "ranking"):
         assert f"{table}: {len(getattr(files.read(made / 'report'), table))} rows, all equal" in said.out
     assert "3 scored, 0 kept" in said.out
     assert "not as it was" not in said.err
@@ -53,13 +53,13 @@ def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.
 def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = altered(made, packages={**files.read(made / "report").run.packages, "numpy": "0.1"})
     rows = [dataclasses.replace(row, value=row.value + 0.25) if (row.column, row.statistic) == ("length", "spearman")
-            and row.dataset == "esl" else row for row in report.agreements]
-    files.write(dataclasses.replace(report, agreements=tuple(rows)), made / "report")
+            and row.dataset == "esl" else row for row in report.correlations]
+    files.write(dataclasses.replace(report, correlations=tuple(rows)), made / "report")
     assert main(["rerun", str(made / "report"), "--out", str(tmp_path / "again")]) == 1
     said = capsys.readouterr()
     assert "not as it was: numpy: 0.1 then, " in said.err
     assert "rows differ, most by 0.25: esl, " in said.out
-    assert "contests: " in said.out
+    assert "comparisons: " in said.out
     assert "likely cause: environment: numpy" in said.out.splitlines()[-1]
     assert main(["rerun", str(made), "--out", str(tmp_path / "again"), "--tolerance", "0.3"]) == 0
     assert "0 scored, 3 kept" in capsys.readouterr().out
@@ -115,18 +115,18 @@ def test_the_report_itself_is_not_written_over(made: Path, capsys: pytest.Captur
 
 def test_drift_row_by_row(made: Path) -> None:
     report = files.read(made / "report")
-    first, second, *rest = report.agreements
-    later = dataclasses.replace(report, agreements=(
+    first, second, *rest = report.correlations
+    later = dataclasses.replace(report, correlations=(
         dataclasses.replace(first, value=first.value - 1e-9), dataclasses.replace(second, quality="new"), *rest))
     assert all(one.equal for one in differences.drifts(report, report)), "NaN is NaN"
     found = {one.table: one for one in differences.drifts(report, later)}
-    told = found.pop("agreements")
+    told = found.pop("correlations")
     assert all(one.equal for one in found.values())
-    assert (told.common, len(told.differ), len(told.gone), len(told.new)) == (len(report.agreements) - 1, 1, 1, 1)
+    assert (told.common, len(told.differ), len(told.gone), len(told.new)) == (len(report.correlations) - 1, 1, 1, 1)
     assert told.where == (first.dataset, first.quality, first.metric, first.column, first.statistic)
     assert told.largest == pytest.approx(1e-9, rel=1e-3)
     assert differences.drifts(report, later, 1e-6)[0].differ == ()
-    gone = dataclasses.replace(report, agreements=(dataclasses.replace(first, value=math.nan), second, *rest))
+    gone = dataclasses.replace(report, correlations=(dataclasses.replace(first, value=math.nan), second, *rest))
     assert math.isnan(differences.drifts(report, gone, 10)[0].largest), "a number that is gone is no small difference"
 
 

@@ -17,21 +17,22 @@ from harness.results import files
 from harness.results import rows as results
 
 
-def small() -> results.Report:
+def small() -> results.Results:
     nan = math.nan
-    return results.Report(
+    return results.Results(
         run=results.Run("1", None, 0, "auto", {"data": "auto"}, "3", "linux", {"numpy": "2"}),
         datasets=(results.DatasetEntry("a", "A", "dev", "turn", "imported", "f", 2, 2,
                                        (results.QualityEntry("q", "q", None, 5.0, 2),), "l", "c"),),
         metrics=(results.MetricEntry("m", "M", "toy", ("m",), (), ("turn",), "", "item", "", "m|r1"),),
-        agreements=(results.Agreement("a", "q", "m", "m", "spearman", 2, nan, nan, nan, nan, "2 rows"),
-                    results.Agreement("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
-        standings=(results.Standing("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),
-                   results.Standing("dev", "real", "dev", "pearson", "m", "m", 0.1, 1, 1, 1)),
+        correlations=(results.Correlation("a", "q", "m", "m", "spearman", 2, nan, nan, nan, nan, "2 rows"),
+                    results.Correlation("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
+        ranking=(results.RankingRow("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),
+                   results.RankingRow("dev", "real", "dev", "pearson", "m", "m", 0.1, 1, 1, 1)),
         skips=(results.Skip("a", "n", "why"),), failures=(results.Failure("a", "o", "how"),),
         timings=(results.Timing("a", "m", 2, 0.5),),
         examples=(results.Example("a", "q", "i", "", ("hi",), "ho", nan, 1.0, 0.0, (("m", 0.0),)),),
-        points=(results.Points("a", ("i", "j"), ("", "bot"), np.array([1, 2]), {"q": np.array([nan, 5], np.float32)},
+        points=(results.ItemScores("a", ("i", "j"), ("", "bot"), np.array([1, 2]),
+                 {"q": np.array([nan, 5], np.float32)},
                                {("m", "m"): np.array([0.1, nan], np.float32)}),))
 
 
@@ -49,26 +50,26 @@ def test_the_same_report_is_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_table_of_before_a_column_reads_with_its_default(tmp_path: Path) -> None:
     files.write(small(), tmp_path)
-    path, head = tmp_path / "standings.parquet", json.loads((tmp_path / "report.json").read_text())
+    path, head = tmp_path / "ranking.parquet", json.loads((tmp_path / "report.json").read_text())
     pq.write_table(pq.read_table(path).drop_columns(["letters"]), path)
-    head["tables"]["standings"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    head["tables"]["ranking"] = hashlib.sha256(path.read_bytes()).hexdigest()
     (tmp_path / "report.json").write_text(json.dumps(head))
-    assert [row.letters for row in files.read(tmp_path).standings] == ["", ""]
+    assert [row.letters for row in files.read(tmp_path).ranking] == ["", ""]
 
 
 def test_missing_is_null_in_json_and_parquet_says_the_same(tmp_path: Path) -> None:
     files.write(small(), tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "agreements.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (tmp_path / "correlations.jsonl").read_text().splitlines()]
     assert rows[0]["value"] is None
-    assert [row["n"] for row in rows] == pq.read_table(tmp_path / "agreements.parquet").column("n").to_pylist()
+    assert [row["n"] for row in rows] == pq.read_table(tmp_path / "correlations.parquet").column("n").to_pylist()
 
 
 def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
     files.write(small(), tmp_path / "a")
-    other = dataclasses.replace(small(), agreements=small().agreements[1:])
+    other = dataclasses.replace(small(), correlations=small().correlations[1:])
     files.write(other, tmp_path / "b")
-    (tmp_path / "a" / "agreements.parquet").write_bytes((tmp_path / "b" / "agreements.parquet").read_bytes())
-    with pytest.raises(BadReport, match=r"agreements\.parquet is not the file"):
+    (tmp_path / "a" / "correlations.parquet").write_bytes((tmp_path / "b" / "correlations.parquet").read_bytes())
+    with pytest.raises(BadReport, match=r"correlations\.parquet is not the file"):
         files.read(tmp_path / "a")
 
 
@@ -90,7 +91,7 @@ def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path, damage: str) ->
     elif damage == "field":
         (tmp_path / "report.json").write_text('{"run": {}}')
     else:
-        (tmp_path / "standings.parquet").write_bytes(b"PAR1")
+        (tmp_path / "ranking.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadReport) as caught:
         files.read(tmp_path)
     assert "harness run" in str(caught.value)

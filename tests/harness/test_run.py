@@ -43,10 +43,10 @@ def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "skipped" in printed
     report = files.read(tmp_path / "report")
     assert [entry.name for entry in report.datasets] == list(datasets.names())
-    assert {row.statistic for row in report.agreements} == {"spearman", "pearson", "kendall"}
-    assert {row.origin for row in report.standings} == {"sample"}
+    assert {row.statistic for row in report.correlations} == {"spearman", "pearson", "kendall"}
+    assert {row.origin for row in report.ranking} == {"sample"}
     assert (tmp_path / "site" / "index.html").is_file()
-    cells = {(row.dataset, row.metric) for row in (*report.agreements, *report.skips)}
+    cells = {(row.dataset, row.metric) for row in (*report.correlations, *report.skips)}
     assert len(cells) == 19 * len(registry.names()), "every cell is either there or skipped for a reason"
 
 
@@ -81,13 +81,13 @@ def test_the_seed_is_in_the_report_and_in_what_is_random(tmp_path: Path) -> None
         run(tmp_path / seed, "--dataset", "esl", "--metric", "random", "--seed", seed)
     one, two = (files.read(tmp_path / seed / "report") for seed in "12")
     assert (one.run.seed, two.run.seed) == (1, 2)
-    assert one.agreements != two.agreements
+    assert one.correlations != two.correlations
 
 
 def test_a_selection_is_what_is_run(tmp_path: Path) -> None:
     run(tmp_path, "--quality", "relevance", "--split", "dev", "--metric", "length", "--limit", "20")
     report = files.read(tmp_path / "report")
-    assert {row.quality.casefold() for row in report.agreements} >= {"relevance"}
+    assert {row.quality.casefold() for row in report.correlations} >= {"relevance"}
     assert all(quality.dimension == "relevance" for entry in report.datasets for quality in entry.qualities)
     assert all(entry.items == 20 and entry.split == "dev" for entry in report.datasets)
 
@@ -107,13 +107,13 @@ def test_a_damaged_part_is_set_aside_and_scored_anew(tmp_path: Path, capsys: pyt
 
 def test_aggregations_are_columns_of_their_own(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "fed-dial", "--metric", "length", "--aggregate", "mean", "--aggregate", "sum")
-    assert {row.column for row in files.read(tmp_path / "report").agreements} == {"length", "length:sum"}
+    assert {row.column for row in files.read(tmp_path / "report").correlations} == {"length", "length:sum"}
 
 
 def test_a_selection_of_sums_keeps_what_has_no_turns_to_sum(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "esl", "--dataset", "fed-dial", "--metric", "length", "--metric", "repetition",
         "--aggregate", "sum")
-    found = {(row.dataset, row.column) for row in files.read(tmp_path / "report").agreements}
+    found = {(row.dataset, row.column) for row in files.read(tmp_path / "report").correlations}
     assert found == {("esl", "length"), ("esl", "repetition"), ("fed-dial", "length:sum"), ("fed-dial", "repetition")}
 
 
@@ -126,7 +126,7 @@ def test_a_poor_terminal_is_enough(tmp_path: Path) -> None:
 def test_options_make_a_metric_of_their_own(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "dstc6", "--metric", "rouge-l", "--metric", "rouge-l[references=mean]")
     report = files.read(tmp_path / "report")
-    assert {row.column for row in report.agreements} == {"rouge-l", "rouge-l[references=mean]"}
+    assert {row.column for row in report.correlations} == {"rouge-l", "rouge-l[references=mean]"}
     assert len({entry.signature for entry in report.metrics}) == 2
 
 
@@ -163,10 +163,10 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
     real_esl(home)
     run(tmp_path, "--split", "test", "--metric", "length")
     report = files.read(tmp_path / "report")
-    cells = {row.origin: row.cells for row in report.standings}
+    cells = {row.origin: row.cells for row in report.ranking}
     assert cells == {"real": 1, "sample": 10}
-    rows = [row for row in report.standings if row.origin == "real" and row.statistic == "spearman"]
-    (alone,) = [row for row in report.agreements if row.dataset == "esl" and row.statistic == "spearman"]
+    rows = [row for row in report.ranking if row.origin == "real" and row.statistic == "spearman"]
+    (alone,) = [row for row in report.correlations if row.dataset == "esl" and row.statistic == "spearman"]
     assert {row.value for row in rows} == {alone.value}
 
 
@@ -189,7 +189,7 @@ def test_private_ratings_are_joined_at_evaluation(tmp_path: Path, home: Path) ->
     run(tmp_path / "without", "--dataset", "esl", "--metric", "length")
     run(tmp_path / "with", "--dataset", "esl", "--metric", "length", "--ratings", str(tmp_path / "private.json"))
     run(tmp_path / "sample", "--dataset", "esl", "--metric", "length", "--data", "sample")
-    without, joined, open_ = (files.read(tmp_path / name / "report").agreements
+    without, joined, open_ = (files.read(tmp_path / name / "report").correlations
                               for name in ("without", "with", "sample"))
     assert all(math.isnan(row.value) and row.n == 0 for row in without)
     assert repr(joined) == repr(open_)  # repr, because NaN is not itself
@@ -222,7 +222,7 @@ def test_a_crash_costs_its_cell_alone_and_the_exit_status_says_so(tmp_path: Path
     assert run(tmp_path, "--dataset", "esl", "--metric", "broken", "--metric", "length") == 1
     report = files.read(tmp_path / "report")
     assert [(row.dataset, row.metric) for row in report.failures] == [("esl", "broken")]
-    assert {row.metric for row in report.agreements} == {"length"}
+    assert {row.metric for row in report.correlations} == {"length"}
     assert "OSError: no such model" in capsys.readouterr().err
 
 
@@ -261,7 +261,7 @@ def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> Non
 
 def test_reference_metrics_are_ranked_where_all_can_take_part(tmp_path: Path) -> None:
     run(tmp_path, "--dataset", "dstc6", "--dataset", "fed-turn", *FEW)
-    rows = [row for row in files.read(tmp_path / "report").standings if row.statistic == "spearman"]
+    rows = [row for row in files.read(tmp_path / "report").ranking if row.statistic == "spearman"]
     assert {row.column for row in rows if row.board == "dev" and row.rank} == {"length", "random"}
     ranked = {row.column: row.cells for row in rows if row.board == "dev-references" and row.rank}
     assert ranked == dict.fromkeys(("length", "random", "bleu-1", "bleu-2", "bleu-3", "bleu-4"), 1)

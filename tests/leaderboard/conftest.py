@@ -11,18 +11,18 @@ from dataclasses import replace
 import pytest
 
 from harness.results.rows import (
-    Agreement,
-    Ceiling,
-    Contest,
+    Comparison,
+    Correlation,
     DatasetEntry,
     Failure,
     Look,
     MetricEntry,
     QualityEntry,
-    Report,
+    RankingRow,
+    Reliability,
+    Results,
     Run,
     Skip,
-    Standing,
     Timing,
     TrainingEntry,
 )
@@ -68,7 +68,7 @@ VALUES: dict[tuple[str, str], tuple[float | str, ...]] = {
 SCALE = {"spearman": 1.0, "pearson": 0.9, "kendall": 0.7}
 
 
-def agreements() -> tuple[Agreement, ...]:
+def correlations() -> tuple[Correlation, ...]:
     return tuple(
         agreement(*cell, *key, statistic, value)
         for statistic in ("kendall", "pearson", "spearman")
@@ -76,15 +76,15 @@ def agreements() -> tuple[Agreement, ...]:
 
 
 def agreement(name: str, quality: str, metric: str, column: str, statistic: str,
-              value: float | str) -> Agreement:
+              value: float | str) -> Correlation:
     if isinstance(value, str):
-        return Agreement(name, quality, metric, column, statistic, 0, NAN, NAN, NAN, NAN, value)
+        return Correlation(name, quality, metric, column, statistic, 0, NAN, NAN, NAN, NAN, value)
     scaled = value * SCALE[statistic]
     p = 0.2 if abs(value) < 0.15 else 0.0004
-    return Agreement(name, quality, metric, column, statistic, 100, scaled, p, scaled - 0.05, scaled + 0.05)
+    return Correlation(name, quality, metric, column, statistic, 100, scaled, p, scaled - 0.05, scaled + 0.05)
 
 
-def standings(rows: tuple[Agreement, ...]) -> tuple[Standing, ...]:
+def ranking(rows: tuple[Correlation, ...]) -> tuple[RankingRow, ...]:
     found = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row.value for row in rows}
     boards = [("dev", "real", CELLS[:5]), ("dev", "sample", CELLS[5:6]), ("test", "real", CELLS[6:8]),
               ("test", "sample", CELLS[8:])]
@@ -94,7 +94,7 @@ def standings(rows: tuple[Agreement, ...]) -> tuple[Standing, ...]:
 
 
 def board_of(found: dict[tuple[str, str, str, str, str], float], board: str, origin: str, statistic: str,
-             rule: str, cells: tuple[tuple[str, str], ...]) -> list[Standing]:
+             rule: str, cells: tuple[tuple[str, str], ...]) -> list[RankingRow]:
     rows = []
     for metric, column in [key for key in VALUES if ":" not in key[1]]:
         values = [found.get((*cell, metric, column, statistic), NAN) for cell in cells]
@@ -103,7 +103,7 @@ def board_of(found: dict[tuple[str, str, str, str, str], float], board: str, ori
         for (name, _), value in zip(cells, values, strict=True):
             by_dataset.setdefault(name, []).append(value)
         means = values if rule == "test" else [sum(part) / len(part) for part in by_dataset.values()]
-        rows.append(Standing(board, origin, rule, statistic, metric, column,
+        rows.append(RankingRow(board, origin, rule, statistic, metric, column,
                              sum(means) / len(means), None, covered, len(cells)))
     complete = sorted((row.value for row in rows if row.covered == row.cells), reverse=True)
     return [replace(row, rank=1 + complete.index(row.value)) if row.covered == row.cells else row for row in rows]
@@ -123,9 +123,9 @@ def training(name: str, metric: str, *looks: Look) -> TrainingEntry:
         command=f"harness train {name}", commit=None, curve=looks)
 
 
-def make() -> Report:
-    rows = agreements()
-    return Report(
+def make() -> Results:
+    rows = correlations()
+    return Results(
         run=Run(version="0.1.0", commit=None, seed=7, device="cpu", options={"metrics": ["all"], "fast": True},
                 python="3.11.7", platform="Linux", packages={"scipy": "1.13.0", "numpy": "2.0.0"}),
         datasets=DATASETS,
@@ -133,16 +133,17 @@ def make() -> Report:
                  metric("grade", "GRADE", "graph", "grade", models=("bert-base", "w2v.txt")),
                  metric(SCRIPT, f"Hostile {SCRIPT}", "control", "x|y", models=("a|<b>",)),
                  metric("bleu", "BLEU", "lexical", "bleu1", "bleu2", needs=("references",))),
-        agreements=rows, standings=standings(rows),
+        correlations=rows, ranking=ranking(rows),
         skips=(*(Skip(name, "grade", "weights are not on this machine")
                  for name in ("topical-usr", "fed-turn", "a|b")),
                Skip("fed-dial", "grade", "scores turns | not dialogues")),
         failures=(Failure("sample chat", "grade", "ValueError: <b>odd</b>\nsecond line \x1b[31mred"),),
-        contests=(Contest("fed-turn", "Overall", "spearman", "williams", "length", "x|y", 90, 0.1, 2.5,
+        comparisons=(Comparison("fed-turn", "Overall", "spearman", "williams", "length", "x|y", 90, 0.1, 2.5,
                           0.01, 0.03, 0.02),),
-        ceilings=(Ceiling("fed-turn", "Overall", "leave-one-out", 0.512, 90),
-                  Ceiling("fed-turn", "Interesting", "leave-one-out", math.nan, 0, "no item has more than one vote"),
-                  Ceiling("fed-dial", "Overall", "alpha-ordinal", 0.4, 9)),
+        reliability=(Reliability("fed-turn", "Overall", "leave-one-out", 0.512, 90),
+                  Reliability("fed-turn", "Interesting", "leave-one-out", math.nan, 0,
+                              "no item has more than one vote"),
+                  Reliability("fed-dial", "Overall", "alpha-ordinal", 0.4, 9)),
         trainings=(training("topics", "grade", Look(100, 0.69, 0.68), Look(200, 0.5, 0.52), Look(300, 0.4, 0.55)),
                    training(f"mlm {SCRIPT}", SCRIPT)),
         timings=(Timing("fed-turn", "length", 100, 0.25), Timing("fed-turn", "bleu", 100, 1.5)),
@@ -150,10 +151,10 @@ def make() -> Report:
 
 
 @pytest.fixture(scope="session")
-def report() -> Report:
+def report() -> Results:
     return make()
 
 
 @pytest.fixture(scope="session")
-def site(report: Report) -> dict[str, bytes]:
+def site(report: Results) -> dict[str, bytes]:
     return draw(report)

@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from harness.results.rows import (
-    Agreement,
-    Ceiling,
-    Contest,
+    Comparison,
+    Correlation,
     DatasetEntry,
     Example,
     Exhibit,
     Failure,
     Grid,
+    ItemScores,
     Look,
     MetricEntry,
-    Points,
     QualityEntry,
-    Report,
+    RankingRow,
+    Reliability,
+    Results,
     Run,
     Skip,
-    Standing,
     Timing,
     TrainingEntry,
 )
@@ -53,21 +53,22 @@ def plain(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"name-{number:02d}" for number in range(len(names)))
 
 
-def make(names: Sequence[str] = NAMES) -> Report:
+def make(names: Sequence[str] = NAMES) -> Results:
     """Make the report: a dataset, a quality, a metric and a column of each of the first names."""
     texts, names = names, names[:CORE]
     count = len(names)
     datasets = tuple(_dataset(names, place) for place in range(count))
     columns = [(names[place], names[(place + 2) % count]) for place in range(count)]
-    return Report(
+    return Results(
         run=Run(version=names[0], commit=names[1], seed=1, device=names[2], options={name: name for name in texts},
                 python=names[3], platform=names[4], packages={name: name for name in texts}, command=names[5]),
         datasets=datasets, metrics=tuple(_metric(names, place) for place in range(count)),
-        agreements=tuple(_agreements(datasets, columns)), standings=tuple(_standings(columns)),
+        correlations=tuple(_correlations(datasets, columns)), ranking=tuple(_ranking(columns)),
         skips=tuple(Skip(names[place % count], names[place * 3 % count], text) for place, text in enumerate(texts)),
         failures=tuple(Failure(names[place % 4], names[place % count], text) for place, text in enumerate(texts)),
-        contests=tuple(_contests(datasets, columns)),
-        ceilings=tuple(Ceiling(entry.name, entry.qualities[0].name, "leave-one-out", 0.5, ITEMS) for entry in datasets),
+        comparisons=tuple(_comparisons(datasets, columns)),
+        reliability=tuple(Reliability(entry.name, entry.qualities[0].name, "leave-one-out", 0.5, ITEMS)
+                          for entry in datasets),
         trainings=tuple(_training(names, place) for place in range(count)),
         examples=tuple(_example(names, place, text) for place, text in enumerate(texts)),
         points=tuple(_points(names, entry, columns) for entry in datasets),
@@ -96,34 +97,34 @@ def _metric(names: Sequence[str], place: int) -> MetricEntry:
         models=(five, one), learned_on=(names[(place + 7) % len(names)],))
 
 
-def _agreements(datasets: Sequence[DatasetEntry], columns: Sequence[tuple[str, str]]) -> Iterator[Agreement]:
+def _correlations(datasets: Sequence[DatasetEntry], columns: Sequence[tuple[str, str]]) -> Iterator[Correlation]:
     for number, entry in enumerate(datasets):
         for statistic in STATISTICS:
             for place, key in enumerate(columns):
                 if (place + number) % 5 == 0:
-                    yield Agreement(entry.name, entry.qualities[0].name, *key, statistic, 0, *[float("nan")] * 4,
+                    yield Correlation(entry.name, entry.qualities[0].name, *key, statistic, 0, *[float("nan")] * 4,
                                     note=entry.name)
                 else:
                     value = ((7 * place + 3 * number) % 100 - 30) / 100
-                    yield Agreement(entry.name, entry.qualities[0].name, *key, statistic, ITEMS, value, 0.04,
+                    yield Correlation(entry.name, entry.qualities[0].name, *key, statistic, ITEMS, value, 0.04,
                                     value - 0.1, value + 0.1, corrected=value)
 
 
-def _standings(columns: Sequence[tuple[str, str]]) -> Iterator[Standing]:
+def _ranking(columns: Sequence[tuple[str, str]]) -> Iterator[RankingRow]:
     for board in ("dev", "test"):
         for origin in ("real", "sample"):
             for rule in ("dev", "test"):
                 for place, key in enumerate(columns):
                     rank = place + 1
-                    yield Standing(board, origin, rule, "spearman", *key, 0.9 - place / 100, rank, 3, 3,
+                    yield RankingRow(board, origin, rule, "spearman", *key, 0.9 - place / 100, rank, 3, 3,
                                    float(max(1, rank - 1)), float(rank + 1), "ab")
 
 
-def _contests(datasets: Sequence[DatasetEntry], columns: Sequence[tuple[str, str]]) -> Iterator[Contest]:
+def _comparisons(datasets: Sequence[DatasetEntry], columns: Sequence[tuple[str, str]]) -> Iterator[Comparison]:
     for entry in datasets:
         for place, (_, better) in enumerate(columns):
             for _, worse in columns[place + 1:]:
-                yield Contest(entry.name, entry.qualities[0].name, "spearman", "williams", better, worse, ITEMS, 0.1,
+                yield Comparison(entry.name, entry.qualities[0].name, "spearman", "williams", better, worse, ITEMS, 0.1,
                               2.0, 0.01, 0.04, 0.03)
 
 
@@ -141,9 +142,9 @@ def _example(names: Sequence[str], place: int, text: str) -> Example:
         metrics=0.1, columns=((names[(place + 2) % len(names)], 0.1), (four, 0.2)))
 
 
-def _points(names: Sequence[str], entry: DatasetEntry, columns: Sequence[tuple[str, str]]) -> Points:
+def _points(names: Sequence[str], entry: DatasetEntry, columns: Sequence[tuple[str, str]]) -> ItemScores:
     rng = np.random.default_rng(len(entry.name))
-    return Points(
+    return ItemScores(
         dataset=entry.name, items=tuple(f"{entry.name}_{number}" for number in range(ITEMS)),
         systems=tuple(names[number % len(names)] for number in range(ITEMS)), words=np.arange(ITEMS, dtype=np.int64),
         human={entry.qualities[0].name: rng.normal(size=ITEMS).astype(np.float32)},

@@ -16,21 +16,21 @@ import numpy.typing as npt
 from scipy import stats
 
 from harness.results.rows import (
-    Agreement,
-    Ceiling,
-    Contest,
+    Comparison,
+    Correlation,
     DatasetEntry,
     Example,
     Exhibit,
     Grid,
+    ItemScores,
     Look,
     MetricEntry,
-    Points,
     QualityEntry,
-    Report,
+    RankingRow,
+    Reliability,
+    Results,
     Run,
     Skip,
-    Standing,
     Timing,
     TrainingEntry,
 )
@@ -60,7 +60,7 @@ class Size:
     metrics: int = 60
     fewest: int = 300
     most: int = 1500
-    contests: bool = True
+    comparisons: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,19 +73,19 @@ class Scored:
     scores: Array
 
 
-def make(size: Size = Size(), seed: int = 5) -> Report:
+def make(size: Size = Size(), seed: int = 5) -> Results:
     """Make the report."""
     rng = np.random.default_rng(seed)
     metrics = tuple(_metrics(size.metrics))
     scored = [_scored(entry, metrics, rng) for entry in _datasets(size, rng)]
-    agreements = tuple(row for one in scored for row in _agreements(one))
-    return Report(
+    correlations = tuple(row for one in scored for row in _correlations(one))
+    return Results(
         run=Run(version="0.0", commit=None, seed=seed, device="cpu", options={"data": "all"}, python="3.11",
                 platform="Linux", packages={"numpy": "2", "scipy": "1"}),
-        datasets=tuple(one.entry for one in scored), metrics=metrics, agreements=agreements,
-        standings=tuple(_standings(scored, agreements)), skips=tuple(_skips(scored, metrics)),
-        contests=tuple(row for one in scored if size.contests for row in _contests(one)),
-        ceilings=tuple(row for one in scored for row in _ceilings(one)),
+        datasets=tuple(one.entry for one in scored), metrics=metrics, correlations=correlations,
+        ranking=tuple(_ranking(scored, correlations)), skips=tuple(_skips(scored, metrics)),
+        comparisons=tuple(row for one in scored if size.comparisons for row in _comparisons(one)),
+        reliability=tuple(row for one in scored for row in _reliability(one)),
         trainings=tuple(_training(entry) for entry in metrics if entry.trained_on),
         examples=tuple(row for one in scored for row in _examples(one)),
         points=tuple(_points(one, rng) for one in scored), exhibits=(_challenge(), *map(_study, range(3))),
@@ -130,7 +130,7 @@ def _scored(entry: DatasetEntry, metrics: Iterable[MetricEntry], rng: np.random.
     return Scored(entry, np.clip(np.rint(3 * votes) / 3, 1, 5), keys, scores)
 
 
-def _agreements(one: Scored) -> Iterator[Agreement]:
+def _correlations(one: Scored) -> Iterator[Correlation]:
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in STATISTICS:
             kept = "pearson" if statistic == "kendall" else statistic
@@ -141,26 +141,26 @@ def _agreements(one: Scored) -> Iterator[Agreement]:
             low, high = np.tanh(np.arctanh(values) - far), np.tanh(np.arctanh(values) + far)
             p = 2 * stats.norm.sf(np.abs(np.arctanh(values)) * math.sqrt(n - 3))
             for key, *row in zip(one.keys, values.tolist(), p.tolist(), low.tolist(), high.tolist(), strict=True):
-                yield Agreement(one.entry.name, quality.name, *key, statistic, n, *row, corrected=row[0] / 0.9)
+                yield Correlation(one.entry.name, quality.name, *key, statistic, n, *row, corrected=row[0] / 0.9)
 
 
-def _standings(scored: list[Scored], agreements: tuple[Agreement, ...]) -> Iterator[Standing]:
+def _ranking(scored: list[Scored], correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     for board, need in (("dev", ""), ("dev-references", "references"), ("test", ""), ("test-references", "references")):
         on = [one.entry for one in scored if one.entry.split == board.partition("-")[0]
               and (not need or need in one.entry.has)]
         cells = frozenset((entry.name, quality.name) for entry in on for quality in entry.qualities)
-        for row in challenge.standings(challenge.Board(board, "real", cells), agreements) if cells else ():
+        for row in challenge.ranking(challenge.Board(board, "real", cells), correlations) if cells else ():
             yield replace(row, **_places(row)) if row.rank and row.statistic == "spearman" else row
 
 
-def _places(row: Standing) -> dict[str, object]:
+def _places(row: RankingRow) -> dict[str, object]:
     """An interval of two places around a rank, and a letter for every four places."""
     rank = row.rank or 1
     letter = "abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)]
     return {"low": float(max(1, rank - 2)), "high": float(rank + 2), "letters": letter}
 
 
-def _contests(one: Scored) -> Iterator[Contest]:
+def _comparisons(one: Scored) -> Iterator[Comparison]:
     names = labels(one.keys)
     upper = np.triu_indices(len(names), 1)
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
@@ -170,15 +170,15 @@ def _contests(one: Scored) -> Iterator[Contest]:
             for i, j, delta, *rest in zip(*(part.tolist() for part in upper),
                                           *(part[upper].tolist() for part in parts), strict=True):
                 better, worse = (i, j) if delta >= 0 else (j, i)
-                yield Contest(one.entry.name, quality.name, statistic, "williams", names[better], names[worse],
+                yield Comparison(one.entry.name, quality.name, statistic, "williams", names[better], names[worse],
                               len(human), abs(delta), *rest)
 
 
-def _ceilings(one: Scored) -> Iterator[Ceiling]:
+def _reliability(one: Scored) -> Iterator[Reliability]:
     for place, quality in enumerate(one.entry.qualities):
         for method, value in (("leave-one-out", 0.55), ("split-half", 0.7), ("alpha-ordinal", 0.4)):
-            yield Ceiling(one.entry.name, quality.name, method, value - place / 50, one.entry.items)
-        yield Ceiling(one.entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
+            yield Reliability(one.entry.name, quality.name, method, value - place / 50, one.entry.items)
+        yield Reliability(one.entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
 
 
 def _skips(scored: list[Scored], metrics: Iterable[MetricEntry]) -> Iterator[Skip]:
@@ -196,9 +196,9 @@ def _training(entry: MetricEntry) -> TrainingEntry:
         command=f"harness train {entry.name}", commit=None, curve=CURVE)
 
 
-def _points(one: Scored, rng: np.random.Generator) -> Points:
+def _points(one: Scored, rng: np.random.Generator) -> ItemScores:
     entry = one.entry
-    return Points(
+    return ItemScores(
         dataset=entry.name, items=tuple(f"{entry.name}_{number:05d}" for number in range(entry.items)),
         systems=tuple(f"system-{number % 6}" for number in range(entry.items)),
         words=rng.integers(1, 40, entry.items),

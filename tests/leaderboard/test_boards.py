@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.results.rows import Agreement, Contest, Report, Timing
+from harness.results.rows import Comparison, Correlation, Results, Timing
 from leaderboard.blocks import menu
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model import answers, cost, verdicts
@@ -60,7 +60,7 @@ def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
     return {key: 1 + sum(other > value + 1e-6 for other in found.values()) for key, value in found.items()}
 
 
-def test_the_scripts_can_rank_what_the_report_ranked(report: Report, site: dict[str, bytes]) -> None:
+def test_the_scripts_can_rank_what_the_report_ranked(report: Results, site: dict[str, bytes]) -> None:
     given = numbers(site["index.html"])
     assert set(given["boards"]) == {"dev-real", "dev-sample", "test-real", "test-sample"}
     for name, board in given["boards"].items():
@@ -68,19 +68,19 @@ def test_the_scripts_can_rank_what_the_report_ranked(report: Report, site: dict[
         assert board["rule"] == split
         for rule in ("dev", "test"):
             assert ranked(given, name, rule) == {
-                (row.metric, row.column): row.rank for row in report.standings
+                (row.metric, row.column): row.rank for row in report.ranking
                 if (row.board, row.origin, row.rule, row.statistic) == (split, origin, rule, "spearman") and row.rank}
 
 
-def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(report: Report) -> None:
+def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(report: Results) -> None:
     more = tuple(replace(row, cells=row.cells + 1, covered=row.covered + 1) if row.board == "dev" else row
-                 for row in report.standings)
-    (page,) = overall.build(replace(report, standings=more))
+                 for row in report.ranking)
+    (page,) = overall.build(replace(report, ranking=more))
     assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}
     assert table(page, "dev-real-spearman").board == ""
 
 
-def test_headings_lead_to_the_cells_they_are_the_mean_of(report: Report, site: dict[str, bytes]) -> None:
+def test_headings_lead_to_the_cells_they_are_the_mean_of(report: Results, site: dict[str, bytes]) -> None:
     given = numbers(site["index.html"])
     (page,) = overall.build(report)
     heading = next(one for one in table(page, "dev-real-spearman").headings if one.text == "fed-turn")
@@ -88,10 +88,10 @@ def test_headings_lead_to_the_cells_they_are_the_mean_of(report: Report, site: d
     assert f'data-cells="{" ".join(map(str, heading.cells))}"' in site["index.html"].decode()
 
 
-def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(report: Report) -> None:
+def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(report: Results) -> None:
     known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
-                  and row.rank and row.board == "dev" and row.origin == "real" else row for row in report.standings)
-    (page,) = overall.build(replace(report, standings=known))
+                  and row.rank and row.board == "dev" and row.origin == "real" else row for row in report.ranking)
+    (page,) = overall.build(replace(report, ranking=known))
     given = json.loads(page.data)
     assert set(given["boards"]["dev-real"]["ranks"]) == {"dev"}
     assert [1, 2, "ab"] in given["boards"]["dev-real"]["ranks"]["dev"]
@@ -128,7 +128,7 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
                              r"XMLHttp|import |https?://|\.style\b", script)
 
 
-def test_what_is_not_above_length_is_marked(report: Report) -> None:
+def test_what_is_not_above_length_is_marked(report: Results) -> None:
     """On the test board length has (0.7 + 0.1) / 2 = 0.4, more than all others."""
     (page,) = overall.build(report)
     found = {row[1].text: row[1].sign[0] for row in table(page, "test-real-spearman").groups[0].rows}
@@ -136,7 +136,7 @@ def test_what_is_not_above_length_is_marked(report: Report) -> None:
     assert {row[1].sign[0] for row in table(page, "dev-real-spearman").rows} == {""}
 
 
-def test_the_short_answer_names_the_best_the_next_and_people(report: Report) -> None:
+def test_the_short_answer_names_the_best_the_next_and_people(report: Results) -> None:
     (page,) = overall.build(report)
     found = cells(table(page, "answers"), "overall")
     assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
@@ -147,26 +147,27 @@ def test_the_short_answer_names_the_best_the_next_and_people(report: Report) -> 
     assert table(page, "answers-single").folded.endswith(": 3")
 
 
-def test_an_answer_says_on_how_many_qualities_the_difference_was_found(report: Report) -> None:
+def test_an_answer_says_on_how_many_qualities_the_difference_was_found(report: Results) -> None:
     pairs = [("bleu1", "x|y", 0.01), ("bleu1", "x|y", 0.2), ("x|y", "bleu1", 0.001)]
-    contests = tuple(Contest(name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
+    comparisons = tuple(Comparison(
+                             name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
                              better, worse, 90, 0.1, 2.0, holm, holm, holm)
                      for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
-    (page,) = overall.build(replace(report, contests=contests))
+    (page,) = overall.build(replace(report, comparisons=comparisons))
     found = cells(table(page, "answers"), "overall")["Really better?"]
     assert (found.text, found.small) == ("no", "significant on 1 of 3, against it on 1")
 
 
 @pytest.mark.parametrize(("letters", "word"), [(("a", "b"), "yes"), (("ab", "b"), "no")])
-def test_the_letters_of_a_board_say_whether_the_best_is_apart(report: Report, letters: tuple[str, str],
+def test_the_letters_of_a_board_say_whether_the_best_is_apart(report: Results, letters: tuple[str, str],
                                                               word: str) -> None:
     given = {"bleu": letters[0]}
-    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in report.standings)
-    (page,) = overall.build(replace(report, standings=known))
+    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in report.ranking)
+    (page,) = overall.build(replace(report, ranking=known))
     assert cells(table(page, "answers"), "Development datasets")["Really better?"].text == word
 
 
-def test_a_metric_fitted_on_ratings_is_told_apart(report: Report) -> None:
+def test_a_metric_fitted_on_ratings_is_told_apart(report: Results) -> None:
     fitted = tuple(replace(entry, trained_on="weights on ratings of x", models=("m",)) if entry.name == "bleu"
                    else entry for entry in report.metrics)
     (page,) = overall.build(replace(report, metrics=fitted))
@@ -175,7 +176,7 @@ def test_a_metric_fitted_on_ratings_is_told_apart(report: Report) -> None:
     assert "bleu" not in cells(found, "Development datasets, not fitted on ratings")["Best metric"].text
 
 
-def test_cost_is_all_seconds_over_all_items(report: Report) -> None:
+def test_cost_is_all_seconds_over_all_items(report: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
     found = cost.profiles(replace(report, timings=timings))
     assert found["bleu", "bleu1"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
@@ -183,12 +184,12 @@ def test_cost_is_all_seconds_over_all_items(report: Report) -> None:
     assert cost.cost_cell(found["length", "length"]).text == "–"
 
 
-def test_a_column_needs_what_it_has_scores_with_and_none_without(report: Report) -> None:
+def test_a_column_needs_what_it_has_scores_with_and_none_without(report: Results) -> None:
     datasets = tuple(replace(entry, has=("context", "facts") if entry.name == "topical-usr" else ("context",))
                      for entry in report.datasets)
-    agreements = tuple(row for row in report.agreements
+    correlations = tuple(row for row in report.correlations
                        if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
-    found = cost.profiles(replace(report, datasets=datasets, agreements=agreements))
+    found = cost.profiles(replace(report, datasets=datasets, correlations=correlations))
     assert found["bleu", "bleu2"].needs == ("references", "facts")
     assert found["bleu", "bleu1"].needs == ("references",)
 
@@ -199,16 +200,16 @@ def test_seconds_have_two_digits(value: float, shown: str) -> None:
     assert cost.seconds(value) == shown
 
 
-def contested(*rows: tuple[str, str, float]) -> Report:
+def contested(*rows: tuple[str, str, float]) -> Results:
     """A report of three columns, one of which two metrics share, on one cell."""
     keys = (("a", "x"), ("b", "x"), ("c", "z"))
-    agreements = tuple(Agreement(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
-    contests = tuple(Contest(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
+    correlations = tuple(Correlation(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
+    comparisons = tuple(Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
                      for better, worse, holm in rows)
-    return Report(None, (), (), agreements, (), contests=contests)  # type: ignore[arg-type]
+    return Results(None, (), (), correlations, (), comparisons=comparisons)  # type: ignore[arg-type]
 
 
-def test_a_verdict_is_found_under_the_names_that_contests_use() -> None:
+def test_a_verdict_is_found_under_the_names_that_comparisons_use() -> None:
     found = verdicts.verdicts(contested(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "nobody", 0.01)))
     assert found.score("spearman", [CELL], ("a", "x"), ("b", "x")) == verdicts.Score(1, 0, 1)
     assert found.score("spearman", [CELL], ("b", "x"), ("a", "x")) == verdicts.Score(0, 1, 1)
@@ -241,7 +242,7 @@ def test_a_page_holds_the_verdicts_on_its_own_cells(site: dict[str, bytes]) -> N
     assert packed[place // 4] >> 2 * (place % 4) & 3 == verdicts.WORSE
 
 
-def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Report, site: dict[str, bytes]) -> None:
+def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Results, site: dict[str, bytes]) -> None:
     pages = sorted((page for view in found_views() for page in view(report)), key=lambda page: page.order)
     shown = {entry.path for entry in menu.menu(pages)}
     assert {page.path for page in pages if not page.group} <= shown
@@ -252,14 +253,14 @@ def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Report, site: di
     assert site["dataset/fed-turn.html"].decode().count('aria-current="true">By dataset') == 1
 
 
-def test_qualities_of_most_datasets_come_first(report: Report) -> None:
+def test_qualities_of_most_datasets_come_first(report: Results) -> None:
     spots = [(entry, one) for entry in look(report).on("real") for one in entry.qualities]
     found = list(answers.by_dimension(spots))
     assert found[0] == "overall"
     assert found[1:] == sorted(found[1:])
 
 
-def test_a_quality_page_can_be_ranked_too(report: Report) -> None:
+def test_a_quality_page_can_be_ranked_too(report: Results) -> None:
     page = next(page for page in quality.build(report) if page.label == "overall")
     given = json.loads(page.data)
     assert set(given["boards"]) == {"real", "sample"}

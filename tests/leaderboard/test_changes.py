@@ -17,7 +17,7 @@ import pytest
 from benchmarks import registry
 from harness.cli import main
 from harness.results import files
-from harness.results.rows import Report, Run, TrainingEntry
+from harness.results.rows import Results, Run, TrainingEntry
 from harness.run.entries import dataset_entry
 from leaderboard.blocks.tables import Facts, Page, Prose, Table
 from leaderboard.model.causes import Cause, causes, of_dataset
@@ -36,22 +36,22 @@ AVERAGE = (f"rank-average|r1|inputs=deb+usr-dr-c|input=deb|{DEB}|input=usr-dr-c|
            "|weights=rank-average@a26317a54dde")
 
 
-def moved(report: Report, metric: str = "length", by: float = 0.2) -> Report:
+def moved(report: Results, metric: str = "length", by: float = 0.2) -> Results:
     """The report with every value of a metric higher."""
-    return replace(report, agreements=tuple(
-        replace(row, value=row.value + by) if row.metric == metric else row for row in report.agreements))
+    return replace(report, correlations=tuple(
+        replace(row, value=row.value + by) if row.metric == metric else row for row in report.correlations))
 
 
-def signed(report: Report, metric: str, signature: str) -> Report:
+def signed(report: Results, metric: str, signature: str) -> Results:
     return replace(report, metrics=tuple(
         replace(entry, signature=signature) if entry.name == metric else entry for entry in report.metrics))
 
 
-def ran(report: Report, **more: Any) -> Report:
+def ran(report: Results, **more: Any) -> Results:
     return replace(report, run=replace(report.run, **more))
 
 
-def known(report: Report) -> Report:
+def known(report: Results) -> Results:
     """The report of a run whose code is known."""
     return ran(report, commit="a" * 40)
 
@@ -108,7 +108,7 @@ def test_what_two_signatures_differ_in_has_a_kind(old: str, new: str, kind: str,
     assert not differences(old, old)
 
 
-def dataset_of(report: Report, **more: Any) -> Report:
+def dataset_of(report: Results, **more: Any) -> Results:
     return replace(report, datasets=tuple(
         replace(entry, **more) if entry.name == "fed-turn" else entry for entry in report.datasets))
 
@@ -123,7 +123,7 @@ def dataset_of(report: Report, **more: Any) -> Report:
      [("data", "items"), ("code", "revision")]),
 ])
 def test_a_cell_that_moved_has_the_causes_that_are_its_own(
-        report: Report, change: Callable[[Report], Report], own: list[tuple[str, str]]) -> None:
+        report: Results, change: Callable[[Results], Results], own: list[tuple[str, str]]) -> None:
     before = signed(known(report), "length", "length|r1")
     found = changes(before, moved(change(before)))
     move = next(move for move in found.moves if move.new.dataset == "fed-turn")
@@ -131,15 +131,15 @@ def test_a_cell_that_moved_has_the_causes_that_are_its_own(
     assert not move.unexplained
 
 
-def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(report: Report) -> None:
+def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(report: Results) -> None:
     before, after = (dataset_of(report, ratings_fingerprint=sign * 64) for sign in "ab")
     (found,) = causes(before, after).datasets["fed-turn"]
     assert (found.kind, found.name) == ("data", "ratings")
     assert "fed-turn" not in causes(before, dataset_of(before, ratings=300)).datasets
 
 
-def test_people_who_agree_otherwise_have_voted_otherwise(report: Report) -> None:
-    after = replace(report, ceilings=tuple(replace(row, value=row.value + 0.1) for row in report.ceilings))
+def test_people_who_agree_otherwise_have_voted_otherwise(report: Results) -> None:
+    after = replace(report, reliability=tuple(replace(row, value=row.value + 0.1) for row in report.reliability))
     (found,) = causes(report, after).datasets["fed-turn"]
     assert found.detail == "people agree to another degree on Overall"
 
@@ -151,7 +151,7 @@ def test_people_who_agree_otherwise_have_voted_otherwise(report: Report) -> None
     ({"device": "cuda bf16"}, "environment", "device"), ({"seed": 8}, "options", "seed"),
 ])
 def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(
-        report: Report, more: dict[str, Any], kind: str, name: str) -> None:
+        report: Results, more: dict[str, Any], kind: str, name: str) -> None:
     found = changes(known(report), moved(ran(known(report), **more)))
     (cause,) = found.causes.run
     assert (cause.kind, cause.name) == (kind, name)
@@ -159,7 +159,7 @@ def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(
     assert bool(found.unexplained) == (kind == "options"), "a seed moves no value"
 
 
-def test_weights_say_how_their_training_differed(report: Report) -> None:
+def test_weights_say_how_their_training_differed(report: Results) -> None:
     entry = TrainingEntry("deb", ("length",), "e", "ac5ec123f754" + "0" * 52, ("c",), 0, 100, 90, "cpu", 1.0, "t", None,
                           ())
     old = replace(signed(report, "length", DEB), trainings=(entry,))
@@ -169,7 +169,7 @@ def test_weights_say_how_their_training_differed(report: Report) -> None:
     assert cause.detail == "trained with seed 0 → 1, kept step 90 → 80"
 
 
-def test_same_inputs_and_another_number_is_called_out_before_everything_else(report: Report) -> None:
+def test_same_inputs_and_another_number_is_called_out_before_everything_else(report: Results) -> None:
     page = changes_page.build(known(report), moved(known(report)))
     assert page.sections[0].title == "Same inputs, other number"
     assert "This must not happen" in texts(page)
@@ -177,7 +177,7 @@ def test_same_inputs_and_another_number_is_called_out_before_everything_else(rep
     assert "the code may differ" in texts(changes_page.build(report, moved(report))), "no commit is known"
 
 
-def test_nothing_moved_says_so(report: Report) -> None:
+def test_nothing_moved_says_so(report: Results) -> None:
     page = changes_page.build(known(report), known(report))
     assert [section.anchor for section in page.sections[:2]] == ["short", "why"]
     assert "Nothing: data, code, weights, options and environment are the same" in texts(page)
@@ -186,23 +186,23 @@ def test_nothing_moved_says_so(report: Report) -> None:
     assert not changes(known(report), known(report)).moves
 
 
-def test_beyond_the_earlier_interval_or_not(report: Report) -> None:
+def test_beyond_the_earlier_interval_or_not(report: Results) -> None:
     def beyond(by: float) -> set[bool | None]:
         return {move.beyond for move in changes(report, moved(report, by=by)).moves}
     assert (beyond(0.04), beyond(0.06)) == ({False}, {True}), "the intervals reach 0.05 to either side"
-    unknown = replace(report, agreements=tuple(replace(row, low=float("nan")) for row in report.agreements))
+    unknown = replace(report, correlations=tuple(replace(row, low=float("nan")) for row in report.correlations))
     assert {move.beyond for move in changes(unknown, moved(unknown)).moves} == {None}
 
 
-def test_a_difference_that_is_not_seen_is_counted_but_not_listed(report: Report) -> None:
+def test_a_difference_that_is_not_seen_is_counted_but_not_listed(report: Results) -> None:
     page = changes_page.build(report, moved(report, by=0.0001))
     assert "Moved: 0" in texts(page)
     assert "No cell moved in a shown decimal." in texts(page)
 
 
-def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Report) -> None:
+def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Results) -> None:
     less = replace(report, metrics=tuple(entry for entry in report.metrics if entry.name != "bleu"),
-                   agreements=tuple(row for row in report.agreements if row.metric != "bleu"
+                   correlations=tuple(row for row in report.correlations if row.metric != "bleu"
                                     and not (row.metric == "length" and row.dataset == "fed-turn")))
     new, gone = changes(less, report), changes(report, less)
     assert gone.metrics == ((), ("bleu",))
@@ -212,7 +212,7 @@ def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Repor
     assert "bleu" in texts(changes_page.build(report, less))
 
 
-def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Report) -> None:
+def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Results) -> None:
     after = replace(report, datasets=tuple(replace(entry, origin="fetched") for entry in report.datasets))
     found = changes(report, moved(after))
     assert {move.new.dataset for move in found.moves}.isdisjoint({"Sample Chat", "sample chat"})
@@ -220,25 +220,25 @@ def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Rep
     assert found.datasets == (("Sample Chat", "sample chat"), ("Sample Chat (sample)", "sample chat (sample)"))
 
 
-def test_ranks_are_compared_among_the_columns_that_both_boards_rank(report: Report) -> None:
+def test_ranks_are_compared_among_the_columns_that_both_boards_rank(report: Results) -> None:
     """Of length, x|y, bleu1 and bleu2 the second goes: bleu1 has rank 2 instead of 3, and did not rise."""
     def without(rows: Any) -> Any:
         kept = (row for row in rows if row.column != "x|y")
         return tuple(replace(row, rank=row.rank - 1) if row.rank and row.rank > 1 and row.board == "test"
                      and row.origin == "real" else row for row in kept)
-    after = replace(report, standings=without(report.standings))
+    after = replace(report, ranking=without(report.ranking))
     ranking = next(one for one in changes(report, after).rankings if (one.board.name, one.board.origin)
                    == ("test", "real"))
     assert [shift.up for shift in ranking.shifts] == [0, 0, 0]
     assert [key[1] for key, _ in ranking.left] == ["x|y"]
     swapped = tuple(replace(row, rank={1: 3, 3: 1}.get(row.rank or 0, row.rank)) if row.board == "test" else row
-                    for row in report.standings)
-    moves = {shift.key[1]: shift.up for one in changes(report, replace(report, standings=swapped)).rankings
+                    for row in report.ranking)
+    moves = {shift.key[1]: shift.up for one in changes(report, replace(report, ranking=swapped)).rankings
              if (one.board.name, one.board.origin) == ("test", "real") for shift in one.shifts}
     assert moves == {"length": -2, "x|y": 0, "bleu1": 2, "bleu2": 0}
 
 
-def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Report) -> None:
+def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Results) -> None:
     found = site(moved(report), report)
     assert b"changes.html" in found["index.html"]
     rows = list(csv.DictReader(io.StringIO(found["changes.csv"].decode())))
@@ -248,7 +248,7 @@ def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Report)
     assert site(moved(report), report) == found
 
 
-def test_hostile_names_are_escaped_in_the_picture(report: Report) -> None:
+def test_hostile_names_are_escaped_in_the_picture(report: Results) -> None:
     page = changes_page.build(report, moved(report))
     pictures = [block for section in page.sections for block in section.blocks if hasattr(block, "svg")]
     assert pictures
@@ -256,10 +256,10 @@ def test_hostile_names_are_escaped_in_the_picture(report: Report) -> None:
                for picture in pictures)
 
 
-def test_an_empty_report_can_be_held_against_another(report: Report) -> None:
-    empty = Report(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
+def test_an_empty_report_can_be_held_against_another(report: Results) -> None:
+    empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
     found: Changes = changes(empty, report)
-    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column) for row in report.agreements
+    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column) for row in report.correlations
                                        if row.statistic == "spearman" and row.value == row.value})
     assert changes_page.build(report, empty).sections
     assert changes_page.build(empty, empty).sections
@@ -272,7 +272,7 @@ def test_a_cause_is_told_in_a_few_words() -> None:
     assert told(found) == "data: items; weights: deb, usr"
 
 
-def folder(report: Report, place: Path) -> Path:
+def folder(report: Results, place: Path) -> Path:
     """Write a report as a run does."""
     files.write(report, place / "report")
     return place
@@ -280,7 +280,7 @@ def folder(report: Report, place: Path) -> Path:
 
 @pytest.mark.parametrize("inner", ["", "report"])
 def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
-        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str], inner: str) -> None:
+        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], inner: str) -> None:
     old, new = folder(known(report), tmp_path / "old"), folder(moved(known(report)), tmp_path / "new")
     assert main(["report", "--out", str(new), "--against", str(old / inner)]) == 0
     text = capsys.readouterr().out
@@ -290,7 +290,7 @@ def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
 
 
 def test_a_folder_without_a_report_is_one_line(
-        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = folder(report, tmp_path / "new")
     assert main(["publish", "--out", str(new), "--against", str(tmp_path / "old")]) == 2
     assert "no report there" in capsys.readouterr().err
@@ -298,7 +298,7 @@ def test_a_folder_without_a_report_is_one_line(
 
 
 def test_the_terminal_prints_a_board_in_latex(
-        report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = str(folder(report, tmp_path / "new"))
     assert main(["report", "--out", new, "--latex", "test-real-pearson.tex"]) == 0
     assert r"\label{tab:test-real-pearson}" in capsys.readouterr().out
@@ -308,17 +308,17 @@ def test_the_terminal_prints_a_board_in_latex(
     assert "test-real-pearson" in capsys.readouterr().err
 
 
-def test_a_report_from_before_a_field_was_added_still_reads(report: Report, tmp_path: Path) -> None:
+def test_a_report_from_before_a_field_was_added_still_reads(report: Results, tmp_path: Path) -> None:
     place = folder(report, tmp_path) / "report"
-    table = pq.read_table(place / "standings.parquet").drop_columns(["letters"])
-    pq.write_table(table, place / "standings.parquet")
+    table = pq.read_table(place / "ranking.parquet").drop_columns(["letters"])
+    pq.write_table(table, place / "ranking.parquet")
     head = json.loads((place / "report.json").read_bytes())
-    head["tables"]["standings"] = hashlib.sha256((place / "standings.parquet").read_bytes()).hexdigest()
+    head["tables"]["ranking"] = hashlib.sha256((place / "ranking.parquet").read_bytes()).hexdigest()
     for entry in head["datasets"]:
         del entry["ratings_fingerprint"]
     (place / "report.json").write_text(json.dumps(head))
     read = files.read(place)
-    assert list(map(repr, read.standings)) == list(map(repr, report.standings))
+    assert list(map(repr, read.ranking)) == list(map(repr, report.ranking))
     assert {entry.ratings_fingerprint for entry in read.datasets} == {""}
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from harness.results.rows import Exhibit, Grid, Look, Report
+from harness.results.rows import Exhibit, Grid, Look, Results
 from harness.studies._picture import Map, svg
 from leaderboard.blocks import curve
 from leaderboard.blocks.drawings import Unsafe, redrawn
@@ -108,7 +108,7 @@ def test_the_data_of_a_table_says_whether_people_rated(data: str, sample: bool) 
     assert not mixed(exhibit(data=data))
 
 
-def test_each_study_has_a_page_and_the_challenge_one(report: Report) -> None:
+def test_each_study_has_a_page_and_the_challenge_one(report: Results) -> None:
     full = replace(report, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
                                      exhibit("challenge", "dstc10", ((HEAD + "<rect/></svg>", "told <"),))))
     first, second = studies.build(full)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render import csv as exports
 from leaderboard.render import fields, latex
@@ -60,7 +60,7 @@ def _fields(value: dict[str, Any], schema: dict[str, Any], place: str) -> list[s
 
 
 @pytest.fixture(scope="module")
-def found(report: Report) -> dict[str, Any]:
+def found(report: Results) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(machine.report(report))
     return read
 
@@ -76,7 +76,7 @@ def test_the_json_keeps_to_the_schema_that_is_shipped_beside_it(site: dict[str, 
     (lambda whole: whole.pop("boards"), "$ lacks boards"),
     (lambda whole: whole.update(more=1), "$ has more, which is not described"),
     (lambda whole: whole.update(schema=2), "$.schema is not 1"),
-    (lambda whole: whole["agreements"][0].update(value="0.1"), "$.agreements[0].value is no number or null"),
+    (lambda whole: whole["correlations"][0].update(value="0.1"), "$.correlations[0].value is no number or null"),
     (lambda whole: whole["boards"][0].update(origin="both"), "$.boards[0].origin is none of ['real', 'sample']"),
 ])
 def test_the_validator_finds_what_is_wrong(found: dict[str, Any], spoil: Any, told: str) -> None:
@@ -85,15 +85,15 @@ def test_the_validator_finds_what_is_wrong(found: dict[str, Any], spoil: Any, to
     assert wrong(whole, json.loads(machine.schema())) == [told]
 
 
-def test_the_json_has_every_agreement_and_every_board(report: Report, found: dict[str, Any]) -> None:
-    assert len(found["agreements"]) == len(report.agreements)
-    assert sum(len(board["standings"]) for board in found["boards"]) == len(report.standings)
+def test_the_json_has_every_agreement_and_every_board(report: Results, found: dict[str, Any]) -> None:
+    assert len(found["correlations"]) == len(report.correlations)
+    assert sum(len(board["ranking"]) for board in found["boards"]) == len(report.ranking)
     first = found["boards"][0]
     assert (first["board"], first["origin"], first["rule"], first["statistic"]) == ("dev", "real", "dev", "spearman")
-    assert [(row["column"], row["rank"]) for row in first["standings"]] == [
+    assert [(row["column"], row["rank"]) for row in first["ranking"]] == [
         ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None), ("grade", None)]
     assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["cells"])
-               for board in found["boards"] for row in board["standings"])
+               for board in found["boards"] for row in board["ranking"])
 
 
 def test_every_part_of_the_json_is_described(found: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ def test_every_part_of_the_json_is_described(found: dict[str, Any]) -> None:
         assert all(list(entry) == list(told) for entry in found[name]), name
 
 
-def test_the_columns_of_each_csv_file_are_described(report: Report) -> None:
+def test_the_columns_of_each_csv_file_are_described(report: Results) -> None:
     files = {**{name: write(report) for name, write in EXPORTS.items()}, CHANGES: exports.changes(report, report)}
     assert files.keys() == fields.CSV.keys()
     for name, content in files.items():
@@ -118,11 +118,11 @@ def test_the_documentation_has_every_column_and_every_field() -> None:
     assert missing == []
 
 
-def test_letters_are_in_the_files(report: Report) -> None:
-    drawn = replace(report, standings=tuple(replace(row, letters="ab") for row in report.standings))
-    assert {row["letters"] for row in csv.DictReader(io.StringIO(exports.standings(drawn).decode()))} == {"ab"}
+def test_letters_are_in_the_files(report: Results) -> None:
+    drawn = replace(report, ranking=tuple(replace(row, letters="ab") for row in report.ranking))
+    assert {row["letters"] for row in csv.DictReader(io.StringIO(exports.ranking(drawn).decode()))} == {"ab"}
     assert {row["letters"] for board in json.loads(machine.report(drawn))["boards"]
-            for row in board["standings"]} == {"ab"}
+            for row in board["ranking"]} == {"ab"}
 
 
 def rows_of(source: str) -> list[tuple[int, int]]:
@@ -199,7 +199,7 @@ def test_a_name_of_ten_thousand_characters_does_not_fill_a_table() -> None:
     assert len(latex.write(board(2, 1, "x" * 10_000), "b")) < 2_000
 
 
-def test_latex_names_are_those_that_the_terminal_takes(report: Report, site: dict[str, bytes]) -> None:
+def test_latex_names_are_those_that_the_terminal_takes(report: Results, site: dict[str, bytes]) -> None:
     assert {f"latex/{name}.tex" for name in latex.boards(boards(report))} == {
         name for name in site if name.startswith("latex/")} - {latex.ALL}
 
@@ -211,7 +211,7 @@ def test_the_markdown_folds_the_datasets_and_has_the_run(site: dict[str, bytes])
     assert text.index("## About this run") > text.index("## Which metric best agrees with people?")
     assert "How to repeat it" in text
     inside = text[text.index("<details>"):text.index("</details>")]
-    assert "Agreement with people" in inside
+    assert "Correlation with people" in inside
 
 
 def test_markdown_tables_stand_whole_under_their_own_heading(site: dict[str, bytes]) -> None:
@@ -224,24 +224,26 @@ def test_markdown_tables_stand_whole_under_their_own_heading(site: dict[str, byt
         assert lines[place - 2] == "", "GitHub wants an empty line before a table"
 
 
-def test_control_and_direction_signs_are_written_out(report: Report) -> None:
+def test_control_and_direction_signs_are_written_out(report: Results) -> None:
     name = "evil\u202emetric\x07" + "y" * 10_000
     def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
     entry = next(entry for entry in report.metrics if entry.name == "length")
     files = draw(replace(report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
-                         agreements=renamed(report.agreements), standings=renamed(report.standings)))
+                         correlations=renamed(report.correlations), ranking=renamed(report.ranking)))
     assert "\u202e" not in files["LEADERBOARD.md"].decode()
     assert len(max(files["LEADERBOARD.md"].decode().splitlines(), key=len)) < 20_000
-    assert {row["metric"] for row in json.loads(files["leaderboard.json"])["agreements"]} >= {name}
+    assert {row["metric"] for row in json.loads(files["leaderboard.json"])["correlations"]} >= {name}
     assert all(files[path].isascii() for path in files if path.endswith(".tex"))
 
 
-def test_contests_read_back_as_they_were_whatever_a_name_holds(report: Report) -> None:
+def test_comparisons_read_back_as_they_were_whatever_a_name_holds(report: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
-    rows = tuple(replace(report.contests[0], better=name, worse=name[::-1], value=math.nan if name == "nan" else 1 / 3)
+    rows = tuple(replace(report.comparisons[0], better=name, worse=name[::-1],
+                         value=math.nan if name == "nan" else 1 / 3)
                  for name in names)
-    read = list(csv.DictReader(io.StringIO(exports.contests(replace(report, contests=rows)).decode(), newline="")))
+    written = exports.comparisons(replace(report, comparisons=rows)).decode()
+    read = list(csv.DictReader(io.StringIO(written, newline="")))
     assert {(row["better"], row["worse"], row["value"]) for row in read} == {
         (row.better, row.worse, "" if row.better == "nan" else "0.3333333") for row in rows}
     assert {row["holm"] for row in read} == {"0.03"}

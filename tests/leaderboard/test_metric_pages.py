@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Agreement, DatasetEntry, Example, Points, Report
+from harness.results.rows import Correlation, DatasetEntry, Example, ItemScores, Results
 from leaderboard.blocks import scatters
 from leaderboard.blocks.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
 from leaderboard.model import apart, reached
@@ -26,7 +26,7 @@ SCRIPT = "<script>alert('x')</script>"
 HIDDEN = "\u202egnp.exe"
 
 
-def points(entry: DatasetEntry, items: int = 40) -> Points:
+def points(entry: DatasetEntry, items: int = 40) -> ItemScores:
     """People rate from 1 to 5; the length control gives the words, bleu1 the ratings but for system b, upside down."""
     rng = np.random.default_rng(len(entry.name))
     ratings = rng.integers(1, 6, items).astype(np.float32)
@@ -35,7 +35,7 @@ def points(entry: DatasetEntry, items: int = 40) -> Points:
     words = rng.integers(1, 30, items)
     noise = rng.normal(size=items).astype(np.float32)
     noise[0] = np.nan
-    return Points(
+    return ItemScores(
         entry.name, tuple(f"{entry.name}_{number}" for number in range(items)), names, words,
         {quality.name: ratings if quality.rated else np.full(items, np.nan, dtype=np.float32)
          for quality in entry.qualities},
@@ -49,7 +49,7 @@ def example(name: str, item: str, people: float, metrics: float) -> Example:
 
 
 @pytest.fixture(scope="module")
-def full(report: Report) -> Report:
+def full(report: Results) -> Results:
     return replace(
         report, points=tuple(points(entry) for entry in report.datasets),
         examples=(example("fed-turn", "one", 0.9, 0.1), example("fed-turn", "two", 0.2, 0.8),
@@ -81,7 +81,7 @@ def row(found: Table, *first: str) -> dict[str, Cell]:
     return {heading.text: cell for heading, cell in zip(found.headings, line, strict=True)}
 
 
-def test_every_metric_has_a_page_and_its_name_leads_there(report: Report) -> None:
+def test_every_metric_has_a_page_and_its_name_leads_there(report: Results) -> None:
     pages = metric.build(report)
     assert {found.label: found.path for found in pages} == look(report).cards
     assert {found.group for found in pages} == {"Metrics"}
@@ -89,7 +89,7 @@ def test_every_metric_has_a_page_and_its_name_leads_there(report: Report) -> Non
     assert {cells[0].text: cells[0].link for cells in listed.rows} == look(report).cards
 
 
-def test_the_card_says_what_the_report_knows(report: Report) -> None:
+def test_the_card_says_what_the_report_knows(report: Results) -> None:
     entry = replace(report.metrics[1], trained_on="corpus", learned_on=("fed-turn",))
     html = draw(replace(report, metrics=(entry,)))["metric/grade.html"].decode()
     for shown in ("graph", "bert-base, w2v.txt", "corpus", "ratings of fed-turn", "grade|r1|references=standard",
@@ -97,7 +97,7 @@ def test_the_card_says_what_the_report_knows(report: Report) -> None:
         assert shown in html, shown
 
 
-def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(report: Report) -> None:
+def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(report: Results) -> None:
     found = table(page(metric.build(report), "bleu"), f"reached-real-{'bleu-bleu1'}")
     assert len(found.rows) == 7
     cells = row(found, "fed-turn", "Overall")
@@ -107,7 +107,7 @@ def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(report: Report) -
     assert cells["Spearman"].small == "0.25 to 0.35"
 
 
-def test_a_value_that_is_missing_says_why(report: Report) -> None:
+def test_a_value_that_is_missing_says_why(report: Results) -> None:
     pages = metric.build(report)
     assert row(table(page(pages, "bleu"), "reached-real-bleu-bleu2"), "fed-turn", "Overall")["Spearman"].why == (
         "all scores are equal")
@@ -115,7 +115,7 @@ def test_a_value_that_is_missing_says_why(report: Report) -> None:
         "skipped: weights are not on this machine")
 
 
-def test_weights_learned_on_a_dataset_have_no_rank_there(report: Report) -> None:
+def test_weights_learned_on_a_dataset_have_no_rank_there(report: Results) -> None:
     learned = tuple(replace(entry, learned_on=("fed-turn",)) if entry.name == "bleu" else entry
                     for entry in report.metrics)
     found = table(page(metric.build(replace(report, metrics=learned)), "bleu"), "reached-real-bleu-bleu1")
@@ -129,7 +129,7 @@ def test_equal_values_share_a_rank() -> None:
     assert reached._ranks(rows) == {("a", "a"): 1, ("b", "b"): 1, ("c", "c"): 3}
 
 
-def test_sample_and_real_data_share_no_table_and_no_picture(full: Report) -> None:
+def test_sample_and_real_data_share_no_table_and_no_picture(full: Results) -> None:
     sample = {entry.name for entry in full.datasets if entry.origin == "sample"}
     for found in metric.build(full):
         for part in found.sections:
@@ -142,17 +142,17 @@ def test_sample_and_real_data_share_no_table_and_no_picture(full: Report) -> Non
             assert all(block.sample == of_sample for block in part.blocks if isinstance(block, Table))
 
 
-def test_a_standing_comes_with_rank_interval_and_letters(report: Report) -> None:
-    known = tuple(replace(entry, low=1.0, high=2.0, letters="ab") for entry in report.standings)
-    found = page(metric.build(replace(report, standings=known)), "bleu")
-    cells = row(table(found, "standings-real"), "Test datasets", "bleu1")
+def test_a_standing_comes_with_rank_interval_and_letters(report: Results) -> None:
+    known = tuple(replace(entry, low=1.0, high=2.0, letters="ab") for entry in report.ranking)
+    found = page(metric.build(replace(report, ranking=known)), "bleu")
+    cells = row(table(found, "ranking-real"), "Test datasets", "bleu1")
     assert (cells["Rank, 95 %"].text, cells["Rank, 95 %"].small, cells["Letters"].text) == ("3", "1–2", "ab")
     assert (cells["Average"].text, cells["Length control"].text) == ("0.200", "0.400")
-    incomplete = row(table(found, "standings-real"), "Development datasets", "bleu2")
+    incomplete = row(table(found, "ranking-real"), "Development datasets", "bleu2")
     assert (incomplete["Average"].text, incomplete["Rank, 95 %"].text) == ("–", "")
 
 
-def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(report: Report) -> None:
+def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(report: Results) -> None:
     """On the test board length has (0.7 + 0.1) / 2, bleu1 (0.15 + 0.25) / 2; on the development board bleu1 leads."""
     said = [block.text for block in section(page(metric.build(report), "bleu"), "standing-real").blocks
             if isinstance(block, Prose)]
@@ -162,15 +162,15 @@ def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(report: Re
     assert not any("does not beat" in str(part) for part in page(metric.build(report), "length").sections)
 
 
-def test_an_incomplete_row_is_held_against_length_where_both_have_a_value(report: Report) -> None:
+def test_an_incomplete_row_is_held_against_length_where_both_have_a_value(report: Results) -> None:
     """bleu2 lacks fed-turn, Overall; elsewhere it is made -0.5 everywhere, and length has -0.055 on the other four."""
     low = tuple(replace(entry, value=-0.5) if entry.column == "bleu2" and math.isfinite(entry.value) else entry
-                for entry in report.agreements)
-    said = str(section(page(metric.build(replace(report, agreements=low)), "bleu"), "standing-real"))
+                for entry in report.correlations)
+    said = str(section(page(metric.build(replace(report, correlations=low)), "bleu"), "standing-real"))
     assert "−0.500 against −0.055, the means over the 4 cells that both have" in said
 
 
-def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(report: Report) -> None:
+def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(report: Results) -> None:
     """Overall: bleu1 has (0.3 + 0.4 + 0.5 + 0.25) / 4 and is the best; length has (0 + 0.06 - 0.1 + 0.1) / 4."""
     drawn = section(page(metric.build(report), "bleu"), "profile-real").blocks[0]
     assert isinstance(drawn, Picture)
@@ -179,14 +179,14 @@ def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(rep
     assert 'class="control"' in drawn.svg
 
 
-def test_a_scatter_plot_per_dataset_and_quality_with_what_it_shows(full: Report) -> None:
+def test_a_scatter_plot_per_dataset_and_quality_with_what_it_shows(full: Results) -> None:
     drawn = gallery(page(metric.build(full), "bleu"), "points-real")
     assert [picture.caption.replace("\N{NO-BREAK SPACE}", " ") for picture in drawn][:2] == [
         "fed-dial, Overall: Spearman 0.500, n = 40", "fed-turn, Interesting: Spearman 0.100, n = 40"]
     assert len(drawn) == 7, "nothing is drawn of a quality that nobody rated"
 
 
-def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Report) -> None:
+def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Results) -> None:
     pictures = {picture.caption.split(":")[0]: picture for picture in
                 gallery(page(metric.build(full), SCRIPT), "points-real")}
     assert pictures["fed-turn, Interesting"].svg.count("h0") == 5, "ratings against themselves: five places"
@@ -196,19 +196,19 @@ def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Report) -> Non
     assert all(math.isnan(one.people) for one in found), "equal scores agree with nobody"
 
 
-def test_where_scores_are_missing_the_item_is_left_out(full: Report) -> None:
+def test_where_scores_are_missing_the_item_is_left_out(full: Results) -> None:
     swapped = tuple(replace(entry, columns=("bleu2", "bleu1")) if entry.name == "bleu" else entry
                     for entry in full.metrics)
     drawn = gallery(page(metric.build(replace(full, metrics=swapped)), "bleu"), "points-real")
     assert drawn[0].caption.endswith("39")
 
 
-def test_a_report_without_points_has_the_pages_and_says_what_is_lacking(report: Report) -> None:
+def test_a_report_without_points_has_the_pages_and_says_what_is_lacking(report: Results) -> None:
     assert metric.NO_POINTS in str(section(page(metric.build(report), "bleu"), "points-real"))
     assert not [part for found in dataset.build(report) for part in found.sections if part.anchor == "ratings"]
 
 
-def test_cost_is_told_per_thousand_items(report: Report) -> None:
+def test_cost_is_told_per_thousand_items(report: Results) -> None:
     cells = row(table(page(metric.build(report), "length"), "timing-table"), "fed-turn")
     assert cells["Seconds per 1,000 items"].text == "2.50"
     assert "no time was taken" in str(section(page(metric.build(report), "grade"), "timings"))
@@ -234,7 +234,7 @@ def test_length_held_is_the_correlation_of_what_length_leaves() -> None:
     assert math.isnan(partial(0.5, 1.0, 0.3)), "scores that are the length have nothing left"
 
 
-def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Report) -> None:
+def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Results) -> None:
     entry = next(entry for entry in full.datasets if entry.name == "fed-turn")
     given = points(entry)
     ratings, scores = given.human["Overall"], given.scores["bleu", "bleu1"]
@@ -246,7 +246,7 @@ def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Report) -> Non
     assert found["b"].metric == pytest.approx((stats.rankdata(scores)[of_b] - 1).mean() / 39)
 
 
-def test_the_largest_difference_of_a_dataset_is_marked(full: Report) -> None:
+def test_the_largest_difference_of_a_dataset_is_marked(full: Results) -> None:
     drawn = table(page(metric.build(full), "bleu"), "systems-real")
     for group in drawn.groups:
         marked = [cells for cells in group.rows if cells[4].small == "largest"]
@@ -254,7 +254,7 @@ def test_the_largest_difference_of_a_dataset_is_marked(full: Report) -> None:
         assert {abs(cells[4].value or 0) for cells in marked} == {max(abs(cells[4].value or 0) for cells in group.rows)}
 
 
-def test_quarters_by_length_keep_equal_lengths_together(full: Report) -> None:
+def test_quarters_by_length_keep_equal_lengths_together(full: Results) -> None:
     given = full.points[0]
     found = quarters(given)
     assert 2 <= len(found.names) <= 4
@@ -263,12 +263,12 @@ def test_quarters_by_length_keep_equal_lengths_together(full: Report) -> None:
     assert all(before.max() < after.min() for before, after in itertools.pairwise(ranges))
 
 
-def test_a_metric_that_counts_words_follows_length(full: Report) -> None:
+def test_a_metric_that_counts_words_follows_length(full: Results) -> None:
     cells = row(table(page(metric.build(full), "length"), "following-real"), "fed-turn")
     assert cells["Scores with length"].text == "1.000"
 
 
-def test_a_dataset_page_shows_its_systems_in_the_eyes_of_people(full: Report) -> None:
+def test_a_dataset_page_shows_its_systems_in_the_eyes_of_people(full: Results) -> None:
     found = page(dataset.build(full), "fed-turn")
     given = points(next(entry for entry in full.datasets if entry.name == "fed-turn"))
     of_b = np.array(given.systems) == "b"
@@ -278,14 +278,14 @@ def test_a_dataset_page_shows_its_systems_in_the_eyes_of_people(full: Report) ->
     assert "('Systems', Cell(text='2'" in str(section(found, "card"))
 
 
-def test_a_dataset_page_shows_ratings_and_the_scores_of_the_best_metrics(full: Report) -> None:
+def test_a_dataset_page_shows_ratings_and_the_scores_of_the_best_metrics(full: Results) -> None:
     found = page(dataset.build(full), "fed-turn")
     assert len(gallery(found, "ratings")) == 2
     captions = [picture.caption.split(":")[0] for picture in gallery(found, "scores")]
     assert captions == ["bleu1", f"{SCRIPT} / x|y", "length"], "by mean Spearman: 0.2, 0.1, -0.1; bleu2 lacks a value"
 
 
-def test_examples_stand_on_their_side_the_largest_difference_first(full: Report) -> None:
+def test_examples_stand_on_their_side_the_largest_difference_first(full: Results) -> None:
     found = page(dataset.build(full), "fed-turn")
     titles = {part.anchor: part.title for part in found.sections}
     assert titles["liked-by-people-1"] == "People 0.95, metrics 0.05"
@@ -294,7 +294,7 @@ def test_examples_stand_on_their_side_the_largest_difference_first(full: Report)
     assert "examples" not in {part.anchor for part in page(dataset.build(full), "fed-dial").sections}
 
 
-def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Report) -> None:
+def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Results) -> None:
     drawn = draw(full)
     assert drawn == draw(full)
     for path in (path for path in drawn if path.startswith(("metric/", "dataset/"))):
@@ -306,13 +306,13 @@ def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Report) ->
         assert HIDDEN not in drawn[path].decode(), path
 
 
-def test_an_agreement_of_an_unknown_metric_does_no_harm(report: Report) -> None:
-    stray = Agreement("fed-turn", "Overall", "stray", "stray", "spearman", 9, 0.9, 0.01, 0.1, 0.95)
-    found = page(metric.build(replace(report, agreements=(*report.agreements, stray))), "bleu")
+def test_an_agreement_of_an_unknown_metric_does_no_harm(report: Results) -> None:
+    stray = Correlation("fed-turn", "Overall", "stray", "stray", "spearman", 9, 0.9, 0.01, 0.1, 0.95)
+    found = page(metric.build(replace(report, correlations=(*report.correlations, stray))), "bleu")
     assert row(table(found, "reached-real-bleu-bleu1"), "fed-turn", "Overall")["Rank"].text == "2 of 4"
 
 
-def test_a_known_scale_is_kept_unless_a_rating_lies_outside(report: Report) -> None:
+def test_a_known_scale_is_kept_unless_a_rating_lies_outside(report: Results) -> None:
     entry = report.datasets[0].qualities[0]
     assert scatters.scale(entry, np.array([2.0, 3.0])) == (1, 5)
     assert scatters.scale(entry, np.array([0.0, 6.0])) == (0, 6)

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results.rows import Agreement, Contest, DatasetEntry, MetricEntry, QualityEntry, Report, Run, Standing
+from harness.results.rows import (
+    Comparison,
+    Correlation,
+    DatasetEntry,
+    MetricEntry,
+    QualityEntry,
+    RankingRow,
+    Results,
+    Run,
+)
 from harness.statistics import significance as statistics
 from leaderboard.blocks.matrix import Matrix, letters, matrices, names
 from leaderboard.blocks.pictures import matrix as picture
@@ -31,32 +40,32 @@ HOLM = {("a", HOSTILE): (0.04, 0.03), ("a", "d"): (0.001, 0.001), ("b", "d"): (0
 
 
 def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1, values: dict[str, float] = VALUES,
-         pairs: dict[tuple[str, str], tuple[float, float]] = HOLM, learned: str = "") -> Report:
+         pairs: dict[tuple[str, str], tuple[float, float]] = HOLM, learned: str = "") -> Results:
     """A report of one real dataset on which every column is a metric of its own."""
     asked = tuple(QualityEntry(f"quality {number}", "overall", 1.0, 5.0, 100) for number in range(qualities))
     tests = ("williams", "perm-both") if permutations else ("williams",)
     metrics = tuple(MetricEntry(name, name, "lexical", (name,), (), ("turn",), "", "item", "", name,
                                 learned_on=("chat",) if name == learned else ()) for name in values)
-    return Report(
+    return Results(
         run=Run("0", None, 0, "cpu", {"permutations": permutations}, "3.11", "Linux", {}),
         datasets=(DatasetEntry("chat", "Chat", "dev", "turn", "imported", "0" * 64, 100, 300, asked, "", "",
                                contexts=contexts),),
         metrics=metrics,
-        agreements=tuple(Agreement("chat", quality.name, name, name, statistic, 100, value, 0.01, value, value)
+        correlations=tuple(Correlation("chat", quality.name, name, name, statistic, 100, value, 0.01, value, value)
                          for quality in asked for name, value in values.items()
                          for statistic in ("spearman", "pearson")),
-        standings=tuple(Standing("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
+        ranking=tuple(RankingRow("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
                         for rank, (name, value) in enumerate(values.items(), start=1)),
-        contests=tuple(Contest("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
+        comparisons=tuple(Comparison("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
                        for quality in asked for statistic in ("spearman", "pearson") for test in tests
                        for (one, other), adjusted in pairs.items()))
 
 
-def matrix(report: Report) -> Matrix:
+def matrix(report: Results) -> Matrix:
     return matrices(look(report))["chat", "quality 0"][WILLIAMS]
 
 
-def pages(report: Report) -> dict[str, Page]:
+def pages(report: Results) -> dict[str, Page]:
     return {page.path: page for page in significance.build(report)}
 
 
@@ -80,14 +89,14 @@ def test_a_matrix_has_the_highest_correlation_first_and_both_adjustments() -> No
     assert found.letters() == ("a", "ab", "b", "b")
 
 
-def test_a_column_is_found_under_the_name_that_contests_give_it() -> None:
+def test_a_column_is_found_under_the_name_that_comparisons_give_it() -> None:
     assert names([("m", "x"), ("n", "x"), ("m", "y")]) == {"m/x": ("m", "x"), "n/x": ("n", "x"), "y": ("m", "y")}
 
 
-def test_contests_of_columns_without_a_value_are_left_out() -> None:
+def test_comparisons_of_columns_without_a_value_are_left_out() -> None:
     report = made()
-    rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in report.agreements)
-    assert [key[0] for key in matrix(replace(report, agreements=rows)).keys] == ["b", HOSTILE, "d"]
+    rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in report.correlations)
+    assert [key[0] for key in matrix(replace(report, correlations=rows)).keys] == ["b", HOSTILE, "d"]
 
 
 @given(st.integers(1, 9).flatmap(lambda count: st.tuples(
@@ -161,12 +170,12 @@ def test_a_page_says_in_words_what_its_pictures_show() -> None:
     assert all(ET.fromstring(one.svg).get("aria-label") for one in shown)  # noqa: S314
 
 
-def test_hostile_names_are_escaped_and_a_run_without_contests_has_no_page() -> None:
+def test_hostile_names_are_escaped_and_a_run_without_comparisons_has_no_page() -> None:
     page = pages(made())["significance/chat.html"]
     text = render.html(page, (), (page,), (), ()).decode()
     assert HOSTILE not in text
     assert HOSTILE in unescape(text)
-    assert significance.build(replace(made(), contests=())) == ()
+    assert significance.build(replace(made(), comparisons=())) == ()
 
 
 def test_a_page_has_room_for_eighty_columns_on_eight_qualities_whatever_their_order() -> None:
@@ -175,7 +184,7 @@ def test_a_page_has_room_for_eighty_columns_on_eight_qualities_whatever_their_or
     pairs = {pair: (float(p), float(p / 2)) for pair, p in zip(
         itertools.combinations(values, 2), rng.uniform(0, 0.12, size=80 * 79 // 2), strict=True)}
     report = made(values=values, pairs=pairs, qualities=2)
-    shuffled = replace(report, contests=report.contests[::-1], agreements=report.agreements[::-1])
+    shuffled = replace(report, comparisons=report.comparisons[::-1], correlations=report.correlations[::-1])
     page = pages(shuffled)["significance/chat.html"]
     content = render.html(page, (), (page,), (), ())
     assert 4 * len(content) < 2_000_000

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from harness.results.rows import Report, Run
+from harness.results.rows import Results, Run
 from leaderboard.render.html import BANNER
 from leaderboard.site import found_views, summary
 from leaderboard.site import site as draw
@@ -69,7 +69,7 @@ def pages(site: dict[str, bytes]) -> dict[str, Reader]:
 
 
 def test_the_site_has_its_pages_under_safe_and_distinct_names(site: dict[str, bytes]) -> None:
-    assert {"index.html", "about.html", "LEADERBOARD.md", "standings.csv", "agreements.csv", "style.css",
+    assert {"index.html", "about.html", "LEADERBOARD.md", "ranking.csv", "correlations.csv", "style.css",
             "dataset/fed-turn.html", "dataset/a-b.html", "quality/maintains-context.html"} <= set(site)
     assert len([path for path in site if re.fullmatch(r"dataset/sample-chat-[0-9a-f]{8}\.html", path)]) == 2
     assert all(re.fullmatch(r"([a-z]+/)?[\w-]+(\.schema)?\.(html|md|csv|css|js|json|tex)", path) for path in site)
@@ -90,10 +90,10 @@ def test_the_pages_are_as_they_were(site: dict[str, bytes]) -> None:
 
 
 def test_the_order_in_which_a_report_lists_things_does_not_matter(
-        report: Report, site: dict[str, bytes]) -> None:
+        report: Results, site: dict[str, bytes]) -> None:
     rng = random.Random(3)  # noqa: S311 - a test's shuffle
     parts = {name: tuple(rng.sample(rows := getattr(report, name), len(rows)))
-             for name in ("datasets", "metrics", "agreements", "standings", "skips", "failures", "timings")}
+             for name in ("datasets", "metrics", "correlations", "ranking", "skips", "failures", "timings")}
     run = replace(report.run, options=dict(reversed(list(report.run.options.items()))),
                   packages=dict(reversed(list(report.run.packages.items()))))
     shuffled = replace(report, run=run, **parts)
@@ -101,11 +101,11 @@ def test_the_order_in_which_a_report_lists_things_does_not_matter(
     assert summary(shuffled) == summary(report)
 
 
-def test_timings_change_costs_and_no_other_number(report: Report, site: dict[str, bytes]) -> None:
+def test_timings_change_costs_and_no_other_number(report: Results, site: dict[str, bytes]) -> None:
     other = draw(replace(report, timings=()))
     changed = {path for path in site if site[path] != other[path]}
     assert changed >= {"about.html", "index.html"}
-    assert not [path for path in changed if path.startswith("dataset/") or path.endswith(("agreements.csv", ".js"))]
+    assert not [path for path in changed if path.startswith("dataset/") or path.endswith(("correlations.csv", ".js"))]
 
 
 def test_every_internal_link_leads_somewhere(site: dict[str, bytes]) -> None:
@@ -165,7 +165,7 @@ def test_markdown_cells_cannot_break_their_table(site: dict[str, bytes]) -> None
 
 
 def test_the_banner_is_on_every_page_with_sample_data_and_on_no_other(
-        report: Report, site: dict[str, bytes]) -> None:
+        report: Results, site: dict[str, bytes]) -> None:
     marked = {path for path, page in pages(site).items() if BANNER in "".join(page.words)}
     drawn = [page for view in found_views() for page in view(report)]
     assert marked == {page.path for page in drawn if page.sample}
@@ -175,11 +175,11 @@ def test_the_banner_is_on_every_page_with_sample_data_and_on_no_other(
     assert site["LEADERBOARD.md"].decode().count(BANNER) == sum(page.sample and page.markdown for page in drawn)
 
 
-def test_the_csv_files_hold_every_row_in_full_precision(report: Report, site: dict[str, bytes]) -> None:
-    rows = list(csv.DictReader(io.StringIO(site["agreements.csv"].decode())))
-    assert len(rows) == len(report.agreements)
+def test_the_csv_files_hold_every_row_in_full_precision(report: Results, site: dict[str, bytes]) -> None:
+    rows = list(csv.DictReader(io.StringIO(site["correlations.csv"].decode())))
+    assert len(rows) == len(report.correlations)
     assert sorted(float(row["value"]) for row in rows if row["value"]) == sorted(
-        row.value for row in report.agreements if math.isfinite(row.value))
+        row.value for row in report.correlations if math.isfinite(row.value))
     assert {row["origin"] for row in rows if row["dataset"] == "Sample Chat"} == {"sample"}
     assert {row["note"] for row in rows if not row["value"]} == {"all scores are equal"}
 
@@ -191,9 +191,9 @@ def test_people_stand_below_the_metrics_they_are_held_against(site: dict[str, by
     assert "People among themselves" not in site["dataset/fed-dial.html"].decode()
 
 
-def test_a_rank_comes_with_its_interval(report: Report) -> None:
-    known = tuple(replace(row, low=1.0, high=3.0) if row.rank else row for row in report.standings)
-    assert "1–3" in draw(replace(report, standings=known))["index.html"].decode()
+def test_a_rank_comes_with_its_interval(report: Results) -> None:
+    known = tuple(replace(row, low=1.0, high=3.0) if row.rank else row for row in report.ranking)
+    assert "1–3" in draw(replace(report, ranking=known))["index.html"].decode()
 
 
 def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -> None:
@@ -202,7 +202,7 @@ def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -
         assert linked in site[path].decode(), path
     assert "<dt>Models</dt><dd>bert-base, w2v.txt</dd>" in site["metric/grade.html"].decode()
     assert "| grade (bert-base, w2v.txt) |" in site["LEADERBOARD.md"].decode()
-    for name in ("standings.csv", "agreements.csv"):
+    for name in ("ranking.csv", "correlations.csv"):
         rows = list(csv.DictReader(io.StringIO(site[name].decode())))
         assert {row["models"] for row in rows if row["metric"] == "grade"} == {"bert-base, w2v.txt"}
         assert {row["models"] for row in rows if row["metric"] in {"bleu", "length"}} == {""}
@@ -210,40 +210,40 @@ def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -
 
 @pytest.mark.parametrize("name", ["evaluate:./my.py:score", "st:all-MiniLM-L6-v2", "hf:org/model@refs/pr/1",
                                   "évaluation:C:\\x", "=1+1", "evaluate:a_b[k=*,v=|]"])
-def test_a_metric_that_an_adapter_names_is_as_good_as_any(report: Report, name: str) -> None:
+def test_a_metric_that_an_adapter_names_is_as_good_as_any(report: Results, name: str) -> None:
     def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
     entry = next(entry for entry in report.metrics if entry.name == "length")
     found = draw(replace(
         report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
-        agreements=renamed(report.agreements), standings=renamed(report.standings)))
+        correlations=renamed(report.correlations), ranking=renamed(report.ranking)))
     test_every_internal_link_leads_somewhere(found)
     test_every_link_in_the_markdown_leads_somewhere(found)
     test_pages_are_well_formed_with_distinct_ids(found)
     test_markdown_cells_cannot_break_their_table(found)
-    for file in ("standings.csv", "agreements.csv"):
+    for file in ("ranking.csv", "correlations.csv"):
         assert name in {row["metric"] for row in csv.DictReader(io.StringIO(found[file].decode()))}
     assert name in "".join(pages(found)["index.html"].words)
 
 
-def test_the_csv_file_of_standings_ranks_no_incomplete_row(report: Report, site: dict[str, bytes]) -> None:
-    rows = list(csv.DictReader(io.StringIO(site["standings.csv"].decode())))
-    assert len(rows) == len(report.standings)
+def test_the_csv_file_of_ranking_ranks_no_incomplete_row(report: Results, site: dict[str, bytes]) -> None:
+    rows = list(csv.DictReader(io.StringIO(site["ranking.csv"].decode())))
+    assert len(rows) == len(report.ranking)
     for row in rows:
         assert (row["covered"] == row["cells"]) == bool(row["rank"]) == bool(row["value"])
 
 
-@pytest.mark.parametrize("gone", ["standings", "agreements", "metrics", "skips", "failures"])
-def test_a_report_may_lack_a_part(report: Report, gone: str) -> None:
+@pytest.mark.parametrize("gone", ["ranking", "correlations", "metrics", "skips", "failures"])
+def test_a_report_may_lack_a_part(report: Results, gone: str) -> None:
     assert "index.html" in draw(replace(report, **{gone: ()}))
     assert summary(replace(report, **{gone: ()}))
 
 
 def test_an_empty_report_is_still_a_site() -> None:
     run = Run("0", None, 0, "cpu", {}, "3.11", "Linux", {})
-    empty = Report(run, (), (), (), ())
+    empty = Results(run, (), (), (), ())
     found = draw(empty)
     assert {path for path in found if path.endswith(".html")} == {"index.html", "about.html", "adding.html"}
-    assert {"LEADERBOARD.md", "standings.csv", "agreements.csv", "contests.csv", "ceilings.csv",
+    assert {"LEADERBOARD.md", "ranking.csv", "correlations.csv", "comparisons.csv", "reliability.csv",
             "style.css"} <= set(found)
-    assert "No standings" in summary(empty)
+    assert "No ranking" in summary(empty)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.results.rows import Report
+from harness.results.rows import Results
 from leaderboard.blocks.grid import UNRANKED
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.pages import dataset, overall, quality
@@ -36,19 +36,19 @@ def names(found: Table, group: int) -> list[str]:
     return [cells[1].text for cells in found.groups[group].rows]
 
 
-def test_no_table_mixes_sample_and_real_data(report: Report) -> None:
+def test_no_table_mixes_sample_and_real_data(report: Results) -> None:
     for found in tables((*overall.build(report), *quality.build(report))):
         datasets = {heading.text for heading in found.headings} & (SAMPLE | REAL)
         assert datasets <= (SAMPLE if found.sample else REAL)
         assert ("bundled sample" in found.data) == found.sample
 
 
-def test_every_table_says_which_data_it_is_on(report: Report) -> None:
+def test_every_table_says_which_data_it_is_on(report: Results) -> None:
     for view in found_views():
         assert all(found.data for found in tables(view(report)))
 
 
-def test_a_page_on_sample_data_knows_it(report: Report) -> None:
+def test_a_page_on_sample_data_knows_it(report: Results) -> None:
     pages = {page.label: page for view in found_views() for page in view(report)
              if page.group in ("", "Datasets", "Qualities")}
     assert {label for label, page in pages.items() if page.sample} >= {
@@ -57,13 +57,13 @@ def test_a_page_on_sample_data_knows_it(report: Report) -> None:
     assert {label for label, page in pages.items() if page.mixed} >= {"Overall", "About", "overall"}
 
 
-def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(report: Report) -> None:
+def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(report: Results) -> None:
     assert [found.anchor for found in tables(overall.build(report)) if found.headings[0].kind == "rank"] == [
         f"{board}-{origin}-{statistic}" for board in ("dev", "test") for origin in ("real", "sample")
         for statistic in ("spearman", "pearson", "kendall")]
 
 
-def test_the_overall_board_shows_the_averages_of_both_rules(report: Report) -> None:
+def test_the_overall_board_shows_the_averages_of_both_rules(report: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
     cells = row(table(overall.build(report), "Overall", "dev-real-spearman"), "bleu1")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("1", "0.333")
@@ -71,13 +71,13 @@ def test_the_overall_board_shows_the_averages_of_both_rules(report: Report) -> N
     assert [cells[name].text for name in ("fed-dial", "fed-turn", "topical-usr")] == ["0.500", "0.200", "0.300"]
 
 
-def test_the_test_board_is_ranked_by_the_rule_of_the_test_datasets(report: Report) -> None:
+def test_the_test_board_is_ranked_by_the_rule_of_the_test_datasets(report: Results) -> None:
     found = table(overall.build(report), "Overall", "test-real-spearman")
     assert [heading.text for heading in found.headings][2] == "Mean of qualities"
     assert names(found, 0) == ["length", "<script>alert('x')</script> / x|y", "bleu1", "bleu2"]
 
 
-def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(report: Report) -> None:
+def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(report: Results) -> None:
     found = table(overall.build(report), "Overall", "dev-real-spearman")
     assert found.groups[1].title == UNRANKED
     assert names(found, 1) == ["bleu2", "grade"]
@@ -88,14 +88,14 @@ def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(report
     assert cells["topical-usr"].text == "0.400"
 
 
-def test_an_incomplete_standing_is_not_believed_its_average(report: Report) -> None:
+def test_an_incomplete_standing_is_not_believed_its_average(report: Results) -> None:
     claimed = tuple(replace(entry, value=0.99, rank=1) if entry.covered < entry.cells else entry
-                    for entry in report.standings)
-    found = overall.build(replace(report, standings=claimed))
+                    for entry in report.ranking)
+    found = overall.build(replace(report, ranking=claimed))
     assert all("0.990" not in {cell.text for cell in cells} for board in tables(found) for cells in board.rows)
 
 
-def test_a_missing_value_is_never_a_zero_and_says_why(report: Report) -> None:
+def test_a_missing_value_is_never_a_zero_and_says_why(report: Results) -> None:
     pages = (*overall.build(report), *dataset.build(report), *quality.build(report))
     for found in tables(pages):
         for cells in found.rows:
@@ -110,26 +110,26 @@ def test_a_missing_value_is_never_a_zero_and_says_why(report: Report) -> None:
     ("sample chat", "bleu1", "Unrated", "nobody rated this quality"),
     ("Sample Chat", "bleu2", "Overall", ""),
     ("sample chat", "<script>alert('x')</script> / x|y", "Overall", "not scored in this run")])
-def test_the_reason_is_the_one_the_run_gave(report: Report, page: str, name: str, column: str, why: str) -> None:
+def test_the_reason_is_the_one_the_run_gave(report: Results, page: str, name: str, column: str, why: str) -> None:
     pages = dataset.build(report)
     assert row(table(pages, page, "agreement-spearman"), name)[column].why == why
 
 
-def test_a_quality_that_nobody_rated_does_not_count(report: Report) -> None:
+def test_a_quality_that_nobody_rated_does_not_count(report: Results) -> None:
     found = table(dataset.build(report), "sample chat", "agreement-spearman")
     assert names(found, 0) == ["bleu1", "bleu2"]
     assert row(found, "bleu1")["Mean"].text == "0.800"
     assert row(found, "length")["Metric"].small == "0 of 1 cells"
 
 
-def test_a_dataset_page_marks_weak_best_and_second(report: Report) -> None:
+def test_a_dataset_page_marks_weak_best_and_second(report: Results) -> None:
     found = table(dataset.build(report), "fed-turn", "agreement-spearman")
     marks = {name: row(found, name)["Interesting"].marks for name in ("bleu1", "bleu2", "length")}
     assert marks == {"bleu1": ("second", "weak"), "bleu2": ("best",), "length": ()}
     assert next(heading.small for heading in found.headings if heading.text == "Interesting") == "n = 100"
 
 
-def test_a_quality_board_joins_the_datasets_that_share_the_dimension(report: Report) -> None:
+def test_a_quality_board_joins_the_datasets_that_share_the_dimension(report: Results) -> None:
     found = table(quality.build(report), "overall", "real-spearman")
     assert [heading.text for heading in found.headings] == [
         "Rank", "Metric", "Mean", "Cost", "Needs", "Family", "fed-dial", "fed-turn", "topical-usr", "a|b"]
@@ -138,13 +138,13 @@ def test_a_quality_board_joins_the_datasets_that_share_the_dimension(report: Rep
     assert row(found, "bleu2")["Metric"].small == "3 of 4 cells"
 
 
-def test_equal_means_share_a_rank(report: Report) -> None:
-    equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in report.agreements)
-    found = table(dataset.build(replace(report, agreements=equal)), "fed-turn", "agreement-spearman")
+def test_equal_means_share_a_rank(report: Results) -> None:
+    equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in report.correlations)
+    found = table(dataset.build(replace(report, correlations=equal)), "fed-turn", "agreement-spearman")
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
 
 
-def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(report: Report) -> None:
+def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(report: Results) -> None:
     assert row(table(dataset.build(report), "fed-dial", "agreement-spearman"), "bleu1:max")["Overall"].text == "0.600"
     for found in tables((*overall.build(report), *quality.build(report))):
         assert "bleu1:max" not in {cells[1].text for cells in found.rows}
@@ -152,7 +152,7 @@ def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(
     assert "bleu1:max" in str(page.sections[0].blocks[-1])
 
 
-def test_a_row_of_scores_names_the_models_it_comes_from(report: Report) -> None:
+def test_a_row_of_scores_names_the_models_it_comes_from(report: Results) -> None:
     models = {"grade": "bert-base, w2v.txt", "<script>alert('x')</script> / x|y": "a|<b>"}
     pages = (*overall.build(report), *dataset.build(report), *quality.build(report))
     boards = [found for found in tables(pages) if found.headings[0].kind == "rank"]
@@ -162,7 +162,7 @@ def test_a_row_of_scores_names_the_models_it_comes_from(report: Report) -> None:
             assert cells[1].model == models.get(cells[1].text, "")
 
 
-def test_columns_of_the_same_name_are_told_apart_by_their_metrics(report: Report) -> None:
+def test_columns_of_the_same_name_are_told_apart_by_their_metrics(report: Results) -> None:
     twice = tuple(replace(entry, columns=("length",)) if entry.name == "grade" else entry
                   for entry in report.metrics)
     found = table(dataset.build(replace(report, metrics=twice)), "fed-turn", "agreement-spearman")

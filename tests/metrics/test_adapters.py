@@ -452,14 +452,14 @@ def test_the_command_line_takes_them_and_a_second_run_scores_nothing(
     assert "10 scored, 0 kept from before, 2 skipped, 0 crashed" in capsys.readouterr().out
     kept = {part.name.partition("-")[0] for part in (out / "scores").rglob("*.parquet")}
     assert kept == {"ce", "evaluate", "length", "st"}
-    pages, table = out / "site", (out / "site" / "agreements.csv").read_text()
+    pages, table = out / "site", (out / "site" / "correlations.csv").read_text()
     for name in asked:
         assert all(name in (pages / page).read_text().replace("<wbr>", "")
                    for page in ("index.html", "about.html", "dataset/topical-usr.html"))
         assert f",{name},{name}," in table
     assert main(["run", *words]) == 0
     assert "0 scored, 10 kept from before, 2 skipped, 0 crashed" in capsys.readouterr().out
-    assert (out / "site" / "agreements.csv").read_text() == table
+    assert (out / "site" / "correlations.csv").read_text() == table
 
 
 @pytest.mark.parametrize(("asked", "status"), [("evaluate:no such", 2), ("nothing:x", 2), ("st:../no such", 0)])

@@ -22,7 +22,7 @@ from harness.published.reproduce.dstc10 import contests as boards
 from harness.published.reproduce.pictures import bars, ranks
 from harness.published.reproduce.rounding import State
 from harness.published.reproduce.winners import Contest, Winner
-from harness.results.rows import Exhibit, Grid, Report
+from harness.results.rows import Exhibit, Grid, Results
 from harness.run.rank import BY_NAME, CountedMean, Rule, borda, over
 
 COMMAND = "harness reproduce dstc10 --all"
@@ -69,7 +69,7 @@ class Printed:
         return {name: over(mean, row, cells) for name, row in rows.items()}
 
 
-def challenge(report: Report) -> Exhibit:
+def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
     paper, printed = PAPERS["dstc10"], tuple(_printed())
     found = paper.findings()
@@ -153,7 +153,7 @@ def _digits(one: Finding) -> int:
     return printed + 1 if printed else 0 if float(one.check.recomputed.value) % 1 == 0 else 2
 
 
-def _here(report: Report) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The run beside the teams: tables, a picture and remarks, or why there are none."""
     if flag := figures.partial(report):
         return (), (), (WHOLE.format(flag),)
@@ -203,14 +203,14 @@ def _bars(found: Figures) -> Iterator[tuple[str, str]]:
         yield bars(f"Mean Spearman over {_named(found)}", told, shown), told
 
 
-def _test(report: Report) -> Iterator[Grid]:
+def _test(report: Results) -> Iterator[Grid]:
     """The best columns of the run beside the teams on the five test datasets, where it has the judgements of all."""
     real = {entry.name for entry in report.datasets if entry.origin != "sample"}
     if not CELLS.keys() <= real:
         return
     learned = {(entry.name, name) for entry in report.metrics for name in entry.learned_on}
     values: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-    for row in report.agreements:
+    for row in report.correlations:
         if row.statistic == "spearman" and row.dataset in CELLS and math.isfinite(row.value):
             seen = (row.metric, row.dataset) in learned
             values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = math.nan if seen else row.value

@@ -71,7 +71,7 @@ def test_a_limit_costs_its_cell_alone(tmp_path: Path, home: Path, capsys: pytest
         "hang": "items 0 to 19 cost a worker 1 times: took longer than 3 s",
         "hog": "items 0 to 19 cost a worker 1 times: held more than 0.293 GiB",
         "raises": "MemoryError: no more"}
-    assert {row.metric for row in report.agreements} == {"length"}
+    assert {row.metric for row in report.correlations} == {"length"}
     assert "a worker was lost at hog, items 0 to 19: held more than" in capsys.readouterr().err
 
 

@@ -63,7 +63,7 @@ def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     assert cli.main(["challenge", "publish", "dstc10-track5"]) == 0
     report = files.read(tmp_path / "dstc10-track5" / "ranking" / "report")
-    first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.standings if row.rank == 1}
+    first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.ranking if row.rank == 1}
     assert first["test", "test"] == ("Team 5", 0.2964)
     assert first["test", "dev"][0] == "Team 1"
     assert first["dev", "dev"][0] == "Team 7"

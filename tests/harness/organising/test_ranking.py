@@ -221,7 +221,7 @@ def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> 
     edit(root, 'rule = "dev"')
     found = outcome.outcome(root, home)
     made, shown = folder.write(found, root / "ranking")
-    assert {one.split for one in made.datasets} == {row.board for row in made.standings} == {"dev"}
+    assert {one.split for one in made.datasets} == {row.board for row in made.ranking} == {"dev"}
     (board,) = [one for one in boards.boards(made, "dev", "real") if one.statistic == "spearman"]
     assert [team for team, _ in board.keys] == [entry.submission.team for entry in found.ranking.counting.entries]
     assert any("are test sets, and the challenge ranks by the dev rule" in line for line in shown.remarks)
@@ -229,8 +229,8 @@ def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> 
 
 def test_what_is_published_is_rounded(root: Path, home: Path) -> None:
     made, _ = folder.write(outcome.outcome(root, home), root / "ranking")
-    values = [*(row.value for row in made.agreements), *(row.value for row in made.standings),
-              *(row.delta for row in made.contests), *(row.value for row in made.ceilings)]
+    values = [*(row.value for row in made.correlations), *(row.value for row in made.ranking),
+              *(row.delta for row in made.comparisons), *(row.value for row in made.reliability)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))
 
 

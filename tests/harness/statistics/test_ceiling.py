@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.statistics import reliability as ceiling
 from harness.statistics.coefficients import MEASURES
-from harness.statistics.reliability import Ceiling, alpha, votes
+from harness.statistics.reliability import Reliability, alpha, votes
 
 PEARSON = MEASURES["pearson"].value
 
@@ -58,16 +58,16 @@ def test_an_unknown_scale_lists_the_known() -> None:
 
 def test_by_position_by_hand() -> None:
     """Two annotators: each against the other, so r between them; 1, 2, 3 against 1, 3, 2 is 0.5."""
-    assert ceiling.by_position(votes([(1, 1), (2, 3), (3, 2)]), PEARSON) == Ceiling(pytest.approx(0.5), 3)
+    assert ceiling.by_position(votes([(1, 1), (2, 3), (3, 2)]), PEARSON) == Reliability(pytest.approx(0.5), 3)
     assert "not every annotator" in ceiling.by_position(votes([(1, 1), (2, 3), (3, 2, 1)]), PEARSON).note
 
 
 def test_split_half_by_hand(rng: np.random.Generator) -> None:
     """With two votes per item that agree, r is 1 and stays 1 however votes are split."""
-    assert ceiling.split_half(votes([(1, 1), (2, 2), (5, 5)]), PEARSON, rng) == Ceiling(pytest.approx(1), 3)
+    assert ceiling.split_half(votes([(1, 1), (2, 2), (5, 5)]), PEARSON, rng) == Reliability(pytest.approx(1), 3)
     # Spearman and Brown: 0.6 between halves is 2 * 0.6 / 1.6 for the whole
-    assert ceiling.stepped_up(Ceiling(0.6, 9), 2).value == pytest.approx(0.75)
-    assert np.isnan(ceiling.stepped_up(Ceiling(-1.0, 9), 2).value)
+    assert ceiling.stepped_up(Reliability(0.6, 9), 2).value == pytest.approx(0.75)
+    assert np.isnan(ceiling.stepped_up(Reliability(-1.0, 9), 2).value)
 
 
 def simulated(counts: list[int], items: int, rng: np.random.Generator) -> list[tuple[float, ...]]:

@@ -1,4 +1,4 @@
-"""The contests of a report as tables for the terminal: which column beats which, and which cannot be told apart."""
+"""The comparisons of a report as tables for the terminal: which column beats which, and which cannot be told apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.results.rows import Agreement, Ceiling, Contest, Report
+from harness.results.rows import Comparison, Correlation, Reliability, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
@@ -21,7 +21,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which contests are to be shown; an empty choice means all."""
+    """Which comparisons are to be shown; an empty choice means all."""
 
     datasets: tuple[str, ...] = ()
     qualities: tuple[str, ...] = ()
@@ -30,9 +30,9 @@ class Chosen:
     test: str = "williams"
     every: bool = False
 
-    def contests(self, report: Report) -> list[Contest]:
-        """The contests by the chosen test on the chosen qualities."""
-        return [row for row in report.contests if (row.statistic, row.test) == (self.statistic, self.test)
+    def comparisons(self, report: Results) -> list[Comparison]:
+        """The comparisons by the chosen test on the chosen qualities."""
+        return [row for row in report.comparisons if (row.statistic, row.test) == (self.statistic, self.test)
                 and self.has(row.dataset, row.quality)]
 
     def has(self, dataset: str, quality: str) -> bool:
@@ -40,19 +40,19 @@ class Chosen:
         names = {name.casefold() for name in self.qualities}
         return (not self.datasets or dataset in self.datasets) and (not names or quality.casefold() in names)
 
-    def agreements(self, report: Report) -> dict[Place, list[Agreement]]:
-        """The agreements that the contests are between, the best first."""
-        found: dict[Place, list[Agreement]] = {}
-        for row in report.agreements:
+    def correlations(self, report: Results) -> dict[Place, list[Correlation]]:
+        """The correlations that the comparisons are between, the best first."""
+        found: dict[Place, list[Correlation]] = {}
+        for row in report.correlations:
             if row.statistic == self.statistic and self.has(row.dataset, row.quality) and math.isfinite(row.value):
                 found.setdefault((row.dataset, row.quality), []).append(row)
         return {place: sorted(rows, key=lambda row: (-row.value, row.column)) for place, rows in found.items()}
 
 
-def compared(report: Report, chosen: Chosen) -> Iterator[str]:
+def compared(report: Results, chosen: Chosen) -> Iterator[str]:
     """A table per quality: its best column against each other, or those of the columns asked for, or every pair."""
-    best = {place: rows[0].column for place, rows in chosen.agreements(report).items()}
-    for place, rows in _by_place(chosen.contests(report)).items():
+    best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
+    for place, rows in _by_place(chosen.comparisons(report)).items():
         wanted = set(chosen.columns) or {best.get(place, "")}
         shown = [row for row in rows if chosen.every or {row.better, row.worse} & wanted]
         if shown:
@@ -60,14 +60,15 @@ def compared(report: Report, chosen: Chosen) -> Iterator[str]:
             yield text(_compared(report, chosen, place, ordered)) + _warning(report, chosen, place)
 
 
-def clustered(report: Report, chosen: Chosen) -> Iterator[str]:
+def clustered(report: Results, chosen: Chosen) -> Iterator[str]:
     """A table per quality: clusters whose members are all beaten by all of the clusters above, and letters."""
-    contests = _by_place(chosen.contests(report))
-    for place, rows in chosen.agreements(report).items():
-        yield text(_clustered(report, chosen, place, rows, contests.get(place, []))) + _warning(report, chosen, place)
+    comparisons = _by_place(chosen.comparisons(report))
+    for place, rows in chosen.correlations(report).items():
+        table = _clustered(report, chosen, place, rows, comparisons.get(place, []))
+        yield text(table) + _warning(report, chosen, place)
 
 
-def _warning(report: Report, chosen: Chosen, place: Place) -> str:
+def _warning(report: Results, chosen: Chosen, place: Place) -> str:
     """Say where a test finds too much, or can find nothing."""
     entry = next(entry for entry in report.datasets if entry.name == place[0])
     shared = 0 < entry.contexts < entry.items
@@ -79,7 +80,7 @@ def _warning(report: Report, chosen: Chosen, place: Place) -> str:
     elif shared:
         lines.append(f"{entry.items} items share {entry.contexts} contexts: the intervals take them as independent.")
     draws = int(report.run.options.get("permutations", 0))
-    pairs = sum((row.dataset, row.quality) == place for row in chosen.contests(report))
+    pairs = sum((row.dataset, row.quality) == place for row in chosen.comparisons(report))
     if chosen.test == "perm-both" and pairs / (draws + 1) >= ALPHA:
         least = pairs / (draws + 1)
         lines.append(f"{draws} draws are too few: over {pairs} pairs no p by Holm can be below {least:.2g}. "
@@ -87,14 +88,14 @@ def _warning(report: Report, chosen: Chosen, place: Place) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _by_place(rows: Iterable[Contest]) -> dict[Place, list[Contest]]:
-    found: dict[Place, list[Contest]] = {}
+def _by_place(rows: Iterable[Comparison]) -> dict[Place, list[Comparison]]:
+    found: dict[Place, list[Comparison]] = {}
     for row in rows:
         found.setdefault((row.dataset, row.quality), []).append(row)
     return found
 
 
-def _compared(report: Report, chosen: Chosen, place: Place, rows: list[Contest]) -> Table:
+def _compared(report: Results, chosen: Chosen, place: Place, rows: list[Comparison]) -> Table:
     numbers = ("n", "difference", "t", "p", "Holm", "BH")
     cells = tuple((Cell(row.better), Cell(row.worse), Cell(str(row.n)), Cell(number(row.delta)),
                    Cell(number(row.value)), *(Cell(_p(value)) for value in (row.p, row.holm, row.bh))) for row in rows)
@@ -103,10 +104,11 @@ def _compared(report: Report, chosen: Chosen, place: Place, rows: list[Contest])
                  (Group(cells),), data=_data(report, place[0]))
 
 
-def _clustered(report: Report, chosen: Chosen, place: Place, rows: list[Agreement], contests: list[Contest]) -> Table:
+def _clustered(report: Results, chosen: Chosen, place: Place, rows: list[Correlation],
+               comparisons: list[Comparison]) -> Table:
     position = {row.column: number for number, row in enumerate(rows)}
     wins = np.zeros((len(rows), len(rows)), dtype=bool)
-    for contest in contests:
+    for contest in comparisons:
         if contest.holm < ALPHA and {contest.better, contest.worse} <= position.keys():
             wins[position[contest.better], position[contest.worse]] = True
     values = np.array([row.value for row in rows])
@@ -122,17 +124,18 @@ def _clustered(report: Report, chosen: Chosen, place: Place, rows: list[Agreemen
                   Heading("same letter: not told apart")), (Group(cells),), data=_data(report, place[0]))
 
 
-def _people(report: Report, place: Place) -> str:
+def _people(report: Results, place: Place) -> str:
     """How far the people agree on a quality."""
-    found: dict[str, Ceiling] = {row.method: row for row in report.ceilings if (row.dataset, row.quality) == place}
+    found: dict[str, Reliability] = {row.method: row for row in report.reliability
+                                    if (row.dataset, row.quality) == place}
     if not found:
-        return "Agreement of the people: not known"
+        return "Correlation of the people: not known"
     known = [f"{method} {number(row.value)}" for method, row in found.items() if math.isfinite(row.value)]
     notes = sorted({row.note for row in found.values() if row.note})
-    return "Agreement of the people: " + (", ".join(known) or "; ".join(notes))
+    return "Correlation of the people: " + (", ".join(known) or "; ".join(notes))
 
 
-def _test(report: Report, chosen: Chosen) -> str:
+def _test(report: Results, chosen: Chosen) -> str:
     """Name the test, with what repeats it."""
     if chosen.test == "williams":
         return "Williams"
@@ -143,7 +146,7 @@ def _titled(place: Place, chosen: Chosen) -> str:
     return f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}"
 
 
-def _data(report: Report, dataset: str) -> str:
+def _data(report: Results, dataset: str) -> str:
     origin = next(entry.origin for entry in report.datasets if entry.name == dataset)
     return "the bundled sample (made by a script, simulated raters)" if origin == "sample" else "real human judgements"
 
