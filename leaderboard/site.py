@@ -75,7 +75,7 @@ def boards(report: Results) -> tuple[Page, ...]:
 
 def changed(report: Results, before: Results | None) -> tuple[Page, ...]:
     """Build the page of what moved since an earlier report, where there is one."""
-    return () if before is None else (changes.build(before, report),)
+    return () if before is None else (changes.compare(before, report),)
 
 
 def _styles() -> bytes:
@@ -98,6 +98,7 @@ def summary(report: Results) -> str:
 
 
 def found_views() -> tuple[View, ...]:
-    """Find the `build` of every module in leaderboard/pages/, by name."""
+    """Find the `build` of every page in leaderboard/pages/, by name."""
     names = sorted(entry.name for entry in pkgutil.iter_modules(views.__path__))
-    return tuple(importlib.import_module(f"{views.__name__}.{name}").build for name in names)
+    modules = (importlib.import_module(f"{views.__name__}.{name}") for name in names)
+    return tuple(module.build for module in modules if hasattr(module, "build"))

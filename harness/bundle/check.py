@@ -28,7 +28,7 @@ from harness.results import full_scores
 from harness.results.rows import Correlation, DatasetEntry, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
-from harness.run.rank import RULES, Cell
+from harness.run.rank import RULES, Target
 from harness.statistics.panel import codes
 
 TOLERANCE = 0.001
@@ -142,7 +142,7 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Corre
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     for one in judged(bundle, dataset):
         table = np.array([full_scores.on(scored.columns, name, one.quality.dimension)[order] for name in names])
-        yield from correlate.correlations(correlate.Cell(dataset.card.name, one, names, table, system, context))
+        yield from correlate.correlations(correlate.Target(dataset.card.name, one, names, table, system, context))
 
 
 def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
@@ -201,18 +201,18 @@ def _moved(told: RankingRow, again: RankingRow) -> Iterator[Drift]:
             yield Drift(f"{where}, {name}", _number(before), _number(now))
 
 
-def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Cell, float]]:
+def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
     """The values of each column by cell and statistic, without those that its weights were learned on."""
     real = {entry.name for entry in bundle.datasets if entry.origin != "sample"}
     seen = {(entry.name, dataset) for entry in bundle.metrics for dataset in entry.learned_on if dataset in real}
-    found: dict[tuple[str, str, str], dict[Cell, float]] = {}
+    found: dict[tuple[str, str, str], dict[Target, float]] = {}
     for row in rows:
         if math.isfinite(row.value) and (row.metric, row.dataset) not in seen:
             found.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
     return found
 
 
-def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Cell]:
+def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
     split, _, references = board.partition("-")
     found = set()

@@ -69,23 +69,23 @@ def _figures(p: float) -> float:
     return float(f"{p:.{FIGURES}g}")
 
 
-def _cells(found: Outcome) -> Iterator[correlate.Cell]:
+def _cells(found: Outcome) -> Iterator[correlate.TargetData]:
     names = tuple((entry.submission.team, entry.submission.team) for entry in found.ranking.counting.entries)
     for one in found.ground.fields:
         system = codes(item.system for item in one.dataset.items)
         context = codes(item.context for item in one.dataset.items)
         for judged in one.judged:
-            yield correlate.Cell(one.name, judged, names, found.ranking.counting.scores[one.name, judged.quality.name],
-                                  system, context)
+            scores = found.ranking.counting.scores[one.name, judged.quality.name]
+            yield correlate.TargetData(one.name, judged, names, scores, system, context)
 
 
-def _reliability(cell: correlate.Cell, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
+def _reliability(cell: correlate.TargetData, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
     """How far people agree, which needs no submission."""
     alone = replace(cell, names=(), scores=np.empty((0, len(cell.judged.means))))
     return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).reliability
 
 
-def _correlations(cell: correlate.Cell, reliability: list[Reliability]) -> Iterator[Correlation]:
+def _correlations(cell: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:
     (known,) = [one for one in reliability
                 if (one.dataset, one.quality, one.method) == (cell.dataset, cell.quality, RELIABILITY)]
     estimate = ceiling.Reliability(known.value, known.items, known.note)

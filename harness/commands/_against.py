@@ -34,7 +34,7 @@ def earlier(folder: Path | None) -> Results | None:
 
 def lines(before: Results, report: Results) -> Iterator[str]:
     """Write the page of what moved as plain text; a long table is cut and says so."""
-    page = changes.build(before, report)
+    page = changes.compare(before, report)
     yield from _filled(page.lead)
     for section in page.sections:
         yield ""

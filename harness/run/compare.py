@@ -13,7 +13,7 @@ import numpy as np
 from harness.results.rows import Comparison, Correlation, RankingRow, Reliability
 from harness.run import correlate
 from harness.run.cache import Memo
-from harness.run.correlate import Cell
+from harness.run.correlate import TargetData
 from harness.run.rank import RULES
 from harness.statistics import rank_intervals
 from harness.statistics import reliability as ceiling
@@ -50,7 +50,7 @@ class Measured:
     reliability: tuple[Reliability, ...]
 
 
-def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measured:
+def measured(cell: TargetData, draws: Draws, memo: Memo, device: str = "cpu") -> Measured:
     """Every agreement, contest and ceiling of a cell; what was measured before on the same numbers is not again.
 
     A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
@@ -76,7 +76,7 @@ def measured(cell: Cell, draws: Draws, memo: Memo, device: str = "cpu") -> Measu
                     tuple(Reliability(*row) for row in kept["reliability"]))
 
 
-def _comparisons(cell: Cell, draws: Draws, device: str) -> Iterator[Comparison]:
+def _comparisons(cell: TargetData, draws: Draws, device: str) -> Iterator[Comparison]:
     """Every pair of columns by Williams' test and, where draws are asked for, by PERM-BOTH over contexts."""
     human, names = cell.judged.means, labels(cell.names)
     for statistic in STATISTICS:
@@ -90,7 +90,7 @@ def _comparisons(cell: Cell, draws: Draws, device: str) -> Iterator[Comparison]:
             yield from _pairs(cell, names, statistic, "perm-both", drawn.delta, none, drawn.p, drawn.n)
 
 
-def _reliability(cell: Cell, draws: Draws) -> list[Reliability]:
+def _reliability(cell: TargetData, draws: Draws) -> list[Reliability]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
     given = ceiling.votes(cell.judged.votes, cell.system, cell.context)
     found = {
@@ -111,7 +111,7 @@ def _corrected(rows: Iterable[Correlation], found: Sequence[Reliability]) -> Ite
         yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
 
 
-def ranked(rows: Sequence[RankingRow], cells: Sequence[Cell], draws: Draws, memo: Memo) -> Iterator[RankingRow]:
+def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws, memo: Memo) -> Iterator[RankingRow]:
     """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
     found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
@@ -137,7 +137,7 @@ def ranked(rows: Sequence[RankingRow], cells: Sequence[Cell], draws: Draws, memo
             yield replace(row, low=low, high=high, letters=letters)
 
 
-def _of(cells: Sequence[Cell], names: Sequence[tuple[str, str]]) -> list[rank_intervals.Cell]:
+def _of(cells: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.Cell]:
     """The cells with some of their columns; those that share their scores go on sharing them."""
     shared: dict[int, Array] = {}
     for cell in cells:
@@ -152,13 +152,13 @@ def labels(names: Sequence[tuple[str, str]]) -> list[str]:
     return [column if columns.count(column) == 1 else f"{metric}/{column}" for metric, column in names]
 
 
-def generator(seed: int, cell: Cell) -> np.random.Generator:
+def generator(seed: int, cell: TargetData) -> np.random.Generator:
     """Randomness of a cell's own, the same whatever other cells there are."""
     own = hashlib.sha256(f"{cell.dataset}\0{cell.quality}".encode()).digest()[:8]
     return np.random.default_rng([seed, int.from_bytes(own, "big")])
 
 
-def _pairs(cell: Cell, names: Sequence[str], statistic: str, test: str, delta: Array, value: Array, p: Array,
+def _pairs(cell: TargetData, names: Sequence[str], statistic: str, test: str, delta: Array, value: Array, p: Array,
               n: np.typing.NDArray[np.int64]) -> Iterator[Comparison]:
     by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
     for i, j in zip(*np.triu_indices(len(names), 1), strict=True):

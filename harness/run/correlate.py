@@ -44,7 +44,7 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TargetData:
     """One quality of a dataset with the scores (columns, items) of every column: all that statistics need."""
 
     dataset: str
@@ -96,18 +96,18 @@ def cells(
     qualities: Iterable[Judged],
     scored: Mapping[tuple[str, str], Scores],
     aggregations: Iterable[str] = ("mean",),
-) -> tuple[Cell, ...]:
+) -> tuple[TargetData, ...]:
     """A cell per quality, with the scores of every column for it."""
     given = columns(dataset, scored, aggregations)
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     plain = _table(dataset, given.values(), "")
     own = any(AT in name for column in given.values() for name in column.scores)
-    return tuple(Cell(dataset.card.name, one, tuple(given),
+    return tuple(TargetData(dataset.card.name, one, tuple(given),
                       _table(dataset, given.values(), one.quality.dimension) if own else plain, system, context)
                  for one in qualities)
 
 
-def correlations(cell: Cell) -> Iterator[Correlation]:
+def correlations(cell: TargetData) -> Iterator[Correlation]:
     """Every statistic for every column of a cell."""
     for row, (metric, column) in enumerate(cell.names):
         given = cell.panel(row)

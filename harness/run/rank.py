@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from harness.results.rows import Correlation, RankingRow
 
-Cell = tuple[str, str]
+Target = tuple[str, str]
 """Dataset and quality."""
 
 Real = TypeVar("Real", float, Fraction)
@@ -29,7 +29,7 @@ Real = TypeVar("Real", float, Fraction)
 class Rule(Protocol):
     """From a row of cells to one number, higher being better; exact over fractions."""
 
-    def __call__(self, values: Mapping[Cell, Real], /) -> Real:
+    def __call__(self, values: Mapping[Target, Real], /) -> Real:
         """The row's value."""
 
 
@@ -39,10 +39,10 @@ class Board:
 
     split: str
     origin: str
-    cells: frozenset[Cell]
+    cells: frozenset[Target]
 
 
-def dataset_mean(values: Mapping[Cell, Real]) -> Real:
+def dataset_mean(values: Mapping[Target, Real]) -> Real:
     """Mean within each dataset, then over the datasets."""
     within: dict[str, list[Real]] = defaultdict(list)
     for (dataset, _), value in sorted(values.items()):
@@ -50,7 +50,7 @@ def dataset_mean(values: Mapping[Cell, Real]) -> Real:
     return mean([mean(group) for group in within.values()])
 
 
-def cell_mean(values: Mapping[Cell, Real]) -> Real:
+def cell_mean(values: Mapping[Target, Real]) -> Real:
     """Mean over the cells."""
     return mean([value for _, value in sorted(values.items())])
 
@@ -62,7 +62,7 @@ class CountedMean:
     counts: Mapping[str, int]
     """The number of cells of each dataset."""
 
-    def __call__(self, values: Mapping[Cell, Real], /) -> Real:
+    def __call__(self, values: Mapping[Target, Real], /) -> Real:
         """Mean over all cells, written out or not."""
         return mean([value for (dataset, _), value in sorted(values.items()) for _ in range(self.counts[dataset])])
 
@@ -74,14 +74,14 @@ BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": cell_mean}
 """The same rules, also by their names in the field."""
 
 
-def over(rule: Rule, values: Mapping[Cell, float], cells: Collection[Cell]) -> float:
+def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
     """What a rule gives for the cells of a board; NaN if there are none, or one has no number."""
     found = {cell: values.get(cell, math.nan) for cell in cells}
     return rule(found) if found and all(map(math.isfinite, found.values())) else math.nan
 
 
 def best_submissions(
-    rows: Mapping[str, Mapping[Cell, float]], teams: Mapping[str, str], rule: Rule, cells: Collection[Cell]
+    rows: Mapping[str, Mapping[Target, float]], teams: Mapping[str, str], rule: Rule, cells: Collection[Target]
 ) -> dict[str, str]:
     """Each team's best submission by a rule, the first by name of equals; a team without a complete one is left out."""
     best: dict[str, tuple[float, str]] = {}
@@ -92,7 +92,7 @@ def best_submissions(
     return {team: name for team, (_, name) in best.items()}
 
 
-def borda(rows: Mapping[str, Mapping[Cell, float]], cells: Collection[Cell]) -> dict[str, float]:
+def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """How many competitors each beats, summed over the cells, 0 to cells × (competitors − 1); a tie is half.
 
     A competitor that lacks a cell has no number, and the others win nothing against it.
@@ -108,7 +108,7 @@ def borda(rows: Mapping[str, Mapping[Cell, float]], cells: Collection[Cell]) -> 
 
 def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[RankingRow]:
     """Every column's place on a board, under each rule and for each statistic; the best first."""
-    values: dict[tuple[str, str, str], dict[Cell, float]] = defaultdict(dict)
+    values: dict[tuple[str, str, str], dict[Target, float]] = defaultdict(dict)
     for row in correlations:
         cell = (row.dataset, row.quality)
         if cell in board.cells:
@@ -122,7 +122,7 @@ def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[Ranki
 
 
 def _ranked(
-    board: Board, name: str, rule: Rule, statistic: str, columns: Mapping[tuple[str, str], Mapping[Cell, float]]
+    board: Board, name: str, rule: Rule, statistic: str, columns: Mapping[tuple[str, str], Mapping[Target, float]]
 ) -> Iterator[RankingRow]:
     rows = [RankingRow(board.split, board.origin, name, statistic, metric, column, over(rule, cells, board.cells), None,
                      len(cells), len(board.cells)) for (metric, column), cells in columns.items()]

@@ -30,7 +30,7 @@ from harness.results.rows import (
     Timing,
 )
 from harness.run import compare, correlate, entries, environment, plan
-from harness.run.correlate import Cell, Judged
+from harness.run.correlate import Judged, TargetData
 from harness.run.preparing import Context
 from harness.run.rank import Board, ranking
 from harness.run.redaction import redacted
@@ -60,7 +60,7 @@ class Found:
     failures: list[Failure] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
     cells: dict[tuple[str, str], set[tuple[str, str]]] = field(default_factory=dict)
-    scored_cells: list[Cell] = field(default_factory=list)
+    scored_cells: list[TargetData] = field(default_factory=list)
     scored: int = 0
 
 
@@ -157,7 +157,7 @@ def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], foun
                           f"{fresh} metrics scored, {all_ - fresh} kept from before")
 
 
-def _measure(context: Context, cells: tuple[Cell, ...], found: Found) -> None:
+def _measure(context: Context, cells: tuple[TargetData, ...], found: Found) -> None:
     """What the cells of a dataset say by themselves."""
     found.scored_cells += [replace(cell, judged=replace(cell.judged, votes=())) for cell in cells]  # means are enough
     for cell in cells:

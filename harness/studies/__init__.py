@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
     from harness.results.rows import DatasetEntry
     from harness.run.cache import Memo
-    from harness.run.correlate import Cell
+    from harness.run.correlate import TargetData
     from harness.scoring.store import ScoreStore
     from metrics.models.service import Models
     from metrics.registry import Chosen
@@ -38,7 +38,7 @@ class Material:
 
     name: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TargetData, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def load(name: str) -> Study | LoneStudy | RatingsStudy:
     return cast("Study | LoneStudy | RatingsStudy", importlib.import_module(f"{__name__}.{name}"))
 
 
-def materials(cells: Iterable[Cell], datasets: Iterable[DatasetEntry]) -> Iterator[Material]:
+def materials(cells: Iterable[TargetData], datasets: Iterable[DatasetEntry]) -> Iterator[Material]:
     """The cells apart by kind of data; those with references once more by themselves, where all metrics take part."""
     entries = {entry.name: entry for entry in datasets}
     usable = [cell for cell in cells if cell.judged.usable]

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.run.correlate import Cell
+from harness.run.correlate import TargetData
 from harness.statistics.coefficients import kendall
 from harness.statistics.paired import two_sided
 from harness.statistics.panel import Panel, Vector
@@ -62,7 +62,7 @@ def shared(cells: Sequence[Measured], first: Measure, second: Measure) -> Shared
     return Shared(both, tuple(sorted(set.intersection(*names))) if names else ())
 
 
-def measured(cell: Cell, seed: int, amount: Amount) -> Measured:
+def measured(cell: TargetData, seed: int, amount: Amount) -> Measured:
     """A cell under every measure."""
     found = values(cell, *resamples(cell, seed, amount))
     return Measured(cell.names, found, {measure: p_values(value[amount.drawn]) for measure, value in found.items()})

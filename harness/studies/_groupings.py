@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.run.correlate import Cell
+from harness.run.correlate import TargetData
 from harness.statistics.panel import Codes, Vector
 from harness.statistics.williams import Array
 from harness.studies._coefficients import COEFFICIENTS, LEAST, Single, agreement, side, threshold
@@ -43,7 +43,7 @@ class Part:
     counts: Single
 
 
-def values(cell: Cell, rows: Codes, counts: Single) -> Values:
+def values(cell: TargetData, rows: Codes, counts: Single) -> Values:
     """Every measure on the rows named, resampled by counts (r, rows), of which the first resample is the whole."""
     whole = Part(cell.judged.means[rows], cell.scores[:, rows], cell.system[rows], cell.context[rows], counts)
     groupings = [name for name in TITLES if has_room(name, whole.system, whole.context)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.run.correlate import Cell
+from harness.run.correlate import TargetData
 from harness.statistics.panel import Codes
 from harness.studies._coefficients import Single
 
@@ -45,7 +45,7 @@ class Amount:
         return slice(1 + 2 * self.halvings, None)
 
 
-def resamples(cell: Cell, seed: int, amount: Amount) -> tuple[Codes, Single]:
+def resamples(cell: TargetData, seed: int, amount: Amount) -> tuple[Codes, Single]:
     """The rows of the cell that are looked at, and how often each resample holds them: (resamples, rows)."""
     own = int.from_bytes(hashlib.sha256(cell.dataset.encode()).digest()[:8], "big")
     rng = np.random.default_rng([seed, own])

@@ -32,7 +32,7 @@ SAME_INPUTS = "Same inputs, other number"
 EVERYTHING = "both runs, whatever the origin of their datasets"
 
 
-def build(before: Results, report: Results) -> Page:
+def compare(before: Results, report: Results) -> Page:
     """Build the page about an earlier report and the one that is published."""
     found = changes(before, report)
     looked = look(report)

@@ -21,14 +21,14 @@ from benchmarks.dataset import DatasetCard
 from harness.run import compare
 from harness.run.cache import Memo
 from harness.run.compare import Draws
-from harness.run.correlate import Cell, Judged
+from harness.run.correlate import Judged, TargetData
 from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
 
 VOTES = 4
 
 
-def cells(card: DatasetCard, metrics: int, rng: np.random.Generator) -> list[Cell]:
+def cells(card: DatasetCard, metrics: int, rng: np.random.Generator) -> list[TargetData]:
     """The cells of a dataset of full size: a latent quality, votes of 1 to 5, metrics that follow it more or less."""
     truth = rng.normal(size=card.size)
     scores = np.array([truth + rng.normal(0, 1 + number / 5, card.size) for number in range(metrics)])
@@ -38,7 +38,7 @@ def cells(card: DatasetCard, metrics: int, rng: np.random.Generator) -> list[Cel
     for quality in card.qualities:
         votes = np.clip(np.rint(3 + truth[:, None] + rng.normal(size=(card.size, VOTES))), 1, 5)
         judged = Judged(quality, tuple(map(tuple, votes.tolist())), votes.mean(axis=1))
-        found.append(Cell(card.name, judged, names, scores, system, context))
+        found.append(TargetData(card.name, judged, names, scores, system, context))
     return found
 
 

@@ -18,24 +18,24 @@ from harness.results import files
 from harness.run import compare
 from harness.run.cache import Memo
 from harness.run.compare import Draws
-from harness.run.correlate import Cell, Judged
+from harness.run.correlate import Judged, TargetData
 from harness.statistics import reliability as ceiling
 from harness.statistics import significance, williams
 from harness.statistics.panel import codes
 
 
-def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "poor"), n: int = 120) -> Cell:
+def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "poor"), n: int = 120) -> TargetData:
     """Three raters of a latent quality, and columns that follow it more and less closely."""
     truth = rng.normal(size=n)
     votes = tuple(tuple(np.clip(np.rint(3 + value + rng.normal(0, 0.7, 3)), 1, 5)) for value in truth)
     noise = {"good": 0.4, "fair": 1.2, "poor": 3.0, "same": 0.4}
     scores = {name: truth + np.random.default_rng(ord(name[0])).normal(0, noise[name], n) for name in columns}
-    return Cell("toy", Judged(Quality("overall", 1, 5), votes, np.array([np.mean(one) for one in votes])),
+    return TargetData("toy", Judged(Quality("overall", 1, 5), votes, np.array([np.mean(one) for one in votes])),
                 tuple((name, name) for name in columns), np.array(list(scores.values())),
                 codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
 
-def measured(given: Cell, tmp_path: Path, **more: int) -> compare.Measured:
+def measured(given: TargetData, tmp_path: Path, **more: int) -> compare.Measured:
     return compare.measured(given, Draws(seed=1, **more), Memo(tmp_path))
 
 

@@ -17,7 +17,7 @@ from harness import studies
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.results.rows import DatasetEntry
-from harness.run.correlate import Cell, Judged
+from harness.run.correlate import Judged, TargetData
 from harness.statistics.coefficients import MEASURES
 from harness.statistics.levels import LEVELS
 from harness.studies import Material, measures
@@ -33,12 +33,12 @@ SYSTEMS, CONTEXTS = 6, 20
 
 
 def make_cell(scores: dict[str, np.ndarray], human: np.ndarray, system: np.ndarray | None = None,
-              context: np.ndarray | None = None, dataset: str = "toy") -> Cell:
+              context: np.ndarray | None = None, dataset: str = "toy") -> TargetData:
     """A cell of every system in every context unless told otherwise."""
     system = np.tile(np.arange(SYSTEMS), CONTEXTS) if system is None else system
     context = np.repeat(np.arange(CONTEXTS), SYSTEMS) if context is None else context
     judged = Judged(Quality("overall", 1, 5), tuple((vote,) for vote in human), human.astype(float))
-    return Cell(dataset, judged, tuple((name, name) for name in scores), np.array(list(scores.values()), dtype=float),
+    return TargetData(dataset, judged, tuple((name, name) for name in scores), np.array(list(scores.values()), dtype=float),
                 system, context)
 
 
@@ -46,7 +46,7 @@ def drawn(rng: np.random.Generator, decimals: int = 8) -> np.ndarray:
     return np.round(rng.normal(size=SYSTEMS * CONTEXTS), decimals)
 
 
-def noisy(rng: np.random.Generator) -> Cell:
+def noisy(rng: np.random.Generator) -> TargetData:
     """Ratings with many ties, and metrics of every sort: with ties, with gaps, good, useless, constant."""
     human = np.round(2 * drawn(rng)) / 2
     good, gaps = human + drawn(rng), drawn(rng)
@@ -55,7 +55,7 @@ def noisy(rng: np.random.Generator) -> Cell:
                       "constant": np.ones_like(human)}, human)
 
 
-def one_board(*cells: Cell, amount: Amount = AMOUNT) -> Board:
+def one_board(*cells: TargetData, amount: Amount = AMOUNT) -> Board:
     return board(Material("real", "real data", cells), [measured(cell, 0, amount) for cell in cells], amount)
 
 

@@ -170,15 +170,15 @@ def test_weights_say_how_their_training_differed(report: Results) -> None:
 
 
 def test_same_inputs_and_another_number_is_called_out_before_everything_else(report: Results) -> None:
-    page = changes_page.build(known(report), moved(known(report)))
+    page = changes_page.compare(known(report), moved(known(report)))
     assert page.sections[0].title == "Same inputs, other number"
     assert "This must not happen" in texts(page)
     assert {block.sample for block in page.sections[0].blocks if isinstance(block, Table)} == {True, False}
-    assert "the code may differ" in texts(changes_page.build(report, moved(report))), "no commit is known"
+    assert "the code may differ" in texts(changes_page.compare(report, moved(report))), "no commit is known"
 
 
 def test_nothing_moved_says_so(report: Results) -> None:
-    page = changes_page.build(known(report), known(report))
+    page = changes_page.compare(known(report), known(report))
     assert [section.anchor for section in page.sections[:2]] == ["short", "why"]
     assert "Nothing: data, code, weights, options and environment are the same" in texts(page)
     assert "Moved: 0, of them 0 beyond" in texts(page)
@@ -195,7 +195,7 @@ def test_beyond_the_earlier_interval_or_not(report: Results) -> None:
 
 
 def test_a_difference_that_is_not_seen_is_counted_but_not_listed(report: Results) -> None:
-    page = changes_page.build(report, moved(report, by=0.0001))
+    page = changes_page.compare(report, moved(report, by=0.0001))
     assert "Moved: 0" in texts(page)
     assert "No cell moved in a shown decimal." in texts(page)
 
@@ -209,7 +209,7 @@ def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Resul
     assert new.metrics == (("bleu",), ())
     assert {gap.why for gap in gone.gone} == {"the metric is not in that run", "not scored in this run"}
     assert [(gap.row, gap.why) for gap in new.appeared] == [(gap.row, gap.why) for gap in gone.gone]
-    assert "bleu" in texts(changes_page.build(report, less))
+    assert "bleu" in texts(changes_page.compare(report, less))
 
 
 def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Results) -> None:
@@ -249,7 +249,7 @@ def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Results
 
 
 def test_hostile_names_are_escaped_in_the_picture(report: Results) -> None:
-    page = changes_page.build(report, moved(report))
+    page = changes_page.compare(report, moved(report))
     pictures = [block for section in page.sections for block in section.blocks if hasattr(block, "svg")]
     assert pictures
     assert all("<script" not in picture.svg and "style=" not in picture.svg and 'role="img"' in picture.svg
@@ -261,8 +261,8 @@ def test_an_empty_report_can_be_held_against_another(report: Results) -> None:
     found: Changes = changes(empty, report)
     assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column) for row in report.correlations
                                        if row.statistic == "spearman" and row.value == row.value})
-    assert changes_page.build(report, empty).sections
-    assert changes_page.build(empty, empty).sections
+    assert changes_page.compare(report, empty).sections
+    assert changes_page.compare(empty, empty).sections
 
 
 def test_a_cause_is_told_in_a_few_words() -> None:
