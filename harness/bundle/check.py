@@ -142,7 +142,7 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Corre
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     for one in judged(bundle, dataset):
         table = np.array([full_scores.on(scored.columns, name, one.quality.dimension)[order] for name in names])
-        yield from correlate.correlations(correlate.Target(dataset.card.name, one, names, table, system, context))
+        yield from correlate.correlations(correlate.TargetData(dataset.card.name, one, names, table, system, context))
 
 
 def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:

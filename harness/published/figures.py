@@ -17,7 +17,7 @@ from statistics import fmean
 from harness.errors import BadReport
 from harness.published.counterparts import Counterpart, challenge, counterparts, plain
 from harness.results.rows import Results
-from harness.run.rank import Cell
+from harness.run.rank import Target
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
@@ -29,7 +29,7 @@ CONTROLS: dict[str, frozenset[str] | None] = {"length": None, "cosine": RELEVANC
 PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
 """Options under which a run's figures are not those of the datasets as they were published."""
 
-Values = Mapping[Cell, float]
+Values = Mapping[Target, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,14 @@ class _Column:
     """The models of a column, and its values for each signature."""
 
     models: tuple[str, ...]
-    weights: dict[str, dict[Cell, float]]
+    weights: dict[str, dict[Target, float]]
 
-    def figure(self, cells: Iterable[Cell]) -> Figure:
+    def figure(self, cells: Iterable[Target]) -> Figure:
         """The mean within each dataset and then over them, for each set of weights."""
         listed = tuple(cells)
         return Figure(tuple(mean_of(values, listed) for values in self.weights.values()))
 
-    def values(self) -> dict[Cell, float]:
+    def values(self) -> dict[Target, float]:
         """The mean over the sets of weights, cell by cell."""
         first, *others = self.weights.values()
         return {cell: fmean([value, *(values.get(cell, math.nan) for values in others)])
@@ -133,7 +133,7 @@ def gather(reports: Sequence[Results]) -> Figures:
     return Figures(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
 
 
-def beats(column: Values, control: Values, cells: Collection[Cell]) -> Beaten | None:
+def beats(column: Values, control: Values, cells: Collection[Target]) -> Beaten | None:
     """How a column does against a control, over the cells that both have; None where there are none.
 
     The number of datasets stands beside the mean, because a control that is high in one dataset and low in another has
@@ -148,14 +148,14 @@ def beats(column: Values, control: Values, cells: Collection[Cell]) -> Beaten | 
     return Beaten(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
 
 
-def mean_of(values: Values, cells: Iterable[Cell]) -> float:
+def mean_of(values: Values, cells: Iterable[Target]) -> float:
     """The mean within each dataset and then over them; NaN if there are no cells, or one has no number."""
     within = [fmean([values.get(cell, math.nan) for cell in one]) for one in _by_dataset(cells).values()]
     return fmean(within) if within else math.nan
 
 
-def _by_dataset(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
+def _by_dataset(cells: Iterable[Target]) -> dict[str, list[Target]]:
+    found: dict[str, list[Target]] = {}
     for cell in cells:
         found.setdefault(cell[0], []).append(cell)
     return found
@@ -200,8 +200,8 @@ def _unweighted(signature: str) -> list[str]:
     return [part for part in signature.split("|") if not part.startswith("weights=")]
 
 
-def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Mapping[Cell, str],
-         usable: Mapping[str, list[Cell]], datasets: Sequence[str], published: Counterpart | None) -> Row:
+def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Mapping[Target, str],
+         usable: Mapping[str, list[Target]], datasets: Sequence[str], published: Counterpart | None) -> Row:
     relevance = [cell for cell, dimension in cells.items() if dimension in RELEVANCE]
     sets = {dataset: column.figure(usable[dataset]) for dataset in datasets}
     return Row(name, column.models, column.figure(cells), column.figure(relevance), sets,
@@ -209,7 +209,7 @@ def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Map
 
 
 def _beaten(name: str, column: _Column, controls: Mapping[str, _Column],
-            cells: Mapping[Cell, str]) -> Iterator[tuple[str, Beaten]]:
+            cells: Mapping[Target, str]) -> Iterator[tuple[str, Beaten]]:
     for control, other in controls.items():
         dimensions = CONTROLS[control]
         wanted = [cell for cell, dimension in cells.items() if dimensions is None or dimension in dimensions]

@@ -19,7 +19,7 @@ from harness.results import full_scores
 from harness.results.full_scores import Name
 from harness.results.rows import Correlation, DatasetEntry, ItemScores, RankingRow, Results
 from harness.run.compare import labels
-from harness.run.rank import Board, Cell, ranking
+from harness.run.rank import Board, Target, ranking
 from harness.scoring.store import ScoreStore
 from harness.statistics import coefficients
 from harness.statistics.panel import Vector, panel
@@ -125,7 +125,7 @@ def _unseen(report: Results, rows: Iterable[Correlation]) -> Iterator[Correlatio
     yield from (replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows)
 
 
-def _usable(report: Results, split: str, kind: str) -> Iterator[Cell]:
+def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
     """The cells of a board: qualities with three ratings that are not all the same."""
     entries = {entry.name for entry in report.datasets if entry.split == split and _kind(entry) == kind}
     for points in report.points:
@@ -223,7 +223,7 @@ def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
 
 def _reached(board: Board, own: Name, ranked: set[Name], rows: Iterable[Correlation]) -> Iterator[Reached]:
     """What the column reaches on each quality, from the best place to the worst."""
-    values: dict[Cell, dict[Name, float]] = {cell: {} for cell in sorted(board.cells)}
+    values: dict[Target, dict[Name, float]] = {cell: {} for cell in sorted(board.cells)}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.results.rows import Correlation
-from harness.run.rank import BY_NAME, RULES, Board, Cell, CountedMean, Rule, best_submissions, borda, over, ranking
+from harness.run.rank import BY_NAME, RULES, Board, CountedMean, Rule, Target, best_submissions, borda, over, ranking
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 
@@ -46,7 +46,7 @@ def test_a_dataset_average_counts_as_often_as_its_cells() -> None:
     {}, {("a", "q1"): 0.1}, {**CELLS, ("b", "q1"): math.nan}, {**CELLS, ("b", "q1"): math.inf},
 ], ids=["nothing", "one cell", "not a number", "infinite"])
 @pytest.mark.parametrize("rule", BY_NAME.values(), ids=BY_NAME)
-def test_an_incomplete_row_has_no_number(rule: Rule, row: dict[Cell, float]) -> None:
+def test_an_incomplete_row_has_no_number(rule: Rule, row: dict[Target, float]) -> None:
     assert math.isnan(over(rule, row, CELLS))
     assert not math.isnan(over(rule, CELLS, CELLS))
 
@@ -120,14 +120,14 @@ rules = st.sampled_from([*RULES.values(), CountedMean({"a": 1, "b": 4, "c": 9})]
 
 
 @given(rules, rows, st.randoms(use_true_random=False))
-def test_the_order_of_the_cells_does_not_matter(rule: Rule, row: dict[Cell, float], random: st.DrawFn) -> None:
+def test_the_order_of_the_cells_does_not_matter(rule: Rule, row: dict[Target, float], random: st.DrawFn) -> None:
     shuffled = list(row.items())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert rule(dict(shuffled)) == rule(row)
 
 
 @given(rules, rows, st.data(), st.floats(0, 1))
-def test_a_better_cell_never_makes_the_row_worse(rule: Rule, row: dict[Cell, float], data: st.DataObject,
+def test_a_better_cell_never_makes_the_row_worse(rule: Rule, row: dict[Target, float], data: st.DataObject,
                                                  gain: float) -> None:
     cell = data.draw(st.sampled_from(sorted(row)))
     exactly = {name: Fraction(value) for name, value in row.items()}
@@ -137,12 +137,12 @@ def test_a_better_cell_never_makes_the_row_worse(rule: Rule, row: dict[Cell, flo
 
 
 @given(rules, rows)
-def test_a_mean_lies_between_the_worst_and_the_best_cell(rule: Rule, row: dict[Cell, float]) -> None:
+def test_a_mean_lies_between_the_worst_and_the_best_cell(rule: Rule, row: dict[Target, float]) -> None:
     assert min(row.values()) <= rule(row) <= max(row.values())
 
 
 @given(st.dictionaries(st.sampled_from("uvwxyz"), st.fixed_dictionaries(dict.fromkeys(CELLS, values)), min_size=1))
-def test_borda_shares_out_all_points(board: dict[str, dict[Cell, float]]) -> None:
+def test_borda_shares_out_all_points(board: dict[str, dict[Target, float]]) -> None:
     found = borda(board, CELLS)
     pairs = len(board) * (len(board) - 1) / 2
     assert sum(found.values()) == pairs * len(CELLS)

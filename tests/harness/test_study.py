@@ -38,7 +38,8 @@ def make_cell(scores: dict[str, np.ndarray], human: np.ndarray, system: np.ndarr
     system = np.tile(np.arange(SYSTEMS), CONTEXTS) if system is None else system
     context = np.repeat(np.arange(CONTEXTS), SYSTEMS) if context is None else context
     judged = Judged(Quality("overall", 1, 5), tuple((vote,) for vote in human), human.astype(float))
-    return TargetData(dataset, judged, tuple((name, name) for name in scores), np.array(list(scores.values()), dtype=float),
+    return TargetData(dataset, judged, tuple((name, name) for name in scores),
+                      np.array(list(scores.values()), dtype=float),
                 system, context)
 
 

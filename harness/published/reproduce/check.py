@@ -10,7 +10,7 @@ from fractions import Fraction
 from harness import published
 from harness.published import Row
 from harness.published.reproduce.rounding import Number, State, compare, exact, rank, rounded
-from harness.run.rank import Cell
+from harness.run.rank import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Tables:
         """The different values of a field, in the order of print."""
         return tuple(dict.fromkeys(str(getattr(row, field)) for row in self.rows))
 
-    def rowwise(self) -> dict[str, dict[Cell, Number]]:
+    def rowwise(self) -> dict[str, dict[Target, Number]]:
         """By metric, the cells by dataset and quality; means over all datasets are left out."""
-        found: dict[str, dict[Cell, Number]] = {metric: {} for metric in self.values("metric")}
+        found: dict[str, dict[Target, Number]] = {metric: {} for metric in self.values("metric")}
         for row in self.rows:
             if row.dataset != "all":
                 found[row.metric][row.dataset, row.quality] = number(row)
@@ -96,11 +96,11 @@ def place(row: Mapping[str, Number], name: str) -> Number:
     return rank(row[name], others(row, name))
 
 
-def column(board: Mapping[str, Mapping[Cell, Number]], cell: Cell) -> dict[str, Number]:
+def column(board: Mapping[str, Mapping[Target, Number]], cell: Target) -> dict[str, Number]:
     """Everybody's number in one cell."""
     return {name: row[cell] for name, row in board.items()}
 
 
-def wins(board: Mapping[str, Mapping[Cell, Number]], name: str) -> list[tuple[Number, list[Number]]]:
+def wins(board: Mapping[str, Mapping[Target, Number]], name: str) -> list[tuple[Number, list[Number]]]:
     """One competitor against the others, cell by cell."""
     return [(value, others(column(board, cell), name)) for cell, value in board[name].items()]

@@ -20,7 +20,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-from harness.run.rank import Cell, Rule
+from harness.run.rank import Rule, Target
 
 State = Literal["equal", "within", "differs"]
 STATES: tuple[State, ...] = ("equal", "within", "differs")
@@ -66,7 +66,7 @@ def monotone(function: Callable[[Sequence[Fraction]], Fraction], numbers: Sequen
                   function([number.high for number in numbers]))
 
 
-def by_rule(rule: Rule, row: Mapping[Cell, Number]) -> Number:
+def by_rule(rule: Rule, row: Mapping[Target, Number]) -> Number:
     """What a ranking rule gives for a row of printed cells."""
     return monotone(lambda values: rule(dict(zip(row, values, strict=True))), list(row.values()))
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.published.reproduce.rounding import Number
-from harness.run.rank import BY_NAME, Cell, CountedMean, borda, over
+from harness.run.rank import BY_NAME, CountedMean, Target, borda, over
 
-Row = Mapping[Cell, Number]
+Row = Mapping[Target, Number]
 
 
 @dataclass(frozen=True, slots=True)
