@@ -25,7 +25,7 @@ from metrics import registry
 
 FOLDER = "submissions"
 ABOUT = "submission.toml"
-FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json", ".parquet"})
+FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json"})
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
 

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="a row for each item, or for each of its qualities (default: as the organisers asked, by "
                              "quality on development sets, by item on test sets)")
     parser.add_argument("--out", type=Path, metavar="FILE",
-                        help=".csv, .tsv, .jsonl, .json or .parquet (default: CSV, printed)")
+                        help=".csv, .tsv, .jsonl or .json (default: CSV, printed)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
     keys = template.keys(chosen, args.by)
-    content = template.packed(keys, args.out.suffix.casefold() if args.out else ".csv")
+    content = template.content(keys, args.out.suffix.casefold() if args.out else ".csv")
     if args.out is None:
         sys.stdout.write(content.decode())
     else:

@@ -17,7 +17,7 @@ HELP = "say everything that is wrong with a score file, with line numbers"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """A file, and which datasets it is for."""
-    parser.add_argument("file", type=Path, help=".csv, .tsv, .jsonl, .json or .parquet with dialogue_id and score")
+    parser.add_argument("file", type=Path, help=".csv, .tsv, .jsonl or .json with dialogue_id and score")
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
                         help="what it should score; may be repeated (default: datasets of which it scores any item)")
     parser.add_argument("--json", action="store_true", help="print one JSON object with every problem")
@@ -51,13 +51,13 @@ def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
 
 
 def _say(path: Path, found: ScoreFile, origin: str) -> None:
-    from benchmarks.formats.scorefile import counts, shown, told
+    from benchmarks.formats.scorefile import counts, describe, printable
 
-    name = shown(path.name)
+    name = printable(path.name)
     if found.datasets:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
         print(f"{name}: {found.rows:,} scores, for {', '.join(found.datasets)}{of_sample}; sha256 {found.digest[:12]}")
-    for line in told(found.problems, found.unit):
+    for line in describe(found.problems, found.unit):
         print(f"  {line}")
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(found.problems).items())
     if found.fatal:

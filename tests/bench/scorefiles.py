@@ -9,8 +9,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks.formats.scorefile import Expected, read
 
@@ -20,9 +18,7 @@ ITEMS, FILES, FEW = 18_641, 500, 20
 def written(folder: Path, name: str, ids: list[str], scores: list[float]) -> Path:
     """A file of the form that its name says."""
     path = folder / name
-    if path.suffix == ".parquet":
-        pq.write_table(pa.table({"dialogue_id": ids, "score": scores}), path)
-    elif path.suffix == ".jsonl":
+    if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps({"dialogue_id": id_, "score": score}) + "\n"
                                 for id_, score in zip(ids, scores, strict=True)))
     else:
@@ -37,7 +33,7 @@ def main() -> None:
     ids = [f"dstc10-task5.1_{number:05d}" for number in range(ITEMS)]
     wanted = Expected({"pool": tuple(ids)}, {"pool": ("appropriateness", "content", "grammar", "relevance")})
     with tempfile.TemporaryDirectory() as folder:
-        for form in ("csv", "jsonl", "parquet"):
+        for form in ("csv", "jsonl"):
             files = [written(Path(folder), f"{number}.{form}", ids, rng.normal(size=ITEMS).tolist())
                      for number in range(FEW)]
             read(files[0], wanted)

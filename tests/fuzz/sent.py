@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import math
 from collections.abc import Mapping
@@ -12,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Source, Utterance
 from benchmarks.formats import official, private, scorefile
@@ -78,24 +75,18 @@ def _scores() -> dict[str, list[bytes]]:
         lines = (f"{name}{sign}{value}\n" for name, value in given.items())
         return f"dialogue_id{sign}score\n{''.join(lines)}".encode()
 
-    def parquet(given: Mapping[str, float], **options: Any) -> bytes:
-        sink = io.BytesIO()
-        pq.write_table(pa.table({"dialogue_id": list(given), "score": list(given.values())}), sink, **options)
-        return sink.getvalue()
-
     quoted = b'\xef\xbb\xbfid;score;more\n"toy_0";"1e-3";"a\nb"\n'
     return {".csv": [table(",", by_item), table(",", pairs), quoted], ".tsv": [table("\t", by_item)],
             ".jsonl": ["".join(json.dumps(row) + "\n" for row in rows).encode()],
-            ".json": [json.dumps(rows).encode(), json.dumps(by_item).encode()],
-            ".parquet": [parquet(by_item), parquet(pairs, use_dictionary=False, compression="none")]}
+            ".json": [json.dumps(rows).encode(), json.dumps(by_item).encode()]}
 
 
 def _read_scores(folder: Path, form: str, content: bytes) -> None:
     path = folder / f"scores{form}"
     path.write_bytes(content)
     found = scorefile.read(path, WANTED)
-    for line in scorefile.told(found.problems, found.unit):
-        sound(line.isascii() and line.isprintable(), f"a problem told as {line!r}")
+    for line in scorefile.describe(found.problems, found.unit):
+        sound(line.isascii() and line.isprintable(), f"a problem described as {line!r}")
     for scores in found.scores.values():
         sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
 
@@ -161,7 +152,7 @@ READERS = (
             "1e999", "\\ud800", "System: ", "User: ", "toy_0")),
     Reader("scores", _scores, _read_scores,
            ("dialogue_id", "id", "score", "toy_0", "toy_1|overall", "|Natural", "annotations.", "nan", "inf", "1e999",
-            "null", "true", '"', "\\n", "\\t", ";", "PAR1", "\\u0000")),
+            "null", "true", '"', "\\n", "\\t", ";", "\\u0000")),
     Reader("ratings", _ratings, _read_ratings,
            ("item", "dialogue_id", "quality", "vote", "score", "annotations", "win_ratio", "overall", "Natural",
             "toy_0", "toy_5", "N/A", "nan", "inf", "1_0", '"', "\\n", "\\t", "null")),

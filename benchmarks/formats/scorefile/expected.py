@@ -16,21 +16,15 @@ from benchmarks.dataset import Dataset
 
 EVERY = ""
 """In place of a quality: one score of an item for all of them."""
-
 BAR = "|"
 """Between the id of an item and a quality, as the organisers write it."""
 
-SPARE = 1_000
-"""Rows that any file may have, however little is expected."""
-
-LONGEST = 300
-"""Signs of an unknown id that are compared with known ones."""
-
-ALIKE = 0.6
-"""How much of an unknown id a known one shares at least that is named beside it, 0 to 1."""
+SPARE = 1_000  # rows that any file may have, however little is expected
+LONGEST = 300  # characters of an unknown id that are compared with known ids
+ALIKE = 0.6  # similarity, 0 to 1, from which on a known id is suggested for an unknown one
 
 
-@dataclass(frozen=True)  # without slots: what is worked out of it is kept for the next file
+@dataclass(frozen=True)  # without slots, for the cached properties
 class Expected:
     """What a file should score: the ids of the items of each dataset, in its order, and its qualities.
 
@@ -43,16 +37,16 @@ class Expected:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """A number for each `ID` and `ID|quality`; an item of two datasets has one."""
-        found: dict[str, int] = {}
+        """A number for each `ID` and `ID|quality`; an item of two datasets has one number."""
+        numbers: dict[str, int] = {}
         for dataset, ids in self.items.items():
             for quality in (EVERY, *self.qualities[dataset]):
                 for name in ids:
-                    found.setdefault(key(name, quality), len(found))
-        return found
+                    numbers.setdefault(key(name, quality), len(numbers))
+        return numbers
 
     @cached_property
-    def places(self) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
+    def positions(self) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
         """By dataset and quality, the numbers of its items in their order."""
         return {(dataset, quality): np.array([self.numbers[key(name, quality)] for name in ids], dtype=np.int64)
                 for dataset, ids in self.items.items() for quality in (EVERY, *self.qualities[dataset])}
@@ -68,16 +62,16 @@ class Expected:
         return 4 * len(self.numbers) + SPARE
 
     def lookalike(self, name: str) -> str | None:
-        """The known id or `ID|quality` that only looks the same: by case, Unicode form, or what cannot be seen."""
+        """The known id or `ID|quality` that only looks the same: by case, Unicode form, or invisible characters."""
         return self._folded.get(folded(name)) if len(name) <= LONGEST else None
 
     def nearest(self, name: str) -> str | None:
         """The known id that was probably meant, among those that begin alike."""
-        place = bisect_left(self._sorted, name)
-        beside = self._sorted[max(place - 3, 0) : place + 3]
-        close = [(SequenceMatcher(None, name[:LONGEST], one).ratio(), one) for one in beside]
-        best, known = max(close, default=(0.0, ""))
-        return known if best >= ALIKE else None
+        position = bisect_left(self._sorted, name)
+        beside = self._sorted[max(position - 3, 0) : position + 3]
+        similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in beside]
+        similarity, best = max(similar, default=(0.0, ""))
+        return best if similarity >= ALIKE else None
 
     @cached_property
     def _folded(self) -> dict[str, str]:
@@ -94,7 +88,7 @@ def key(name: str, quality: str) -> str:
 
 
 def folded(name: str) -> str:
-    """A text without what the eye does not see: case, Unicode form, blanks around it and signs of no width."""
+    """A text without what the eye does not see: case, Unicode form, blanks around it, characters of no width."""
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
     if not name.isprintable():
@@ -104,14 +98,16 @@ def folded(name: str) -> str:
 
 def expected(datasets: Iterable[Dataset]) -> Expected:
     """What a file should score that is for these datasets."""
-    found = list(datasets)
-    return Expected({one.card.name: tuple(item.id for item in one.items) for one in found},
-                    {one.card.name: tuple(quality.name for quality in one.card.qualities) for one in found},
-                    {(one.card.name, quality): items for one in found for quality, items in _unrated(one).items()})
+    by_name = {dataset.card.name: dataset for dataset in datasets}
+    return Expected({name: tuple(item.id for item in dataset.items) for name, dataset in by_name.items()},
+                    {name: tuple(quality.name for quality in dataset.card.qualities)
+                     for name, dataset in by_name.items()},
+                    {(name, quality): items for name, dataset in by_name.items()
+                     for quality, items in _unrated(dataset).items()})
 
 
 def _unrated(dataset: Dataset) -> dict[str, frozenset[str]]:
-    """The items without votes on each quality that others have votes on."""
+    """The items without votes on each quality that other items have votes on."""
     rated: dict[str, set[str]] = {}
     for rating in dataset.ratings:
         if rating.votes:

@@ -1,23 +1,24 @@
-"""What is wrong with a score file, told so that a terminal and a page can show it."""
+"""What is wrong with a score file, in words that a terminal and a page can show."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "infinite", "constant", "extra column"]
 
-SHOWN = 80
-"""Signs of a text from a file that are shown; a longer one ends in three dots."""
+LONGEST = 80
+"""Characters of a text from a file that are printed; a longer text ends in three dots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a score file: the line where it stands (0: the file), the id as it is shown, and why.
+    """One thing wrong with a score file: the line where it stands (0: the file), the id as printed, and why.
 
-    A fatal one means that the file cannot be taken; the others are told and count as missing scores. `count` is how
-    many scores it stands for, where a whole dataset or quality has none.
+    A fatal problem means that the file is refused; after any other the score counts as missing. `count` is how many
+    scores it stands for, where a whole dataset or quality has none.
     """
 
     kind: Kind
@@ -29,31 +30,12 @@ class Problem:
 
     @property
     def note(self) -> bool:
-        """Whether it is worth telling and yet nothing to mend."""
+        """Whether there is nothing to mend."""
         return self.kind == "extra column"
 
 
-def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
-    """How many scores or rows each kind of problem is about."""
-    found: dict[Kind, int] = {}
-    for one in problems:
-        found[one.kind] = found.get(one.kind, 0) + one.count
-    return found
-
-
-def told(problems: Iterable[Problem], unit: str, most: int = 20) -> Iterator[str]:
-    """A line for each problem; of a kind that there are more of than `most`, how many more."""
-    met: dict[Kind, int] = {}
-    for one in problems:
-        met[one.kind] = met.get(one.kind, 0) + 1
-        if met[one.kind] <= most:
-            place = f"{unit} {one.line}: " if one.line else ""
-            yield f"{one.kind}: {place}{one.id + ': ' if one.id else ''}{one.text}"
-    yield from (f"{kind}: and {number - most:,} more" for kind, number in met.items() if number > most)
-
-
 class Unreadable(Exception):
-    """A file of scores that cannot be read at all: where it stops, and why."""
+    """A file or a row of scores that cannot be read: where, and why."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -61,11 +43,30 @@ class Unreadable(Exception):
 
     @property
     def problem(self) -> Problem:
-        """The one problem that such a file has."""
+        """The problem that such a file or row has."""
         return Problem("unreadable", self.line, "", self.text)
 
 
-def shown(text: str) -> str:
-    """A text from a file in plain ASCII: control signs, marks of direction and look-alike letters are escaped."""
-    short = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
+    """How many scores or rows each kind of problem is about."""
+    totals: Counter[Kind] = Counter()
+    for problem in problems:
+        totals[problem.kind] += problem.count
+    return dict(totals)
+
+
+def describe(problems: Iterable[Problem], unit: str, most: int = 20) -> Iterator[str]:
+    """A line for each problem; of a kind with more than `most` problems, how many more there are."""
+    totals: Counter[Kind] = Counter()
+    for problem in problems:
+        totals[problem.kind] += 1
+        if totals[problem.kind] <= most:
+            place = f"{unit} {problem.line}: " if problem.line else ""
+            yield f"{problem.kind}: {place}{problem.id + ': ' if problem.id else ''}{problem.text}"
+    yield from (f"{kind}: and {number - most:,} more" for kind, number in totals.items() if number > most)
+
+
+def printable(text: str) -> str:
+    """A text from a file in plain ASCII: control characters, marks of direction and other letters are escaped."""
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return short if short.isascii() and short.isprintable() else ascii(short)[1:-1]

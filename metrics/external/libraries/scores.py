@@ -1,4 +1,4 @@
-"""`scores:FILE`: scores that were made elsewhere, as CSV, TSV, JSON Lines, JSON or Parquet (benchmarks/scorefile.py).
+"""`scores:FILE`: scores that were made elsewhere, as CSV, TSV, JSON Lines or JSON (benchmarks/formats/scorefile).
 
 The row on the board bears the name of the file without its folder. What the file holds is read once, when the metric is
 asked for, and its digest is in the signature. A file with anything in it that is no finite number, or with an id twice,
@@ -78,16 +78,16 @@ def metric_class(name: str) -> type[Metric]:
     return cast("type[Metric]", type("ScoresOfFile", (ScoresOfFile,), space))
 
 
-def _check(asked: str, rows: scorefile.Rows) -> None:
+def _check(asked: str, rows: scorefile.ScoreRows) -> None:
     """Refuse what is no number, and an id that stands there twice."""
     for row, (kind, text) in rows.wrong.items():
         if kind != "missing":
-            raise MetricError(f"{asked}: {rows.unit} {rows.lines[row]}: {scorefile.shown(rows.ids[row])}: {text}; "
+            raise MetricError(f"{asked}: {rows.unit} {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
                               "harness validate says all that is wrong")
     first: dict[str, int] = {}
     for one, line in zip(rows.ids, rows.lines, strict=True):
         if first.setdefault(one, line) != line:
-            raise MetricError(f"{asked}: {rows.unit} {line}: {scorefile.shown(one)} stands on {rows.unit} "
+            raise MetricError(f"{asked}: {rows.unit} {line}: {scorefile.printable(one)} stands on {rows.unit} "
                               f"{first[one]} already; harness validate says all that is wrong")
 
 

@@ -62,7 +62,7 @@ def _pickle(root: Path) -> None:
 
 def _pickle_as_table(root: Path) -> None:
     _team(root).mkdir(parents=True)
-    (_team(root) / "scores.parquet").write_bytes(pickle.dumps(Trap(root / "trapped")))
+    (_team(root) / "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped")))
 
 
 def _large(root: Path) -> None:

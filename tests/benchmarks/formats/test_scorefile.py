@@ -1,0 +1,267 @@
+"""Score files: every form is read alike, and every problem is listed at once with its line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import registry
+from benchmarks.dataset import Quality
+from benchmarks.formats.scorefile import EVERY, Expected, ScoreFile, counts, describe, expected, read, template
+from benchmarks.formats.scorefile.expected import folded
+from tests.conftest import make_dataset
+
+IDS = ("toy_0", "toy_1", "toy_2")
+WANTED = Expected({"toy": IDS}, {"toy": ("overall", "Natural")})
+GOOD = "dialogue_id,score\ntoy_0,0.5\ntoy_1,-2\ntoy_2,1e-3\n"
+VALUES = [0.5, -2.0, 0.001]
+
+
+def read_text(folder: Path, content: str | bytes, name: str = "mine.csv", wanted: Expected = WANTED) -> ScoreFile:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(path, wanted)
+
+
+RECORDS = [{"dialogue_id": name, "model": "m", "score": value} for name, value in zip(IDS, VALUES, strict=True)]
+FORMS = {
+    "mine.csv": GOOD,
+    "semicolon.csv": GOOD.replace(",", ";"),
+    "tab.csv": GOOD.replace(",", "\t"),
+    "mine.TSV": GOOD.replace(",", "\t"),
+    "windows.csv": GOOD.replace("\n", "\r\n"),
+    "bom.csv": b"\xef\xbb\xbf" + GOOD.encode(),
+    "blanks.csv": "\tDialogue_ID , Score\n toy_0 , 0.5\n\ntoy_1,-2 \ntoy_2,1e-3",
+    "turned.csv": "score,item\n0.5,toy_0\n-2,toy_1\n1e-3,toy_2\n",
+    "more.csv": "id,raw_output,score\ntoy_0,\"{\n\"\"a\"\": 1,\n}\",0.5\ntoy_1,\"=1+1\",-2\ntoy_2,,1e-3\n",
+    "mine.jsonl": "".join(json.dumps(record) + "\n" for record in RECORDS),
+    "blank.ndjson": "\n".join(["", *(json.dumps(record) for record in RECORDS), ""]),
+    "list.json": json.dumps(RECORDS, indent=1),
+    "object.json": json.dumps(dict(zip(IDS, VALUES, strict=True))),
+    "quoted.jsonl": "".join(json.dumps(record | {"score": str(record["score"])}) + "\n" for record in RECORDS),
+}
+
+
+def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
+    for name, content in FORMS.items():
+        file = read_text(tmp_path, content, name)
+        assert [problem for problem in file.problems if not problem.note] == [], name
+        assert list(file.scores) == [("toy", EVERY)], name
+        np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES, name)
+        assert file.digest == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+
+
+def test_the_score_for_a_quality_goes_before_that_for_all(tmp_path: Path) -> None:
+    file = read_text(tmp_path, GOOD + "toy_1|overall,7\ntoy_2|overall,9\n")
+    assert file.problems == ()
+    np.testing.assert_array_equal(file.on("toy", "overall"), [0.5, 7, 9])
+    np.testing.assert_array_equal(file.on("toy", "Natural"), VALUES)
+
+
+def test_a_quality_that_is_not_scored_is_missing_as_a_whole(tmp_path: Path) -> None:
+    file = read_text(tmp_path, "dialogue_id,score\ntoy_0|overall,1\ntoy_1|overall,2\n")
+    assert [(problem.kind, problem.id, problem.text, problem.count) for problem in file.problems] == [
+        ("missing", "toy", "no item has a score for Natural", 3),
+        ("missing", "toy_2", "has no score for overall", 1)]
+    assert file.fatal == ()
+    assert file.on("toy", "Natural") is None
+    np.testing.assert_array_equal(file.on("toy", "overall"), [1, 2, np.nan])
+
+
+def test_what_nobody_rated_needs_no_score(tmp_path: Path) -> None:
+    dataset = make_dataset(["a", "b"], [(1.0,), ()])
+    wanted = expected([dataset])
+    assert wanted.unrated == {("toy", "overall"): frozenset({"toy_00001"})}
+    assert read_text(tmp_path, "dialogue_id,score\ntoy_00000|overall,1\n", wanted=wanted).problems == ()
+    private = make_dataset(["a", "b"], [(), ()])
+    assert expected([private]).unrated == {}, "where nobody rated anything the ratings are private"
+
+
+def test_datasets_share_items_are_missing_or_are_left_alone(tmp_path: Path) -> None:
+    wanted = Expected({"one": ("a", "b"), "two": ("b", "c")}, {"one": ("q",), "two": ("q",)})
+    file = read_text(tmp_path, "dialogue_id,score\na,1\nb,2\nc,3\n", wanted=wanted)
+    assert {dataset: list(file.on(dataset, "q")) for dataset in file.datasets} == {"one": [1, 2], "two": [2, 3]}
+    wanted = Expected({"toy": IDS, "other": ("x", "y")}, {"toy": ("overall",), "other": ("q",)})
+    (problem,) = read_text(tmp_path, GOOD, wanted=wanted).problems
+    assert (problem.kind, problem.id, problem.count, problem.fatal) == ("missing", "other", 2, False)
+    assert read(tmp_path / "mine.csv", wanted, whole=False).problems == ()
+    nothing = read_text(tmp_path, GOOD, wanted=Expected({}, {}))
+    assert (counts(nothing.problems), nothing.scores) == ({"unknown": 4}, {})
+
+
+NUMBERS = {
+    "missing": [""],
+    "no number": ["nan", "N/A", "null", '"1,5"', "0x10", "1_000", "１２", "1e", "--1", "1 2", "=cmd()", "<b>1</b>",
+                  "True", "1" * 401, "\x1b[31m1", "1\u202e", "٣"],
+    "infinite": ["inf", "-Infinity", "1e400", "-1e999999999"],
+}
+
+
+def test_what_is_no_number_is_listed_with_its_line_and_its_score_is_missing(tmp_path: Path) -> None:
+    for kind, text in ((kind, text) for kind, texts in NUMBERS.items() for text in texts):
+        file = read_text(tmp_path, f"dialogue_id,score\ntoy_0,1\ntoy_1,{text}\ntoy_2,2\n")
+        (problem,) = file.problems
+        assert (problem.kind, problem.line, problem.id, problem.fatal) == (kind, 3, "toy_1", kind != "missing"), text
+        assert problem.text.isascii()
+        assert problem.text.isprintable()
+        np.testing.assert_array_equal(file.scores["toy", EVERY], [1, np.nan, 2])
+
+
+def test_decimal_numbers_are_taken_as_python_reads_them(tmp_path: Path) -> None:
+    for text in ("1", "+1.", ".5", "-0.25e-3", "1E5", "007", "1e-400", "0" * 300 + "1"):
+        file = read_text(tmp_path, f"dialogue_id,score\ntoy_0,{text}\ntoy_1,2\ntoy_2,3\n")
+        assert file.problems == ()
+        assert file.scores["toy", EVERY][0] == float(text)
+
+
+def test_values_of_json_that_are_no_number(tmp_path: Path) -> None:
+    for value, kind in [
+        ("null", "missing"), ("true", "no number"), ("[1]", "no number"), ('{"a": 1}', "no number"),
+        ('"x"', "no number"), ("NaN", "no number"), ("Infinity", "infinite"), ("1e400", "infinite"),
+        ("9" * 400, "infinite"), ('""', "missing"),
+    ]:
+        lines = f'{{"id": "toy_0", "score": 1}}\n\n{{"id": "toy_1", "score": {value}}}\n{{"id": "toy_2", "score": 2}}\n'
+        (problem,) = read_text(tmp_path, lines, "mine.jsonl").problems
+        assert (problem.kind, problem.line, problem.id) == (kind, 3, "toy_1"), value
+
+
+UNKNOWN = {
+    "toy_9": (False, "did you mean 'toy_2'"), "zebra": (False, "is no known item"), "": (True, "has no id"),
+    "Toy_0": (True, "looks like"), "toy_0\u200b": (True, "looks like"), "ｔoy_0": (True, "looks like"),
+    "toy_0\xa0": (True, "looks like"), "toy_0|Overall": (True, "looks like"),
+    "toy_0|overal": (False, "toy has no quality 'overal'; known: overall, Natural; did you mean 'overall'"),
+    "=HYPERLINK(1)": (False, "is no known item"), "<script>alert(1)</script>": (False, "is no known item"),
+    "\x1b]0;x\x07": (False, "is no known item"), "t\u043ey_0": (False, "is no known item"),
+}
+
+
+def test_ids_that_are_not_known_are_not_taken(tmp_path: Path) -> None:
+    for name, (fatal, text) in UNKNOWN.items():
+        file = read_text(tmp_path, f'{GOOD}"{name}",3\n')
+        (problem,) = file.problems
+        assert (problem.kind, problem.line, problem.fatal) == ("unknown", 5, fatal), name
+        assert text in problem.text
+        assert (problem.id + problem.text).isascii()
+        assert (problem.id + problem.text).isprintable()
+        np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES)
+    (whole,) = read_text(tmp_path, "dialogue_id,score\nother_0,1\nother_1,2\n").fatal
+    assert whole.text == "none of its 2 ids is an item of toy"
+
+
+def test_an_id_in_two_unicode_forms_looks_the_same() -> None:
+    assert folded("caf\u00e9_1") == folded("cafe\u0301_1 ")
+    wanted = Expected({"toy": ("caf\u00e9_1",)}, {"toy": ("q",)})
+    assert wanted.lookalike("cafe\u0301_1") == "caf\u00e9_1"
+
+
+def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
+    for again in ("toy_1,-2", "toy_1,5", " toy_1 ,5"):
+        file = read_text(tmp_path, f"{GOOD}\n{again}\n")
+        (problem,) = file.problems
+        assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "stands on line 3 already")
+        assert problem.fatal
+        np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
+
+
+def test_constant_scores_are_noticed(tmp_path: Path) -> None:
+    (problem,) = read_text(tmp_path, "dialogue_id,score\ntoy_0,2\ntoy_1,2\ntoy_2,2\n").problems
+    assert (problem.kind, problem.id, problem.fatal) == ("constant", "toy", False)
+
+
+def test_everything_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    file = read_text(tmp_path, "dialogue_id,note,score\ntoy_0,,x\nother,,1\ntoy_1,,inf\ntoy_1,,4\n")
+    kinds = [(problem.kind, problem.line) for problem in file.problems]
+    assert kinds == [("extra column", 1), ("no number", 2), ("unknown", 3), ("infinite", 4), ("duplicate", 5),
+                     ("missing", 0)]
+    assert counts(file.problems)["missing"] == 1
+
+
+def test_of_many_problems_the_first_are_printed_and_all_are_counted(tmp_path: Path) -> None:
+    file = read_text(tmp_path, GOOD + "".join(f"far_{number},1\n" for number in range(100)))
+    lines = list(describe(file.problems, file.unit))
+    assert len(lines) == 21
+    assert lines[0].startswith("unknown: line 5: far_0: ")
+    assert lines[-1] == "unknown: and 80 more"
+    assert counts(file.problems) == {"unknown": 100}
+
+
+TABLES = [
+    ("toy_0,1\n", 1, "has no column dialogue_id and score"),
+    ("", 1, "has no column dialogue_id and score (it has: none)"),
+    ("dialogue_id,value\ntoy_0,1\n", 1, "has no column score"),
+    ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "hold what people said"),
+    ("id,item,score\na,b,1\n", 1, "has the columns item and id"),
+    ("id,score,Score\na,1,2\n", 1, "has the column score twice"),
+    (GOOD + '"toy_0,1\ntoy_1,2\n', 5, "a quote opens here that never closes"),
+    (GOOD + '"toy_0"x,1\n', 5, "is no table"),
+    (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"),
+    (GOOD + "toy_0\0,1\n", 5, "null byte"),
+    (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "byte 0xe9 at place 1 is no UTF-8"),
+    (GOOD.encode("utf-16"), 1, "UTF-16"),
+    (b"\x80\x04\x95\x00", 1, "a pickle"),
+    (b"PK\x03\x04 and more", 1, "an archive"),
+    (GOOD + "x" * (1 << 20) + ",1\n", 5, "longer than 1,048,576 bytes"),
+    (GOOD + ('"' + "x" * 999 + '\n",') * 1100, 1050, "longer than 1,048,576 bytes"),
+    (GOOD + "x" * 200_000 + ",1\n", 5, "field larger than field limit"),
+    (GOOD + "\n" * 30_000, 20_721, "more than 20,720 lines"),
+    (GOOD + "toy_0,1\n" * 2000, 1038, "more than 1,036 rows"),
+]
+JSON_LINES = [
+    ('{"id": "toy_0", "score": 1}\n{"id": \n', 2, "is no JSON"), ("[1]\n", 1, "is no object"),
+    ("{}\n", 1, "has no field"), ('{"id": 5, "score": 1}\n', 1, "its id is no text"),
+    ('{"id": "a", "score": 1, "score": 2}\n', 1, "has the field score twice"), ("[" * 100_000, 1, "is no JSON"),
+    ('{"id": "a", "score": ' + "9" * 5000 + "}\n", 1, "is no JSON that can be read"),
+    ('{"dialogue_id": "a", "annotations.x": [1]}\n', 1, "hold what people said"),
+    ('{"id": "toy_0", "score": 1}\n' * 1037, 1037, "more than 1,036 rows"),
+]
+JSON = [
+    ("3", 1, "is neither a list"), ("[[]]", 1, "is no object"), ("{", 1, "is no JSON"),
+    ("[" * 100_000, 0, "is no JSON"), (b'{"\xff": 1}', 1, "is no UTF-8"),
+    (" " * (33 << 20), 0, "as JSON at most 33,554,432 are read, as JSON Lines more"),
+]
+
+
+@pytest.mark.parametrize(("name", "cases"), [("mine.csv", TABLES), ("mine.jsonl", JSON_LINES), ("mine.json", JSON)])
+def test_a_file_that_cannot_be_read_says_where_it_stops(
+    name: str, cases: list[tuple[str | bytes, int, str]], tmp_path: Path,
+) -> None:
+    for content, line, text in cases:
+        problem = read_text(tmp_path, content, name).fatal[0]
+        assert (problem.kind, problem.line) == ("unreadable", line), text
+        assert text in problem.text
+
+
+def test_an_object_that_names_an_id_twice_is_refused(tmp_path: Path) -> None:
+    (problem,) = read_text(tmp_path, '{"toy_0": 1, "toy_0": 2}', "mine.json").fatal[:1]
+    assert problem.text == "stands on record 1 already"
+
+
+def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> None:
+    table = read_text(tmp_path, "id,score\ntoy_0\ntoy_1,1\n\ntoy_2,1,5\ntoy_9,2\n")
+    assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
+        ("unreadable", 2, "1 values f"), ("unreadable", 5, "3 values f"), ("unknown", 6, "is no know"),
+        ("missing", 0, "has no sco"), ("missing", 0, "has no sco")]
+    lines = read_text(tmp_path, '{"id": "toy_0", "score": 1}\n{"id"\n[]\n{"id": "toy_1", "score": x}\n', "mine.jsonl")
+    assert [problem.line for problem in lines.fatal] == [2, 3, 4]
+    assert (table.rows, lines.rows) == (2, 1)
+
+
+def test_a_template_asks_for_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
+    dataset = registry.sample(registry.card("fed-dial"))
+    names = template.keys([dataset])
+    assert len(names) == len(dataset.items) * 11 - sum(not rating.votes for rating in dataset.ratings)
+    assert template.keys([dataset], "item") == tuple(item.id for item in dataset.items)
+    for ending in (".csv", ".tsv", ".jsonl", ".json"):
+        file = read_text(tmp_path, template.content(names, ending), f"mine{ending}", expected([dataset]))
+        assert {problem.kind for problem in file.problems} == {"missing"}
+        assert sum(problem.line > 0 for problem in file.problems) == len(names)
+
+
+def test_test_sets_are_scored_by_item_unless_requested_otherwise() -> None:
+    dataset = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))
+    assert template.keys([dataset]) == ("toy_00000",)
+    assert template.keys([dataset], "quality") == ("toy_00000|overall", "toy_00000|Natural")
