@@ -37,22 +37,22 @@ BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board
 """What a page with boards to be ranked anew runs, in this order."""
 
 
-def site(report: Results, before: Results | None = None) -> dict[str, bytes]:
+def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
     """Draw the whole site: the content of each file by its path; beside an earlier report also what moved since."""
     threshold = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)  # pages are made of very many small rows, none of them in a cycle
     try:
-        return _drawn(report, before)
+        return _drawn(results, before)
     finally:
         gc.set_threshold(*threshold)
 
 
-def _drawn(report: Results, before: Results | None) -> dict[str, bytes]:
+def _drawn(results: Results, before: Results | None) -> dict[str, bytes]:
     tables: dict[str, Callable[[Results], bytes]] = {**EXPORTS, **json.FILES}
     if before is not None:
         tables[CHANGES] = functools.partial(csv.changes, before)
-    files = {path: table(report) for path, table in tables.items()}  # first: they take the most memory, for a moment
-    drawn = (*(page for view in found_views() for page in view(report)), *changed(report, before))
+    files = {path: table(results) for path, table in tables.items()}  # first: they take the most memory, for a moment
+    drawn = (*(page for view in found_views() for page in view(results)), *changed(results, before))
     pages = sorted(drawn, key=lambda page: page.order)
     papers = latex.files(pages)
     downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
@@ -68,14 +68,14 @@ def _drawn(report: Results, before: Results | None) -> dict[str, bytes]:
     }
 
 
-def boards(report: Results) -> tuple[Page, ...]:
+def boards(results: Results) -> tuple[Page, ...]:
     """Build the pages that have boards, and no other."""
-    return (*overall.build(report), *quality.build(report), *dataset.build(report))
+    return (*overall.build(results), *quality.build(results), *dataset.build(results))
 
 
-def changed(report: Results, before: Results | None) -> tuple[Page, ...]:
+def changed(results: Results, before: Results | None) -> tuple[Page, ...]:
     """Build the page of what moved since an earlier report, where there is one."""
-    return () if before is None else (changes.compare(before, report),)
+    return () if before is None else (changes.compare(before, results),)
 
 
 def _styles() -> bytes:
@@ -92,9 +92,9 @@ def _scripts() -> dict[str, bytes]:
             if entry.name.endswith(".js")}
 
 
-def summary(report: Results) -> str:
+def summary(results: Results) -> str:
     """Write the report as plain text for the terminal."""
-    return terminal.write(report)
+    return terminal.write(results)
 
 
 def found_views() -> tuple[View, ...]:

@@ -6,20 +6,20 @@ import shlex
 
 from harness.results.rows import MetricEntry
 from leaderboard.blocks.tables import Block, Cell, Facts, Prose
-from leaderboard.model.lookup import Lookup
+from leaderboard.model.index import Index
 
 SCOPES = {"item": "item: the score of an item depends on that item alone",
           "dataset": "dataset: the score of an item depends on the others of its dataset"}
 
 
-def card(found: Lookup, entry: MetricEntry) -> tuple[Block, ...]:
+def card(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     """Say everything a report knows of a metric."""
     pairs = (
         ("Name", Cell(entry.name)), ("Family", Cell(entry.family)), ("Columns", Cell(", ".join(entry.columns))),
         ("Paper", Cell(entry.paper, link=entry.paper if _web(entry.paper) else "")),
         ("Needs", Cell(needs(entry))), ("Levels", Cell(", ".join(entry.levels))),
         ("Models", Cell(", ".join(entry.models))), ("Trained on", Cell(entry.trained_on)),
-        ("Weights", _weights(found, entry)), ("Learned on", _learned(entry)),
+        ("Weights", _weights(index, entry)), ("Learned on", _learned(entry)),
         ("Scope", Cell(SCOPES.get(entry.scope, entry.scope))),
         ("Signature", Cell(entry.signature, code=True)))
     return (Facts(tuple(pair for pair in pairs if pair[1].text)),
@@ -35,8 +35,8 @@ def _web(paper: str) -> bool:
     return paper.startswith(("https://", "http://")) and not any(sign.isspace() for sign in paper)
 
 
-def _weights(found: Lookup, entry: MetricEntry) -> Cell:
-    trained = sorted({training.name for training in found.report.trainings if entry.name in training.metrics})
+def _weights(index: Index, entry: MetricEntry) -> Cell:
+    trained = sorted({training.name for training in index.results.trainings if entry.name in training.metrics})
     return Cell(", ".join(trained), link="training.html" if trained else "")
 
 

@@ -15,27 +15,27 @@ TRAINING, HELD_OUT = "#8a6d00", "#00539c"
 
 def described(curve: Sequence[Look], kept: int) -> str:
     """Say in words what the picture shows."""
-    least = next((look.held_out for look in curve if look.step == kept), min(look.held_out for look in curve))
-    return (f"{len(curve)} looks over {max(look.step for look in curve)} steps; the least held-out loss is "
+    least = next((point.held_out for point in curve if point.step == kept), min(point.held_out for point in curve))
+    return (f"{len(curve)} looks over {max(point.step for point in curve)} steps; the least held-out loss is "
             f"{least:.4f} at step {kept}.")
 
 
 def svg(name: str, curve: Sequence[Look], kept: int) -> bytes:
     """The picture of a curve of one look or more."""
-    losses = [value for look in curve for value in (look.loss, look.held_out)]
-    low, high, last = min(losses), max(losses), max(look.step for look in curve)
+    losses = [value for point in curve for value in (point.loss, point.held_out)]
+    low, high, last = min(losses), max(losses), max(point.step for point in curve)
     span = (high - low) or 1.0
 
     def place(step: int, value: float) -> tuple[float, float]:
         return (LEFT + (WIDTH - LEFT - 20) * step / last,
                 TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / span)
 
-    least = next((look for look in curve if look.step == kept), min(curve, key=lambda look: look.held_out))
+    least = next((point for point in curve if point.step == kept), min(curve, key=lambda point: point.held_out))
     x, y = place(least.step, least.held_out)
     title = f"Loss of {visible(name)}"
     told = described(curve, kept)
-    lines = [_line([place(look.step, look.loss) for look in curve], TRAINING, "4 3"),
-             _line([place(look.step, look.held_out) for look in curve], HELD_OUT, ""),
+    lines = [_line([place(point.step, point.loss) for point in curve], TRAINING, "4 3"),
+             _line([place(point.step, point.held_out) for point in curve], HELD_OUT, ""),
              f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{HELD_OUT}"/>',
              _text(LEFT, 22, title, "start", 15), _text(LEFT, 40, "training (dashed)", "start", 12, TRAINING),
              _text(LEFT + 130, 40, f"held out, least {least.held_out:.4f} at step {kept}", "start", 12, HELD_OUT),

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from harness.results.rows import DatasetEntry, Example
 from leaderboard.blocks.pictures import places
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture, Prose, Section
-from leaderboard.model.lookup import Lookup, origin_of
+from leaderboard.model.index import Index, origin_of
 
 EXPLAINED = ("Places run from 0, the lowest of the dataset, to 1, the highest. Square: people. Dot: the median of "
              "the metrics. Strokes: the metrics that are named. Of longer dialogues the last "
              "utterances are shown.")
 
 
-def sections(found: Lookup, entry: DatasetEntry) -> tuple[Section, ...]:
+def sections(index: Index, entry: DatasetEntry) -> tuple[Section, ...]:
     """Show the examples of a dataset: first those that people like better than the metrics do, then the others."""
-    given = sorted((row for row in found.report.examples if row.dataset == entry.name),
+    given = sorted((row for row in index.results.examples if row.dataset == entry.name),
                    key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
     liked = [row for row in given if row.people > row.metrics]
     others = [row for row in given if row.people <= row.metrics]
     if not given:
         return ()
-    data = Prose(f"{EXPLAINED} Data: {found.data(origin_of(entry))}.")
+    data = Prose(f"{EXPLAINED} Data: {index.data(origin_of(entry))}.")
     return (Section("examples", "Where people and metrics disagree most", (data,)),
             *_side("liked-by-people", "High for people, low for the metrics", liked),
             *_side("liked-by-metrics", "High for the metrics, low for people", others))

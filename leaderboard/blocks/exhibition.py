@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from harness.results.rows import Exhibit, Grid
 from leaderboard.blocks.drawings import Unsafe, redrawn
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Picture, Prose, Row, Section, Table
-from leaderboard.model.lookup import DATA
+from leaderboard.model.index import DATA
 from leaderboard.model.slugs import slugs
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry
 from leaderboard.blocks.cells import LEARNED_MEANS, MISSING, agreement_cell, leaders, learned_cell, missing, value_cell
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
-from leaderboard.model.lookup import Key, Lookup, statistic_title, there
+from leaderboard.model.index import Index, Key, statistic_title, there
 from leaderboard.model.slugs import slug
 
 UNRANKED = "Not ranked: a value is missing"
@@ -40,12 +40,12 @@ class _Line:
     cells: int
 
 
-def boards(look: Lookup, places: Sequence[Place], keys: Iterable[Key], caption: str, anchor: str,
+def boards(index: Index, places: Sequence[Place], keys: Iterable[Key], caption: str, anchor: str,
            origin: str) -> tuple[Table, ...]:
     """Draw a table per statistic over the same places; all but the first are folded."""
     rows = sorted(keys)
-    return tuple(_board(look, places, rows, statistic, caption, anchor, origin, folded=position > 0)
-                 for position, statistic in enumerate(look.statistics))
+    return tuple(_board(index, places, rows, statistic, caption, anchor, origin, folded=position > 0)
+                 for position, statistic in enumerate(index.statistics))
 
 
 def coverage(covered: int, cells: int) -> str:
@@ -64,9 +64,9 @@ def marked(data: str, learned: bool) -> str:
     return f"{data}; {LEARNED_MEANS}" if learned else data
 
 
-def metric_cell(look: Lookup, key: Key) -> Cell:
+def metric_cell(index: Index, key: Key) -> Cell:
     """Name a column and the models it comes from, leading to the card of its metric."""
-    return Cell(look.labels[key], link=look.cards.get(key[0], ""), model=look.models.get(key[0], ""), key=key)
+    return Cell(index.labels[key], link=index.cards.get(key[0], ""), model=index.models.get(key[0], ""), key=key)
 
 
 def signed(cell: Cell, key: Key, value: float, bar: float) -> Cell:
@@ -74,15 +74,15 @@ def signed(cell: Cell, key: Key, value: float, bar: float) -> Cell:
     return replace(cell, sign=BELOW) if key[0] != CONTROL and value <= bar else cell
 
 
-def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic: str, caption: str,
+def _board(index: Index, places: Sequence[Place], keys: Sequence[Key], statistic: str, caption: str,
            anchor: str, origin: str, *, folded: bool) -> Table:
-    lines = [_line(look, places, key, statistic) for key in keys]
+    lines = [_line(index, places, key, statistic) for key in keys]
     ranked = sorted((line for line in lines if math.isfinite(line.mean)),
                     key=lambda line: (-line.mean, line.key))
     unranked = sorted((line for line in lines if not math.isfinite(line.mean)),
                       key=lambda line: (-line.covered, line.key))
     lead = [leaders(row.value for line in lines if (row := line.found[column]) is not None
-                    and (line.key[0], place.dataset.name) not in look.learned)
+                    and (line.key[0], place.dataset.name) not in index.learned)
             for column, place in enumerate(places)]
     lead_mean = leaders(line.mean for line in ranked)
     bar = max((line.mean for line in ranked if line.key[0] == CONTROL), default=math.nan)
@@ -96,23 +96,23 @@ def _board(look: Lookup, places: Sequence[Place], keys: Sequence[Key], statistic
                   *(_with_n(place.heading, [line.found[column] for line in lines])
                     for column, place in enumerate(places))),
         groups=groups(
-            ((Cell(str(rank), value=rank), signed(metric_cell(look, line.key), line.key, line.mean, bar),
+            ((Cell(str(rank), value=rank), signed(metric_cell(index, line.key), line.key, line.mean, bar),
               *((value_cell(line.mean, lead_mean),) if averaged else ()),
-              *_cells(look, places, line, statistic, lead))
+              *_cells(index, places, line, statistic, lead))
              for rank, line in zip(_ranks(ranked), ranked, strict=True)),
-            ((Cell(""), replace(metric_cell(look, line.key), small=coverage(line.covered, line.cells)),
+            ((Cell(""), replace(metric_cell(index, line.key), small=coverage(line.covered, line.cells)),
               *((Cell(MISSING, title="no mean over an incomplete row"),) if averaged else ()),
-              *_cells(look, places, line, statistic, lead))
+              *_cells(index, places, line, statistic, lead))
              for line in unranked)),
-        data=marked(look.data(origin), any((key[0], place.dataset.name) in look.learned
+        data=marked(index.data(origin), any((key[0], place.dataset.name) in index.learned
                                            for key in keys for place in places)),
         sample=origin == "sample", folded=title if folded else "",
     )
 
 
-def _line(look: Lookup, places: Sequence[Place], key: Key, statistic: str) -> _Line:
-    found = tuple(look.agreement(place.dataset.name, place.quality.name, key, statistic) for place in places)
-    learned = [(key[0], place.dataset.name) in look.learned for place in places]
+def _line(index: Index, places: Sequence[Place], key: Key, statistic: str) -> _Line:
+    found = tuple(index.correlation(place.dataset.name, place.quality.name, key, statistic) for place in places)
+    learned = [(key[0], place.dataset.name) in index.learned for place in places]
     counted = [None if seen else row for row, place, seen in zip(found, places, learned, strict=True)
                if place.quality.rated]  # what was learned on the same ratings does not compete
     values = [row.value for row in counted if row is not None and there(row)]
@@ -121,19 +121,19 @@ def _line(look: Lookup, places: Sequence[Place], key: Key, statistic: str) -> _L
     return _Line(key, found, mean, len(values), len(counted))
 
 
-def _cells(look: Lookup, places: Sequence[Place], line: _Line, statistic: str,
+def _cells(index: Index, places: Sequence[Place], line: _Line, statistic: str,
            lead: Sequence[tuple[float, float]]) -> Row:
     shown = (agreement_cell(row, best) if row is not None and there(row)
-             else missing(_why(look, place, line.key, statistic))
+             else missing(_why(index, place, line.key, statistic))
              for row, place, best in zip(line.found, places, lead, strict=True))
-    return tuple(learned_cell(cell) if cell.value is not None and (line.key[0], place.dataset.name) in look.learned
+    return tuple(learned_cell(cell) if cell.value is not None and (line.key[0], place.dataset.name) in index.learned
                  else cell for cell, place in zip(shown, places, strict=True))
 
 
-def _why(look: Lookup, place: Place, key: Key, statistic: str) -> str:
-    nobody = not place.quality.rated and look.agreement(
+def _why(index: Index, place: Place, key: Key, statistic: str) -> str:
+    nobody = not place.quality.rated and index.correlation(
         place.dataset.name, place.quality.name, key, statistic) is None
-    return "nobody rated this quality" if nobody else look.why(
+    return "nobody rated this quality" if nobody else index.why(
         place.dataset.name, place.quality.name, key, statistic)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.results.rows import Comparison
-from leaderboard.model.lookup import Key, Lookup, there
+from leaderboard.model.index import Index, Key, there
 
 ALPHA = 0.05
 SURE, LIKELY = 2, 1
@@ -72,17 +72,17 @@ class Matrix:
         return letters([[int(other) for other in np.flatnonzero(abs(row) == SURE)] for row in self.ahead])
 
 
-def matrices(found: Lookup) -> dict[Place, dict[Way, Matrix]]:
+def matrices(index: Index) -> dict[Place, dict[Way, Matrix]]:
     """Put every contest of the report where it belongs; those of a column without a value are left out."""
     comparisons: dict[tuple[Place, Way], list[Comparison]] = defaultdict(list)
-    for row in found.report.comparisons:
+    for row in index.results.comparisons:
         comparisons[(row.dataset, row.quality), (row.statistic, row.test)].append(row)
     keys: dict[Place, set[Key]] = defaultdict(set)
-    for dataset, quality, metric, column, _ in found.correlations:
+    for dataset, quality, metric, column, _ in index.correlations:
         keys[dataset, quality].add((metric, column))
     squares: dict[Place, dict[Way, Matrix]] = defaultdict(dict)
     for (place, way), rows in sorted(comparisons.items(), key=lambda entry: entry[0]):
-        if (one := _matrix(found, place, way[0], keys[place], rows)) is not None:
+        if (one := _matrix(index, place, way[0], keys[place], rows)) is not None:
             squares[place][way] = one
     return dict(squares)
 
@@ -135,9 +135,9 @@ def _letter(number: int) -> str:
     return ascii_letters[number % 52] + "'" * (number // 52)
 
 
-def _matrix(found: Lookup, place: Place, statistic: str, keys: set[Key], rows: Sequence[Comparison]) -> Matrix | None:
+def _matrix(index: Index, place: Place, statistic: str, keys: set[Key], rows: Sequence[Comparison]) -> Matrix | None:
     values = {key: row.value for key in keys
-              if (row := found.agreement(*place, key, statistic)) is not None and there(row)}
+              if (row := index.correlation(*place, key, statistic)) is not None and there(row)}
     order = sorted(values, key=lambda key: (-values[key], key))
     position = {name: order.index(key) for name, key in names(keys).items() if key in values}
     known = [row for row in rows if row.better in position and row.worse in position]

@@ -12,7 +12,7 @@ from leaderboard.blocks.pictures import distribution
 from leaderboard.blocks.pictures.axes import bulk
 from leaderboard.blocks.scatters import scale
 from leaderboard.blocks.tables import Block, Cell, Gallery, Group, Heading, Picture, Prose, Row, Table
-from leaderboard.model.lookup import Key, Lookup, origin_of
+from leaderboard.model.index import Index, Key, origin_of
 from leaderboard.model.paired import Numbers, main_quality, scores_on, systems
 from leaderboard.model.reached import Field
 
@@ -20,7 +20,7 @@ TOP = 6
 """Metrics whose scores are shown on a dataset's page."""
 
 
-def ratings(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
+def ratings(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
     """Draw how the mean ratings of the items are spread, quality by quality."""
     drawn = []
     for quality in entry.qualities:
@@ -34,7 +34,7 @@ def ratings(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tuple[Blo
         told = f"Human ratings of {entry.name}. {caption}."
         drawn.append(Picture(distribution.svg(values, quality.name, scale(quality, values), "people", told),
                              told, caption))
-    said = f"How many items have which mean rating; the dashed line is the mean. Data: {found.data(origin_of(entry))}."
+    said = f"How many items have which mean rating; the dashed line is the mean. Data: {index.data(origin_of(entry))}."
     return (Prose(said), Gallery(tuple(drawn))) if drawn else ()
 
 
@@ -67,7 +67,7 @@ def best(every: Field, entry: DatasetEntry) -> list[tuple[Key, float]]:
     return [(key, mean) for mean, key in sorted(means.values(), key=lambda pair: (-pair[0], pair[1]))[:TOP]]
 
 
-def system_table(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
+def system_table(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
     """Draw what each system reached on average in people's eyes, the best on the main quality first."""
     split, main = systems(points), main_quality(entry)
     parts = {name: np.flatnonzero(split.numbers == number) for number, name in enumerate(split.names)}
@@ -81,11 +81,11 @@ def system_table(found: Lookup, entry: DatasetEntry, points: ItemScores) -> tupl
     return (Table(
         anchor="system-table", caption=f"Mean rating of the items of each system on {entry.name}",
         headings=(Heading("System", "stub"), Heading("Items", "number"), *(
-            Heading(name, "number", link=found.quality_paths[dimension])
+            Heading(name, "number", link=index.quality_paths[dimension])
             for name, dimension in ((quality.name, quality.dimension) for quality in entry.qualities)
             if name in names)),
         groups=(Group(tuple(_system(part, parts[part].size, means[part], lead) for part in rows)),),
-        data=found.data(origin_of(entry)), sample=origin_of(entry) == "sample"),)
+        data=index.data(origin_of(entry)), sample=origin_of(entry) == "sample"),)
 
 
 def _system(name: str, items: int, means: list[float], lead: list[tuple[float, float]]) -> Row:

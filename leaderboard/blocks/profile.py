@@ -14,7 +14,7 @@ from leaderboard.blocks.cells import number
 from leaderboard.blocks.pictures import profile
 from leaderboard.blocks.pictures.profile import Line
 from leaderboard.blocks.tables import Picture
-from leaderboard.model.lookup import DATA, Key
+from leaderboard.model.index import DATA, Key
 from leaderboard.model.reached import Field, rated
 
 Matrix: TypeAlias = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from leaderboard.blocks.grid import metric_cell
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model.boards import Board
 from leaderboard.model.cost import FITTED, Profile, cost_cell, needs_cell
-from leaderboard.model.lookup import Key, Lookup, there
+from leaderboard.model.index import Index, Key, there
 from leaderboard.model.numbers import PEOPLE, Spot
 from leaderboard.model.verdicts import Verdicts
 
@@ -45,7 +45,7 @@ class Question:
 class Answers:
     """Everything that answers are drawn from."""
 
-    found: Lookup
+    found: Index
     profiles: Mapping[Key, Profile]
     verdicts: Verdicts
 
@@ -98,7 +98,7 @@ class Answers:
     def _people(self, spots: Iterable[Spot]) -> Cell:
         """Average how far one rater agrees with the others: over the qualities of a dataset, then over the datasets."""
         wanted = {(entry.name, quality.name) for entry, quality in spots}
-        rows = [row for row in self.found.report.reliability if row.method == PEOPLE
+        rows = [row for row in self.found.results.reliability if row.method == PEOPLE
                 and (row.dataset, row.quality) in wanted and math.isfinite(row.value)]
         if not rows:
             return Cell(MISSING, title="no item has votes of several people, or the report has no reliability")
@@ -119,16 +119,16 @@ def of_board(board: Board, spots: tuple[Spot, ...], anchor: str) -> Question:
                     {key: row.letters for key, row in rows.items()})
 
 
-def of_quality(found: Lookup, dimension: str, spots: tuple[Spot, ...], keys: Iterable[Key]) -> Question:
+def of_quality(index: Index, dimension: str, spots: tuple[Spot, ...], keys: Iterable[Key]) -> Question:
     """Ask for the best on a quality: the mean over all datasets that have it."""
-    means = {key: value for key in keys if math.isfinite(value := mean(found, spots, key))}
-    return Question(dimension, found.quality_paths[dimension], spots, means, {}, {})
+    means = {key: value for key in keys if math.isfinite(value := mean(index, spots, key))}
+    return Question(dimension, index.quality_paths[dimension], spots, means, {}, {})
 
 
-def mean(found: Lookup, spots: Sequence[Spot], key: Key) -> float:
+def mean(index: Index, spots: Sequence[Spot], key: Key) -> float:
     """Average a column over qualities; NaN unless each has a value that was not learned there."""
-    rows = [None if (key[0], entry.name) in found.learned
-            else found.agreement(entry.name, quality.name, key, STATISTIC) for entry, quality in spots]
+    rows = [None if (key[0], entry.name) in index.learned
+            else index.correlation(entry.name, quality.name, key, STATISTIC) for entry, quality in spots]
     values = [row.value for row in rows if row is not None and there(row)]
     return math.fsum(values) / len(values) if values and len(values) == len(rows) else math.nan
 

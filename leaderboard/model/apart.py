@@ -13,7 +13,7 @@ from leaderboard.blocks.cells import missing, number, shade
 from leaderboard.blocks.pictures import profile
 from leaderboard.blocks.pictures.profile import Line
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Picture, Prose, Row, Table
-from leaderboard.model.lookup import Key, Lookup
+from leaderboard.model.index import Index, Key
 from leaderboard.model.paired import (
     Difference,
     Parts,
@@ -73,11 +73,11 @@ class Finding:
         return partial(self.people, self.length, self.people_length)
 
 
-def judged(found: Lookup) -> dict[str, Judged]:
+def judged(index: Index) -> dict[str, Judged]:
     """Prepare every dataset whose items the report holds as points."""
-    points = {entry.dataset: entry for entry in found.report.points}
+    points = {entry.dataset: entry for entry in index.results.points}
     ready = {}
-    for entry in found.datasets:
+    for entry in index.datasets:
         given, quality = points.get(entry.name), main_quality(entry)
         if given is not None and quality is not None and quality.name in given.human:
             ready[entry.name] = Judged(entry, given, quality, given.human[quality.name],
@@ -85,23 +85,23 @@ def judged(found: Lookup) -> dict[str, Judged]:
     return ready
 
 
-def findings(found: Lookup, ready: Mapping[str, Judged], key: Key, origin: str) -> tuple[Finding, ...]:
+def findings(index: Index, ready: Mapping[str, Judged], key: Key, origin: str) -> tuple[Finding, ...]:
     """Hold a column against people on every dataset of an origin."""
     given = ((one, scores_on(one.points, key, one.quality.dimension))
-             for entry in found.on(origin) if (one := ready.get(entry.name)) is not None)
+             for entry in index.on(origin) if (one := ready.get(entry.name)) is not None)
     return tuple(finding for one, scores in given if scores is not None for finding in _finding(one, scores))
 
 
-def tables(found: Lookup, given: Sequence[Finding], origin: str) -> tuple[Block, ...]:
+def tables(index: Index, given: Sequence[Finding], origin: str) -> tuple[Block, ...]:
     """Draw the parts of every dataset: its systems, and quarters by length."""
     by_system = [Group(_rows(one.systems), one.judged.title) for one in given if len(one.systems) > 1]
     by_length = [Group(_rows(one.quarters), one.judged.title) for one in given if one.quarters]
-    drawn = (_table(found, f"systems-{origin}", "By system", "System", by_system, origin),
-             _table(found, f"lengths-{origin}", "By length", "Length", by_length, origin))
+    drawn = (_table(index, f"systems-{origin}", "By system", "System", by_system, origin),
+             _table(index, f"lengths-{origin}", "By length", "Length", by_length, origin))
     return (Prose(PLACES), *(table for table in drawn if table.groups)) if any(table.groups for table in drawn) else ()
 
 
-def length(found: Lookup, given: Sequence[Finding], label: str, origin: str) -> tuple[Block, ...]:
+def length(index: Index, given: Sequence[Finding], label: str, origin: str) -> tuple[Block, ...]:
     """Draw whether scores follow length, dataset by dataset, beside whether people do."""
     known = [one for one in given if math.isfinite(one.length)]
     if not known:
@@ -111,8 +111,8 @@ def length(found: Lookup, given: Sequence[Finding], label: str, origin: str) -> 
     told = (f"Spearman of length with the scores of {label} and with the ratings of people. "
             + "; ".join(f"{row.name}: {row.note}" for row in rows) + ".")
     drawn = profile.svg(rows, [("own", label), ("people", "people")], told)
-    return (Prose(FOLLOWS), Picture(drawn, told, f"Spearman with length. Data: {found.data(origin)}."),
-            _length_table(found, known, origin))
+    return (Prose(FOLLOWS), Picture(drawn, told, f"Spearman with length. Data: {index.data(origin)}."),
+            _length_table(index, known, origin))
 
 
 def _finding(one: Judged, scores: Vector) -> tuple[Finding, ...]:
@@ -126,13 +126,13 @@ def _finding(one: Judged, scores: Vector) -> tuple[Finding, ...]:
         correlation(human, given), correlation(given, words), correlation(human, words)),)
 
 
-def _table(found: Lookup, anchor: str, caption: str, part: str, groups: Iterable[Group], origin: str) -> Table:
+def _table(index: Index, anchor: str, caption: str, part: str, groups: Iterable[Group], origin: str) -> Table:
     return Table(
         anchor, f"{caption}: how people and the metric place the items",
         (Heading(part, "stub"), Heading("Items", "number"), Heading("People", "number", small="mean place"),
          Heading("Metric", "number", small="mean place"), Heading("Difference", "number"),
          Heading("Spearman within", "number")),
-        tuple(groups), data=found.data(origin), sample=origin == "sample")
+        tuple(groups), data=index.data(origin), sample=origin == "sample")
 
 
 def _rows(parts: Sequence[Difference]) -> tuple[Row, ...]:
@@ -151,8 +151,8 @@ def _row(part: Difference, largest: bool) -> Row:
                  small="largest" if largest else "", marks=("best",) if largest else ()), within)
 
 
-def _length_table(found: Lookup, given: Sequence[Finding], origin: str) -> Table:
-    rows = tuple((Cell(one.judged.entry.name, link=found.dataset_paths[one.judged.entry.name]),
+def _length_table(index: Index, given: Sequence[Finding], origin: str) -> Table:
+    rows = tuple((Cell(one.judged.entry.name, link=index.dataset_paths[one.judged.entry.name]),
                   Cell(one.judged.quality.name), *map(_value, (one.length, one.people_length, one.people, one.held)))
                  for one in given)
     return Table(
@@ -160,7 +160,7 @@ def _length_table(found: Lookup, given: Sequence[Finding], origin: str) -> Table
         (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
          Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
          Heading("Scores with ratings", "number", small="length held")),
-        (Group(rows),), data=found.data(origin), sample=origin == "sample")
+        (Group(rows),), data=index.data(origin), sample=origin == "sample")
 
 
 def _value(value: float) -> Cell:

@@ -13,7 +13,7 @@ from harness.results.rows import RankingRow, Results
 from leaderboard.blocks.cells import MISSING, leaders, value_cell
 from leaderboard.blocks.grid import CONTROL, coverage, metric_cell, signed
 from leaderboard.blocks.tables import Cell, Heading, Row
-from leaderboard.model.lookup import Key, Lookup, ordered, split_order, statistic_title
+from leaderboard.model.index import Index, Key, ordered, split_order, statistic_title
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
           "test": "Test datasets", "test-references": "Test datasets with references"}
@@ -66,15 +66,15 @@ def complete(row: RankingRow) -> bool:
     return row.rank is not None and 0 < row.cells <= row.covered and math.isfinite(row.value)
 
 
-def names(report: Results) -> list[tuple[str, str]]:
+def names(results: Results) -> list[tuple[str, str]]:
     """List the boards as split and origin: development first, real before sample."""
-    found = {(row.board, row.origin) for row in report.ranking}
+    found = {(row.board, row.origin) for row in results.ranking}
     return sorted(found, key=lambda pair: (split_order(pair[0]), pair[1]))
 
 
-def boards(report: Results, name: str, origin: str) -> tuple[Board, ...]:
+def boards(results: Results, name: str, origin: str) -> tuple[Board, ...]:
     """Collect the boards of a split and an origin, one per statistic, Spearman first."""
-    rows = [row for row in report.ranking if (row.board, row.origin) == (name, origin)]
+    rows = [row for row in results.ranking if (row.board, row.origin) == (name, origin)]
     return tuple(_board([row for row in rows if row.statistic == statistic])
                  for statistic in ordered(row.statistic for row in rows))
 
@@ -87,13 +87,13 @@ def headings(board: Board) -> tuple[Heading, ...]:
             *(Heading(text, "number", title=title, key=rule) for rule, (text, title) in rules))
 
 
-def heads(look: Lookup, board: Board) -> dict[Key, Row]:
+def heads(index: Index, board: Board) -> dict[Key, Row]:
     """Begin the rows, in the order of the board: rank, metric, average under each rule."""
     lead = {rule: leaders(row.value for key in board.keys if (row := board.complete(rule, key)))
             for rule in board.rules}
     bar = max((row.value for key in board.keys
                if key[0] == CONTROL and (row := board.complete(board.rules[0], key))), default=math.nan)
-    return {key: (_rank(board, key), signed(metric_cell(look, key), key, _first(board, key), bar),
+    return {key: (_rank(board, key), signed(metric_cell(index, key), key, _first(board, key), bar),
                   *(_average(board, rule, key, lead[rule]) for rule in board.rules)) for key in board.keys}
 
 

@@ -52,19 +52,19 @@ class Causes:
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.every)
 
 
-def causes(before: Results, report: Results) -> Causes:
+def causes(before: Results, results: Results) -> Causes:
     """Find all that differs between two reports and may move a number."""
     old_data = {entry.name: entry for entry in before.datasets}
     old_metrics = {entry.name: entry for entry in before.metrics}
-    reliability = _reliability(before.reliability), _reliability(report.reliability)
+    reliability = _reliability(before.reliability), _reliability(results.reliability)
     return Causes(
-        datasets={entry.name: found for entry in report.datasets if entry.name in old_data
+        datasets={entry.name: found for entry in results.datasets if entry.name in old_data
                   and (found := of_dataset(old_data[entry.name], entry, *reliability))},
-        metrics={entry.name: found for entry in report.metrics if entry.name in old_metrics
-                 and (found := of_metric(old_metrics[entry.name], entry, before.trainings, report.trainings))},
-        every=tuple(_options(before.run, report.run, touching=True)),
-        run=(*surroundings(before.run, report.run), *_options(before.run, report.run, touching=False)),
-        unsure=_unsure(before.run, report.run))
+        metrics={entry.name: found for entry in results.metrics if entry.name in old_metrics
+                 and (found := of_metric(old_metrics[entry.name], entry, before.trainings, results.trainings))},
+        every=tuple(_options(before.run, results.run, touching=True)),
+        run=(*surroundings(before.run, results.run), *_options(before.run, results.run, touching=False)),
+        unsure=_unsure(before.run, results.run))
 
 
 def of_dataset(old: DatasetEntry, new: DatasetEntry, before: Mapping[tuple[str, str, str], float],

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from harness.results.rows import Correlation, RankingRow, Results
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.causes import Cause, Causes, causes, kinds
-from leaderboard.model.lookup import Key, Lookup, look, ordered, origin_of, there
+from leaderboard.model.index import Index, Key, make_index, ordered, origin_of, there
 from leaderboard.model.signatures import Kind
 
 SHOWN = 0.0005
@@ -115,27 +115,27 @@ class Changes:
         return tuple(move for move in self.moves if move.unexplained)
 
 
-def changes(before: Results, report: Results) -> Changes:
+def changes(before: Results, results: Results) -> Changes:
     """Hold a report against an earlier one."""
-    statistic = ordered({row.statistic for row in (*before.correlations, *report.correlations)})[:1]
-    old, new = _cells(before, statistic), _cells(report, statistic)
-    found = causes(before, report)
+    statistic = ordered({row.statistic for row in (*before.correlations, *results.correlations)})[:1]
+    old, new = _cells(before, statistic), _cells(results, statistic)
+    found = causes(before, results)
     moves = (_move(cell[0], old[cell], new[cell], found) for cell in old.keys() & new.keys()
              if old[cell].value != new[cell].value)
     return Changes(
         statistic="".join(statistic), causes=found, common=len(old.keys() & new.keys()),
         moves=tuple(sorted(moves, key=lambda move: (-abs(move.difference), _order(move.new)))),
-        appeared=_gaps(new, old, _reasons(before, statistic)), gone=_gaps(old, new, _reasons(report, statistic)),
-        rankings=tuple(_rankings(before, report)),
-        metrics=_names(before, report, lambda one: {entry.name for entry in one.metrics}),
-        datasets=_names(before, report, _data))
+        appeared=_gaps(new, old, _reasons(before, statistic)), gone=_gaps(old, new, _reasons(results, statistic)),
+        rankings=tuple(_rankings(before, results)),
+        metrics=_names(before, results, lambda one: {entry.name for entry in one.metrics}),
+        datasets=_names(before, results, _data))
 
 
-def _cells(report: Results, statistic: Iterable[str]) -> dict[Cell, Correlation]:
+def _cells(results: Results, statistic: Iterable[str]) -> dict[Cell, Correlation]:
     wanted = set(statistic)
-    origin = {entry.name: origin_of(entry) for entry in report.datasets}
+    origin = {entry.name: origin_of(entry) for entry in results.datasets}
     return {(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
-            for row in report.correlations if row.statistic in wanted and there(row)}
+            for row in results.correlations if row.statistic in wanted and there(row)}
 
 
 def _move(origin: str, old: Correlation, new: Correlation, found: Causes) -> Move:
@@ -155,37 +155,37 @@ def _gaps(there_in: Mapping[Cell, Correlation], not_in: Mapping[Cell, Correlatio
     return tuple(Gap(cell[0], there_in[cell], why(cell)) for cell in gone)
 
 
-def _reasons(report: Results, statistic: Iterable[str]) -> Callable[[Cell], str]:
+def _reasons(results: Results, statistic: Iterable[str]) -> Callable[[Cell], str]:
     """Say why a report has no value for a cell."""
-    found = look(report)
+    index = make_index(results)
     first = "".join(statistic)
-    origins = {entry.name: origin_of(entry) for entry in found.datasets}
-    qualities = {(entry.name, one.name) for entry in found.datasets for one in entry.qualities}
-    metrics = {entry.name: entry.columns for entry in report.metrics}
+    origins = {entry.name: origin_of(entry) for entry in index.datasets}
+    qualities = {(entry.name, one.name) for entry in index.datasets for one in entry.qualities}
+    metrics = {entry.name: entry.columns for entry in results.metrics}
 
     def why(cell: Cell) -> str:
         origin, dataset, quality, metric, column = cell
         if origins.get(dataset) != origin:
-            return _absent(found, dataset, origin, dataset in origins)
+            return _absent(index, dataset, origin, dataset in origins)
         if (dataset, quality) not in qualities:
             return "the quality is not in that run"
         if metric not in metrics:
             return "the metric is not in that run"
-        return found.why(dataset, quality, (metric, column), first)
+        return index.why(dataset, quality, (metric, column), first)
 
     return why
 
 
-def _absent(found: Lookup, dataset: str, origin: str, other: bool) -> str:
+def _absent(index: Index, dataset: str, origin: str, other: bool) -> str:
     if other:
         return f"that run has {'real data' if origin == 'sample' else 'the bundled sample'} under this name"
-    reasons = {skip.reason for skip in found.report.skips if skip.dataset == dataset}
+    reasons = {skip.reason for skip in index.results.skips if skip.dataset == dataset}
     return "; ".join(("the dataset is not in that run", *sorted(reasons)))
 
 
-def _rankings(before: Results, report: Results) -> Iterable[Ranking]:
-    for name, origin in names(report):
-        now = boards(report, name, origin)[0]
+def _rankings(before: Results, results: Results) -> Iterable[Ranking]:
+    for name, origin in names(results):
+        now = boards(results, name, origin)[0]
         then = next((one for one in boards(before, name, origin)[:1] if one.statistic == now.statistic), None)
         if then is None or now.rules[0] not in then.rules:
             continue
@@ -211,14 +211,14 @@ def _width(board: Board) -> int:
     return max((row.cells for row in board.ranking.values()), default=0)
 
 
-def _names(before: Results, report: Results, listed: Callable[[Results], set[str]],
+def _names(before: Results, results: Results, listed: Callable[[Results], set[str]],
            ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    old, new = listed(before), listed(report)
+    old, new = listed(before), listed(results)
     return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
-def _data(report: Results) -> set[str]:
-    return {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in report.datasets}
+def _data(results: Results) -> set[str]:
+    return {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in results.datasets}
 
 
 def _order(row: Correlation) -> tuple[str, str, str, str]:

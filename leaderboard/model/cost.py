@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from harness.results.rows import MetricEntry, Results
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
-from leaderboard.model.lookup import Key
+from leaderboard.model.index import Key
 
 COMPOSITE = "composite"
 FITTED = "ratings"
@@ -34,13 +34,13 @@ class Profile:
     cost: float
 
 
-def profiles(report: Results) -> dict[Key, Profile]:
+def profiles(results: Results) -> dict[Key, Profile]:
     """Describe every column of a report."""
-    costs, extra = _costs(report), _lacking(report)
-    seen = {(row.metric, row.column) for row in report.correlations}
+    costs, extra = _costs(results), _lacking(results)
+    seen = {(row.metric, row.column) for row in results.correlations}
     return {(entry.name, column): Profile(entry.family, needs(entry, extra.get((entry.name, column), ())),
                                           entry.trained_on, costs.get(entry.name, math.nan))
-            for entry in report.metrics
+            for entry in results.metrics
             for column in {*entry.columns, *(column for metric, column in seen if metric == entry.name)}}
 
 
@@ -51,9 +51,9 @@ def needs(entry: MetricEntry, parts: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def headings(report: Results) -> tuple[Heading, ...]:
+def headings(results: Results) -> tuple[Heading, ...]:
     """Head the columns that `cells` fills."""
-    return (Heading("Cost", "number", small="s per 1,000", title=f"Seconds per 1,000 items on {report.run.device}. "
+    return (Heading("Cost", "number", small="s per 1,000", title=f"Seconds per 1,000 items on {results.run.device}. "
                     f"{MEASURED}", key="cost"),
             Heading("Needs", "words", title="What it needs beside the response, also as seen from where it has scores",
                     key="needs"),
@@ -68,12 +68,12 @@ def cells(found: Mapping[Key, Profile], key: Key) -> Row:
     return (cost_cell(profile), needs_cell(profile), Cell(profile.family))
 
 
-def beside(table: Table, at: int, found: Mapping[Key, Profile], report: Results) -> Table:
+def beside(table: Table, at: int, found: Mapping[Key, Profile], results: Results) -> Table:
     """Put cost, needs and family of each row's metric into a table, before its column `at`."""
     groups = tuple(replace(group, rows=tuple((*row[:at], *cells(found, _key(row)), *row[at:]) for row in group.rows))
                    for group in table.groups)
     return replace(table, groups=groups,
-                   headings=(*table.headings[:at], *headings(report), *table.headings[at:]))
+                   headings=(*table.headings[:at], *headings(results), *table.headings[at:]))
 
 
 def cost_cell(profile: Profile) -> Cell:
@@ -102,26 +102,26 @@ def _key(row: Row) -> Key:
     return next((cell.key for cell in row if cell.key[0]), ("", ""))
 
 
-def _lacking(report: Results) -> dict[Key, tuple[str, ...]]:
+def _lacking(results: Results) -> dict[Key, tuple[str, ...]]:
     """What a column needs and its metric does not: it has a score wherever that is there, and nowhere else.
 
     Held against are the datasets on which another column of its metric has a score.
     """
     scored: dict[Key, set[str]] = defaultdict(set)
-    for row in report.correlations:
+    for row in results.correlations:
         if math.isfinite(row.value):
             scored[row.metric, row.column].add(row.dataset)
     every: dict[str, set[str]] = defaultdict(set)
     for (metric, _), datasets in scored.items():
         every[metric] |= datasets
-    without = {part: {entry.name for entry in report.datasets if part not in entry.has} for part in PARTS}
+    without = {part: {entry.name for entry in results.datasets if part not in entry.has} for part in PARTS}
     return {key: tuple(part for part in PARTS if every[key[0]] - datasets == every[key[0]] & without[part] != set())
             for key, datasets in scored.items()}
 
 
-def _costs(report: Results) -> dict[str, float]:
+def _costs(results: Results) -> dict[str, float]:
     spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for row in report.timings:
+    for row in results.timings:
         if row.items > 0:
             spent[row.metric].append((row.items, row.seconds))
     return {metric: 1000 * math.fsum(took for _, took in rows) / sum(items for items, _ in rows)

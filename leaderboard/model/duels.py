@@ -13,7 +13,7 @@ from leaderboard.blocks.grid import metric_cell
 from leaderboard.blocks.matrix import SURE, Matrix, Place, Way
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model.boards import Board
-from leaderboard.model.lookup import Key, Lookup, origin_of
+from leaderboard.model.index import Index, Key, origin_of
 from leaderboard.model.slugs import slug
 
 WILLIAMS: Way = ("spearman", "williams")
@@ -24,29 +24,29 @@ NONE = Cell("·", title="itself")
 Squares = Mapping[Place, Mapping[Way, Matrix]]
 
 
-def duels(found: Lookup, board: Board, squares: Squares) -> Table | None:
+def duels(index: Index, board: Board, squares: Squares) -> Table | None:
     """The best columns of a board against each other: on how many qualities each wins and loses."""
     keys = [key for key in board.keys if board.ranked(key)][:TOP]
-    places = [(entry.name, quality.name) for entry in found.on(board.origin, board.name) for quality in entry.qualities]
+    places = [(entry.name, quality.name) for entry in index.on(board.origin, board.name) for quality in entry.qualities]
     tested = [one[WILLIAMS] for place in places if WILLIAMS in (one := squares.get(place, {}))]
     if len(keys) < 2 or not tested:
         return None
     won = _won(tested, keys)
-    rows = tuple(_row(found, board, keys, place, won, len(tested)) for place in range(len(keys)))
+    rows = tuple(_row(index, board, keys, place, won, len(tested)) for place in range(len(keys)))
     qualities = "1 quality" if len(tested) == 1 else f"{len(tested)} qualities"
     return Table(
         anchor=f"duels-{slug(board.name)}-{slug(board.origin)}",
         caption=f"{board.title}: wins–losses of the row against the column, on {qualities}",
         headings=(Heading("Rank", "rank"), Heading("Metric", "stub"),
                   Heading("All", "number", title="wins and losses against all in this table"),
-                  *(Heading(found.labels[key], "number") for key in keys)),
-        groups=(Group(rows),), data=found.data(board.origin, board.name), sample=board.origin == "sample")
+                  *(Heading(index.labels[key], "number") for key in keys)),
+        groups=(Group(rows),), data=index.data(board.origin, board.name), sample=board.origin == "sample")
 
 
-def told_apart(found: Lookup, squares: Squares, paths: Mapping[str, str], origin: str) -> Table | None:
+def told_apart(index: Index, squares: Squares, paths: Mapping[str, str], origin: str) -> Table | None:
     """A row for each quality: how many pairs are told apart, what is best, and how many cannot be told from it."""
-    rows = tuple(_quality(found, entry, quality.name, squares[entry.name, quality.name][WILLIAMS], paths)
-                 for entry in found.on(origin) for quality in entry.qualities
+    rows = tuple(_quality(index, entry, quality.name, squares[entry.name, quality.name][WILLIAMS], paths)
+                 for entry in index.on(origin) for quality in entry.qualities
                  if WILLIAMS in squares.get((entry.name, quality.name), {}))
     if not rows:
         return None
@@ -58,22 +58,22 @@ def told_apart(found: Lookup, squares: Squares, paths: Mapping[str, str], origin
                   Heading("Spearman", "number"),
                   Heading("As good as the best", "number", title="columns that the best does not beat by Holm, the "
                                                                  "best left out")),
-        groups=(Group(rows),), data=found.data(origin), sample=origin == "sample")
+        groups=(Group(rows),), data=index.data(origin), sample=origin == "sample")
 
 
-def shared_contexts(found: Lookup, origin: str) -> Table | None:
+def shared_contexts(index: Index, origin: str) -> Table | None:
     """The datasets in which several items answer one context, so that rows are not independent."""
-    rows = tuple((Cell(entry.name, link=found.dataset_paths[entry.name]), Cell(str(entry.items), value=entry.items),
+    rows = tuple((Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(str(entry.items), value=entry.items),
                   Cell(str(entry.contexts), value=entry.contexts),
                   Cell(f"{entry.items / entry.contexts:.1f}", value=entry.items / entry.contexts))
-                 for entry in found.on(origin) if shares(entry))
+                 for entry in index.on(origin) if shares(entry))
     if not rows:
         return None
     return Table(
         anchor=f"contexts-{slug(origin)}", caption="Datasets in which items share contexts",
         headings=(Heading("Dataset", "stub"), Heading("Items", "number"), Heading("Contexts", "number"),
                   Heading("Items a context", "number")),
-        groups=(Group(rows),), data=found.data(origin), sample=origin == "sample")
+        groups=(Group(rows),), data=index.data(origin), sample=origin == "sample")
 
 
 def shares(entry: DatasetEntry) -> bool:
@@ -93,26 +93,26 @@ def _won(tested: Sequence[Matrix], keys: Sequence[Key]) -> list[list[int]]:
     return won
 
 
-def _row(found: Lookup, board: Board, keys: Sequence[Key], place: int, won: Sequence[Sequence[int]],
+def _row(index: Index, board: Board, keys: Sequence[Key], place: int, won: Sequence[Sequence[int]],
          qualities: int) -> Row:
     standing = board.complete(board.rules[0], keys[place])
     rank = standing.rank if standing is not None else None
     wins, losses = sum(won[place]), sum(row[place] for row in won)
-    cells = (NONE if other == place else _duel(found, keys, place, other, won, qualities)
+    cells = (NONE if other == place else _duel(index, keys, place, other, won, qualities)
              for other in range(len(keys)))
-    return (Cell(str(rank), value=rank), metric_cell(found, keys[place]),
+    return (Cell(str(rank), value=rank), metric_cell(index, keys[place]),
             Cell(f"{wins}–{losses}", value=wins - losses), *cells)
 
 
-def _duel(found: Lookup, keys: Sequence[Key], row: int, column: int, won: Sequence[Sequence[int]],
+def _duel(index: Index, keys: Sequence[Key], row: int, column: int, won: Sequence[Sequence[int]],
           qualities: int) -> Cell:
     wins, losses = won[row][column], won[column][row]
-    told = (f"{found.labels[keys[row]]} beats {found.labels[keys[column]]} on {wins} of {qualities} qualities and is "
+    told = (f"{index.labels[keys[row]]} beats {index.labels[keys[column]]} on {wins} of {qualities} qualities and is "
             f"beaten on {losses}")
     return Cell(f"{wins}–{losses}", value=wins - losses, title=told, shade=shade((wins - losses) / qualities))
 
 
-def _quality(found: Lookup, entry: DatasetEntry, quality: str, one: Matrix, paths: Mapping[str, str]) -> Row:
+def _quality(index: Index, entry: DatasetEntry, quality: str, one: Matrix, paths: Mapping[str, str]) -> Row:
     best = one.keys[0]
     share = one.sure / one.pairs
     alike = int((one.ahead[0] != SURE).sum()) - 1
@@ -120,9 +120,9 @@ def _quality(found: Lookup, entry: DatasetEntry, quality: str, one: Matrix, path
     return (Cell(entry.name, link=paths[entry.name]), Cell(quality), Cell(items, value=one.most),
             Cell(str(len(one.keys)), value=len(one.keys)), Cell(str(one.pairs), value=one.pairs),
             Cell(f"{share:.0%}".replace("%", " %"), value=round(share, 4), title=f"{one.sure} pairs"),
-            metric_cell(found, best), Cell(number(one.values[0]), value=one.values[0]), Cell(str(alike), value=alike))
+            metric_cell(index, best), Cell(number(one.values[0]), value=one.values[0]), Cell(str(alike), value=alike))
 
 
-def origins(found: Lookup) -> tuple[str, ...]:
+def origins(index: Index) -> tuple[str, ...]:
     """The kinds of data of a run, real before sample."""
-    return tuple(sorted({origin_of(entry) for entry in found.datasets}))
+    return tuple(sorted({origin_of(entry) for entry in index.datasets}))

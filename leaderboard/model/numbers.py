@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from harness.results.rows import DatasetEntry, QualityEntry
 from leaderboard.model.boards import Board
 from leaderboard.model.cost import Profile
-from leaderboard.model.lookup import Key, Lookup, origin_of, there
+from leaderboard.model.index import Index, Key, origin_of, there
 from leaderboard.model.verdicts import Verdicts
 from leaderboard.render.escaping import visible
 
@@ -42,41 +42,41 @@ class Ranked:
     ranking: Board | None = None
 
 
-def data(found: Lookup, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapping[str, Ranked],
+def data(index: Index, spots: Sequence[Spot], keys: Sequence[Key], boards: Mapping[str, Ranked],
          profiles: Mapping[Key, Profile], verdicts: Verdicts) -> str:
     """Put the numbers of a page together."""
     entries = list({entry.name: entry for entry, _ in spots}.values())
     places = {entry.name: place for place, entry in enumerate(entries)}
-    people = {(row.dataset, row.quality): row.value for row in found.report.reliability if row.method == PEOPLE}
+    people = {(row.dataset, row.quality): row.value for row in index.results.reliability if row.method == PEOPLE}
     cells = [(entry.name, quality.name) for entry, quality in spots]
     content = {
-        "statistics": found.statistics,
+        "statistics": index.statistics,
         "datasets": [{"name": visible(entry.name), "level": entry.level, "origin": origin_of(entry)}
                      for entry in entries],
         "cells": [[places[entry.name], visible(quality.name), visible(quality.dimension), quality.rated,
                    _decimals(people.get((entry.name, quality.name), math.nan))] for entry, quality in spots],
-        "columns": [_column(found, key, profiles) for key in keys],
-        "values": {statistic: [[_millionths(found, cell, key, statistic) for cell in cells] for key in keys]
-                   for statistic in found.statistics},
+        "columns": [_column(index, key, profiles) for key in keys],
+        "values": {statistic: [[_millionths(index, cell, key, statistic) for cell in cells] for key in keys]
+                   for statistic in index.statistics},
         "learned": [[row, place] for row, (metric, _) in enumerate(keys) for name, place in places.items()
-                    if (metric, name) in found.learned],
+                    if (metric, name) in index.learned],
         "boards": {name: {"cells": board.cells, "rule": board.rule, "ranks": _ranks(board.ranking, keys)}
                    for name, board in boards.items()},
         "verdicts": {statistic: base64.b64encode(verdicts.packed(statistic, cells, keys)).decode()
-                     for statistic in found.statistics if statistic in verdicts.found},
+                     for statistic in index.statistics if statistic in verdicts.found},
     }
     return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _column(found: Lookup, key: Key, profiles: Mapping[Key, Profile]) -> dict[str, object]:
+def _column(index: Index, key: Key, profiles: Mapping[Key, Profile]) -> dict[str, object]:
     profile = profiles.get(key)
-    return {"label": visible(found.labels[key]), "metric": visible(key[0]), "column": visible(key[1]),
+    return {"label": visible(index.labels[key]), "metric": visible(key[0]), "column": visible(key[1]),
             "family": visible(profile.family) if profile else "",
             "needs": [visible(need) for need in profile.needs] if profile else []}
 
 
-def _millionths(found: Lookup, cell: tuple[str, str], key: Key, statistic: str) -> int | None:
-    row = found.agreement(*cell, key, statistic)
+def _millionths(index: Index, cell: tuple[str, str], key: Key, statistic: str) -> int | None:
+    row = index.correlation(*cell, key, statistic)
     return round(row.value * MILLION) if row is not None and there(row) else None
 
 

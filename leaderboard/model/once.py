@@ -16,9 +16,9 @@ def once(work: Callable[[Results], Found]) -> Callable[[Results], Found]:
     last: list[tuple[Results, Found]] = []
 
     @functools.wraps(work)
-    def found(report: Results) -> Found:
-        if not last or last[0][0] is not report:
-            last[:] = [(report, work(report))]
+    def found(results: Results) -> Found:
+        if not last or last[0][0] is not results:
+            last[:] = [(results, work(results))]
         return last[0][1]
 
     return found

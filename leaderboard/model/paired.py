@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
-from leaderboard.model.lookup import Key
+from leaderboard.model.index import Key
 
 Vector: TypeAlias = npt.NDArray[np.floating]
 Mask: TypeAlias = npt.NDArray[np.bool_]

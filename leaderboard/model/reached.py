@@ -12,7 +12,7 @@ from leaderboard.blocks.cells import agreement_cell, learned_cell, missing, numb
 from leaderboard.blocks.grid import coverage, marked
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model.boards import BOARDS, complete, names
-from leaderboard.model.lookup import Key, Lookup, split_order, statistic_title, there
+from leaderboard.model.index import Index, Key, split_order, statistic_title, there
 from leaderboard.model.slugs import slug
 
 STATISTIC = "spearman"
@@ -33,7 +33,7 @@ Place: TypeAlias = tuple[str, str]
 class Field:
     """All columns beside each other: their ranks on each cell, their ranking under each board's own rule."""
 
-    found: Lookup
+    found: Index
     ranks: Mapping[Place, Mapping[Key, int]]
     reliability: Mapping[Place, float]
     ranking: Mapping[tuple[str, str, Key], RankingRow]
@@ -41,23 +41,23 @@ class Field:
 
     def value(self, place: Place, key: Key) -> float:
         """Find a column's Spearman on a cell; NaN where there is none or its weights were learned there."""
-        row = self.found.agreement(*place, key, STATISTIC)
+        row = self.found.correlation(*place, key, STATISTIC)
         return math.nan if row is None or (key[0], place[0]) in self.found.learned else row.value
 
 
-def field(found: Lookup) -> Field:
+def field(index: Index) -> Field:
     """Put the columns of a report beside each other."""
     cells: dict[Place, list[tuple[float, Key]]] = {}
-    for row in found.report.correlations:
-        if row.statistic == STATISTIC and there(row) and (row.metric, row.dataset) not in found.learned:
+    for row in index.results.correlations:
+        if row.statistic == STATISTIC and there(row) and (row.metric, row.dataset) not in index.learned:
             cells.setdefault((row.dataset, row.quality), []).append((row.value, (row.metric, row.column)))
-    own = {(row.board, row.origin, (row.metric, row.column)): row for row in found.report.ranking
+    own = {(row.board, row.origin, (row.metric, row.column)): row for row in index.results.ranking
            if row.statistic == STATISTIC and row.rule == row.board.partition("-")[0]}
-    controls = [(entry.name, entry.columns[0]) for entry in found.report.metrics
+    controls = [(entry.name, entry.columns[0]) for entry in index.results.metrics
                 if entry.name == CONTROL and entry.family == "control" and entry.columns]
     return Field(
-        found, {place: _ranks(rows) for place, rows in cells.items()},
-        {(row.dataset, row.quality): row.value for row in found.report.reliability if row.method == CEILING},
+        index, {place: _ranks(rows) for place, rows in cells.items()},
+        {(row.dataset, row.quality): row.value for row in index.results.reliability if row.method == CEILING},
         own, controls[0] if controls else None)
 
 
@@ -68,7 +68,7 @@ def tables(every: Field, keys: Sequence[Key], origin: str) -> tuple[Table, ...]:
 
 def ranking(every: Field, keys: Sequence[Key], origin: str) -> tuple[Table, ...]:
     """Draw the place of each column on each board of an origin, under the board's own rule."""
-    rows = tuple(_standing(every, row) for name, board_origin in names(every.found.report) if board_origin == origin
+    rows = tuple(_standing(every, row) for name, board_origin in names(every.found.results) if board_origin == origin
                  for key in keys if (row := every.ranking.get((name, origin, key))) is not None)
     if not rows:
         return ()
@@ -88,7 +88,7 @@ def behind_length(every: Field, keys: Sequence[Key], origin: str) -> tuple[str, 
     return tuple(
         f"{every.found.labels[key]} does not beat the length control on “{BOARDS.get(name, name)}”, "
         f"{ORIGINS[origin]}: {number(own)} against {number(control)}{where}."
-        for name, board_origin in names(every.found.report) if board_origin == origin
+        for name, board_origin in names(every.found.results) if board_origin == origin
         for key in keys for own, control, where in (_beside_length(every, name, origin, key),)
         if own <= control)  # NaN where there is nothing to compare
 
@@ -157,12 +157,12 @@ def _row(every: Field, entry: DatasetEntry, quality: QualityEntry, key: Key) -> 
     found, place = every.found, (entry.name, quality.name)
     first = (Cell(entry.name, link=found.dataset_paths[entry.name]),
              Cell(quality.name, link=found.quality_paths[quality.dimension]))
-    row = found.agreement(*place, key, STATISTIC)
+    row = found.correlation(*place, key, STATISTIC)
     if row is None or not there(row):
         return (*first, missing(found.why(*place, key, STATISTIC)), *(Cell(""),) * 7)
     ranks = every.ranks.get(place, {})
     rank = Cell(f"{ranks[key]} of {len(ranks)}", value=ranks[key]) if key in ranks else Cell("")
-    others = (_shown(every, found.agreement(*place, key, name), f"no {name}") for name in OTHERS)
+    others = (_shown(every, found.correlation(*place, key, name), f"no {name}") for name in OTHERS)
     return (*first, _shown(every, row, ""),
             Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), rank,
             _number(every.reliability.get(place, math.nan)), _number(row.corrected), *others,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness.results.rows import Results
 from leaderboard.blocks.matrix import names
-from leaderboard.model.lookup import Key
+from leaderboard.model.index import Key
 from leaderboard.model.once import once
 
 TEST = "williams"
@@ -65,16 +65,16 @@ class Verdicts:
 
 
 @once
-def verdicts(report: Results) -> Verdicts:
+def verdicts(results: Results) -> Verdicts:
     """Collect the comparisons of a report."""
-    known = {(row.metric, row.column) for row in report.correlations}
+    known = {(row.metric, row.column) for row in results.correlations}
     keys = {key: place for place, key in enumerate(sorted(known))}
-    named_on = _named(report)
+    named_on = _named(results)
     cells = {cell: place for place, cell in enumerate(sorted(named_on))}
     found = {statistic: np.zeros((len(cells), len(keys), len(keys)), np.uint8)
-             for statistic in sorted({row.statistic for row in report.comparisons if row.test == TEST})}
+             for statistic in sorted({row.statistic for row in results.comparisons if row.test == TEST})}
     places = {cell: {name: keys[key] for name, key in named.items()} for cell, named in named_on.items()}
-    for row in report.comparisons:
+    for row in results.comparisons:
         named = places.get((row.dataset, row.quality), {})
         if row.test == TEST and row.better in named and row.worse in named:
             sure = row.holm < LEVEL
@@ -84,9 +84,9 @@ def verdicts(report: Results) -> Verdicts:
     return Verdicts(keys, cells, found)
 
 
-def _named(report: Results) -> dict[Cell, dict[str, Key]]:
+def _named(results: Results) -> dict[Cell, dict[str, Key]]:
     """The columns of every cell by what comparisons call them."""
     there: dict[Cell, set[Key]] = defaultdict(set)
-    for row in report.correlations:
+    for row in results.correlations:
         there[row.dataset, row.quality].add((row.metric, row.column))
     return {cell: names(keys) for cell, keys in there.items()}

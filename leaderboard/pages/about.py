@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
-from leaderboard.model.lookup import Lookup, look, origin_of
+from leaderboard.model.index import Index, make_index, origin_of
 
 WHOLE = "the whole run, whatever the origin of its datasets"
 REPEAT = "Make the datasets available whose fingerprints are listed below, then, in a checkout:"
@@ -22,30 +22,30 @@ ORIGINS = {"sample": "comes with the harness", "imported": "harness import", "fe
 SIGNED = "Each signature names everything that a metric's scores depend on."
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build the page about the run."""
-    found = look(report)
-    origins = {origin_of(entry) for entry in report.datasets}
+    index = make_index(results)
+    origins = {origin_of(entry) for entry in results.datasets}
     sections = (
-        Section("run", "The run", (_run(report.run),)),
-        Section("options", "What was asked for", (_options(report.run),), level=3),
-        Section("packages", "Packages", (_packages(report.run.packages),), level=3),
-        Section("repeat", "How to repeat it", _repeat(report.run)),
-        Section("datasets", "Datasets", (_datasets(found),)),
-        Section("skips", "Skipped", _skips(report)),
-        Section("failures", "Failed", (_failures(report),)),
-        Section("timings", "Timings", (_timings(report),)),
-        Section("metrics", "Metrics", (Prose(SIGNED), _metrics(found))),
+        Section("run", "The run", (_run(results.run),)),
+        Section("options", "What was asked for", (_options(results.run),), level=3),
+        Section("packages", "Packages", (_packages(results.run.packages),), level=3),
+        Section("repeat", "How to repeat it", _repeat(results.run)),
+        Section("datasets", "Datasets", (_datasets(index),)),
+        Section("skips", "Skipped", _skips(results)),
+        Section("failures", "Failed", (_failures(results),)),
+        Section("timings", "Timings", (_timings(results),)),
+        Section("metrics", "Metrics", (Prose(SIGNED), _metrics(index))),
     )
     return (Page(path="about.html", title="About this run", label="About", sections=sections, order=9,
                  lead="What was run, on what, how to repeat it, and what is missing and why.",
                  sample="sample" in origins, mixed=len(origins) > 1),)
 
 
-def skips(report: Results) -> list[tuple[str, list[Skip]]]:
+def skips(results: Results) -> list[tuple[str, list[Skip]]]:
     """Group the skips by reason, the most frequent first."""
     found: dict[str, list[Skip]] = defaultdict(list)
-    for skip in sorted(report.skips, key=lambda skip: (skip.metric, skip.dataset)):
+    for skip in sorted(results.skips, key=lambda skip: (skip.metric, skip.dataset)):
         found[skip.reason].append(skip)
     return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
@@ -95,14 +95,14 @@ def _packages(packages: Mapping[str, str]) -> Facts:
     return Facts(tuple((name, Cell(packages[name])) for name in sorted(packages)))
 
 
-def _datasets(found: Lookup) -> Block:
-    voted = any(entry.ratings_fingerprint for entry in found.datasets)
+def _datasets(index: Index) -> Block:
+    voted = any(entry.ratings_fingerprint for entry in index.datasets)
     rows = tuple((
-        Cell(entry.name, link=found.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
+        Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
         Cell(entry.origin, small=ORIGINS.get(entry.origin, "")), Cell(str(entry.items), value=entry.items),
         Cell(str(entry.ratings), value=entry.ratings), Cell(entry.licence or "not stated"),
         Cell(entry.fingerprint, code=True), *((Cell(entry.ratings_fingerprint, code=True),) if voted else ()))
-        for entry in found.datasets)
+        for entry in index.datasets)
     return _plain("dataset-table", "Datasets as they were in the run", (
         Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Origin"),
         Heading("Items", "number"), Heading("Ratings", "number"), Heading("Licence"),
@@ -110,29 +110,29 @@ def _datasets(found: Lookup) -> Block:
         *((Heading("Fingerprint", "code", "of the ratings"),) if voted else ())), rows)
 
 
-def _skips(report: Results) -> tuple[Block, ...]:
-    grouped = skips(report)
+def _skips(results: Results) -> tuple[Block, ...]:
+    grouped = skips(results)
     rows = tuple((Cell(reason), Cell(str(len(skipped)), value=len(skipped)), Cell(cells(skipped)))
                  for reason, skipped in grouped)
     table = _plain("skip-table", "Skipped pairs of metric and dataset by reason",
                    (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Which")), rows)
     if not rows:
         return (table,)
-    pairs, reasons = len(report.skips), len(grouped)
+    pairs, reasons = len(results.skips), len(grouped)
     words = (f"{pairs} {'pair' if pairs == 1 else 'pairs'} of metric and dataset, for {reasons} "
              f"{'reason' if reasons == 1 else 'reasons'}. Their cells are empty on the boards, never zero.")
     return (Prose(words), table)
 
 
-def _failures(report: Results) -> Block:
+def _failures(results: Results) -> Block:
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(row.error)) for row in
-                 sorted(report.failures, key=lambda row: (row.metric, row.dataset, row.error)))
+                 sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error)))
     return _plain("failure-table", "Pairs of metric and dataset that crashed",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), rows)
 
 
-def _timings(report: Results) -> Block:
-    timings = sorted(report.timings, key=lambda row: (row.metric, row.dataset, row.items, row.seconds))
+def _timings(results: Results) -> Block:
+    timings = sorted(results.timings, key=lambda row: (row.metric, row.dataset, row.items, row.seconds))
     rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(str(row.items)), Cell(f"{row.seconds:.2f}"))
                  for row in timings)
     total = f"{len(rows)} pairs of metric and dataset, {math.fsum(row.seconds for row in timings):.1f} seconds in all"
@@ -141,10 +141,10 @@ def _timings(report: Results) -> Block:
                    Heading("Seconds", "number")), rows, folded=total)
 
 
-def _metrics(found: Lookup) -> Block:
-    rows = tuple((Cell(entry.name, link=found.cards[entry.name]), Cell(entry.title), Cell(entry.family),
+def _metrics(index: Index) -> Block:
+    rows = tuple((Cell(entry.name, link=index.cards[entry.name]), Cell(entry.title), Cell(entry.family),
                   Cell(", ".join(entry.models)), Cell(entry.signature, code=True))
-                 for entry in sorted(found.report.metrics, key=lambda card: (card.family, card.name)))
+                 for entry in sorted(index.results.metrics, key=lambda card: (card.family, card.name)))
     return _plain("metric-table", "Metrics as they were in the run", (
         Heading("Metric", "stub"), Heading("Title"), Heading("Family"), Heading("Models"),
         Heading("Signature", "code")), rows, folded=f"{len(rows)} metrics with their signatures")

@@ -57,7 +57,7 @@ harness run --metric "evaluate:bertscore:f1[lang=en]\""""
 MORE = "docs/adding.md of the repository has all of this at length, and how to add a dataset, a statistic or a rule."
 
 
-def build(report: Results) -> tuple[Page, ...]:  # noqa: ARG001 - every view takes it
+def build(results: Results) -> tuple[Page, ...]:  # noqa: ARG001 - every view takes it
     """Build the page; it is the same for every report."""
     return (Page(
         path=PATH, title="Add your metric", label="Add a metric", order=10, markdown=False,

@@ -13,7 +13,7 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, 
 from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, told
 from leaderboard.model.changes import Changes, Gap, Move, Ranking, Shift, changes
-from leaderboard.model.lookup import DATA, Key, Lookup, look, origin_of, statistic_title
+from leaderboard.model.index import DATA, Index, Key, make_index, origin_of, statistic_title
 from leaderboard.model.slugs import slug
 
 MOST = 400
@@ -32,21 +32,21 @@ SAME_INPUTS = "Same inputs, other number"
 EVERYTHING = "both runs, whatever the origin of their datasets"
 
 
-def compare(before: Results, report: Results) -> Page:
+def compare(before: Results, results: Results) -> Page:
     """Build the page about an earlier report and the one that is published."""
-    found = changes(before, report)
-    looked = look(report)
-    origins = {origin_of(entry) for one in (before, report) for entry in one.datasets}
+    found = changes(before, results)
+    index = make_index(results)
+    origins = {origin_of(entry) for one in (before, results) for entry in one.datasets}
     sections = (
-        *_loud(looked, found),
+        *_loud(index, found),
         Section("short", "In short", (_short(found),)),
         Section("why", "What differs between the two runs", _differences(found.causes)),
-        *(_ranking(looked, ranking) for ranking in found.rankings),
-        *(_moves(looked, found, origin) for origin in ORIGINS if any(move.origin == origin for move in found.moves)),
-        Section("new", "New", _gaps(looked, found.appeared, found, new=True)),
-        Section("gone", "Gone", _gaps(looked, found.gone, found, new=False)),
+        *(_ranking(index, ranking) for ranking in found.rankings),
+        *(_moves(index, found, origin) for origin in ORIGINS if any(move.origin == origin for move in found.moves)),
+        Section("new", "New", _gaps(index, found.appeared, found, new=True)),
+        Section("gone", "Gone", _gaps(index, found.gone, found, new=False)),
         Section("commands", "The two runs", (Facts((("Earlier", Cell(before.run.command, code=True)),
-                                                    ("Now", Cell(report.run.command, code=True)))),)))
+                                                    ("Now", Cell(results.run.command, code=True)))),)))
     return Page(path="changes.html", title="What moved since the earlier run", label="Changes", sections=sections,
                 lead=f"Every correlation of this run ({statistic_title(found.statistic)}) beside that of an earlier "
                      f"one, {_named(before.run)}: how far it moved, and what differs that may be why.",
@@ -57,7 +57,7 @@ def _named(run: Run) -> str:
     return f"version {run.version}, " + (f"commit {run.commit[:12]}" if run.commit else "commit not known")
 
 
-def _loud(looked: Lookup, found: Changes) -> tuple[Section, ...]:
+def _loud(index: Index, found: Changes) -> tuple[Section, ...]:
     """Call out cells with the same inputs and another number, above everything else."""
     moves = found.unexplained
     if not moves:
@@ -67,7 +67,7 @@ def _loud(looked: Lookup, found: Changes) -> tuple[Section, ...]:
              " This must not happen: the same inputs give the same numbers. Look at the machine, then at the harness.")
     words = (f"{_count(len(moves), 'cell')} differ, by up to {number(abs(moves[0].difference))}, though data, code, "
              f"weights, options and environment are the same in both reports.{doubt}")
-    tables = tuple(_table(looked, [move for move in moves if move.origin == origin][:FIRST], origin, "unexplained",
+    tables = tuple(_table(index, [move for move in moves if move.origin == origin][:FIRST], origin, "unexplained",
                           f"{SAME_INPUTS}, the {FIRST} largest: {TITLES[origin]}")
                    for origin in ORIGINS if any(move.origin == origin for move in moves))
     return (Section("unexplained", SAME_INPUTS, (Prose(words), *tables)),)
@@ -114,38 +114,38 @@ def _differences(found: Causes) -> tuple[Block, ...]:
                   data=EVERYTHING),)
 
 
-def _ranking(looked: Lookup, ranking: Ranking) -> Section:
+def _ranking(index: Index, ranking: Ranking) -> Section:
     board, (old, new) = ranking.board, ranking.cells
     blocks: list[Block] = []
     if old != new:
         blocks.append(Prose(f"The board had {_count(old, 'cell')} and has {new} now: its averages are over others."))
     moved = [shift for shift in ranking.shifts if shift.moved]
     if moved:
-        blocks.append(_ranks(looked, ranking, moved))
+        blocks.append(_ranks(index, ranking, moved))
     still = len(ranking.shifts) - len(moved)
     blocks.append(Prose(f"{_count(still, 'column')} of metrics kept their place among each other, and their average."
                         if moved else f"All {still} columns that have a rank in both kept place and average."))
     for words, rows in (("New on the board, with their rank", ranking.entered),
                         ("No longer on it, with the rank they had", ranking.left)):
         if rows:
-            named = [f"{looked.labels.get(key, key[1])} ({row.rank})" for key, row in rows]
+            named = [f"{index.labels.get(key, key[1])} ({row.rank})" for key, row in rows]
             blocks.append(Prose(f"{words}: {_listed(named, 30)}."))
     return Section(f"ranks-{slug(board.name)}-{slug(board.origin)}", f"Ranks: {board.title}, {TITLES[board.origin]}",
                    tuple(blocks))
 
 
-def _ranks(looked: Lookup, ranking: Ranking, moved: Sequence[Shift]) -> Table:
+def _ranks(index: Index, ranking: Ranking, moved: Sequence[Shift]) -> Table:
     board = ranking.board
     rule = RULES.get(board.rules[0], (board.rules[0], ""))[0]
     headings = (Heading("Rank", "rank", "now"), Heading("Metric", "stub"), Heading("Rank", "number", "earlier"),
                 Heading("Places up", "number", "among those in both"), Heading(rule, "number", "earlier"),
                 Heading(rule, "number", "now"), Heading("Difference", "number"))
-    rows = tuple((Cell(str(one.new.rank), value=one.new.rank), _metric(looked, one.key),
+    rows = tuple((Cell(str(one.new.rank), value=one.new.rank), _metric(index, one.key),
                   Cell(str(one.old.rank), value=one.old.rank), Cell(_places(one.up), value=one.up),
                   Cell(number(one.old.value), value=one.old.value), Cell(number(one.new.value), value=one.new.value),
                   _signed(one.new.value - one.old.value)) for one in moved)
     return Table(f"ranks-{slug(board.name)}-{slug(board.origin)}-table", f"{board.caption}, then and now", headings,
-                 (Group(rows),), data=BOTH.format(data=looked.data(board.origin, board.name)),
+                 (Group(rows),), data=BOTH.format(data=index.data(board.origin, board.name)),
                  sample=board.origin == "sample")
 
 
@@ -153,31 +153,31 @@ def _places(up: int) -> str:
     return f"{up:+d}".replace("-", "−") if up else "0"
 
 
-def _moves(looked: Lookup, found: Changes, origin: str) -> Section:
+def _moves(index: Index, found: Changes, origin: str) -> Section:
     moves = [move for move in found.moves if move.origin == origin]
     shown = [move for move in moves if move.shown]
     blocks: list[Block] = [changes_picture.picture(moves, found.common, DATA[origin])]
     if len(shown) > MOST:
         blocks.append(Prose(f"The {MOST} that moved farthest; changes.csv has all {len(shown)}.", link="changes.csv"))
     if shown:
-        blocks.append(_table(looked, shown[:MOST], origin, "moved", f"Cells that moved: {TITLES[origin]}"))
+        blocks.append(_table(index, shown[:MOST], origin, "moved", f"Cells that moved: {TITLES[origin]}"))
     else:
         blocks.append(Prose("No cell moved in a shown decimal."))
     return Section(f"moved-{origin}", f"Cells that moved, {TITLES[origin]}", tuple(blocks))
 
 
-def _table(looked: Lookup, moves: Sequence[Move], origin: str, anchor: str, caption: str) -> Table:
+def _table(index: Index, moves: Sequence[Move], origin: str, anchor: str, caption: str) -> Table:
     headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
                 Heading("Earlier", "number"), Heading("Now", "number"), Heading("Difference", "number"),
                 Heading("Beyond", "words", "the earlier interval"), Heading("Why"))
-    return Table(f"{anchor}-{origin}-cells", caption, headings, (Group(tuple(_line(looked, move) for move in moves)),),
-                 data=BOTH.format(data=looked.data(origin)), sample=origin == "sample")
+    return Table(f"{anchor}-{origin}-cells", caption, headings, (Group(tuple(_line(index, move) for move in moves)),),
+                 data=BOTH.format(data=index.data(origin)), sample=origin == "sample")
 
 
-def _line(looked: Lookup, move: Move) -> Row:
+def _line(index: Index, move: Move) -> Row:
     beyond = {True: "yes", False: "no", None: "not known"}[move.beyond]
     low, high = number(move.old.low), number(move.old.high)
-    return (_metric(looked, move.key), Cell(move.new.dataset, link=looked.dataset_paths.get(move.new.dataset, "")),
+    return (_metric(index, move.key), Cell(move.new.dataset, link=index.dataset_paths.get(move.new.dataset, "")),
             Cell(move.new.quality), Cell(number(move.old.value), value=move.old.value,
                                          title=f"95 % interval {low} to {high}"),
             Cell(number(move.new.value), value=move.new.value), _signed(move.difference), Cell(beyond),
@@ -193,7 +193,7 @@ def why(move: Move) -> str:
     return f"nothing of its own; the whole run: {', '.join(move.kinds)}"
 
 
-def _gaps(looked: Lookup, gaps: Iterable[Gap], found: Changes, *, new: bool) -> tuple[Block, ...]:
+def _gaps(index: Index, gaps: Iterable[Gap], found: Changes, *, new: bool) -> tuple[Block, ...]:
     """Group cells that only one of the runs has by the reason why the other has none."""
     there: dict[tuple[str, str, str], list[Gap]] = defaultdict(list)
     metrics, datasets = (found.metrics[0], found.datasets[0]) if new else (found.metrics[1], found.datasets[1])
@@ -205,7 +205,7 @@ def _gaps(looked: Lookup, gaps: Iterable[Gap], found: Changes, *, new: bool) -> 
         return (Prose(f"No cell; by name: {names}." if names else "None."),)
     tables = []
     for origin in ORIGINS:
-        rows = tuple((Cell(what), Cell(str(len(gone)), value=len(gone)), Cell(reason), Cell(_cells(looked, gone)))
+        rows = tuple((Cell(what), Cell(str(len(gone)), value=len(gone)), Cell(reason), Cell(_cells(index, gone)))
                      for (kind, reason, what), gone in sorted(there.items()) if kind == origin)
         if rows:
             state = "new" if new else "gone"
@@ -216,15 +216,15 @@ def _gaps(looked: Lookup, gaps: Iterable[Gap], found: Changes, *, new: bool) -> 
     return tuple(tables)
 
 
-def _cells(looked: Lookup, gaps: Sequence[Gap]) -> str:
+def _cells(index: Index, gaps: Sequence[Gap]) -> str:
     """Name a few cells, and count more."""
-    columns = dict.fromkeys(looked.labels.get((gap.row.metric, gap.row.column), gap.row.column) for gap in gaps)
+    columns = dict.fromkeys(index.labels.get((gap.row.metric, gap.row.column), gap.row.column) for gap in gaps)
     places = dict.fromkeys(f"{gap.row.quality} of {gap.row.dataset}" for gap in gaps)
     return f"{_listed(tuple(columns), 6)}, on {_listed(tuple(places), 3)}"
 
 
-def _metric(looked: Lookup, key: Key) -> Cell:
-    return Cell(looked.labels.get(key, key[1]), link=looked.cards.get(key[0], ""))
+def _metric(index: Index, key: Key) -> Cell:
+    return Cell(index.labels.get(key, key[1]), link=index.cards.get(key[0], ""))
 
 
 def _signed(value: float) -> Cell:

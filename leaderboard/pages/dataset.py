@@ -10,7 +10,7 @@ from leaderboard.blocks import examples, people
 from leaderboard.blocks.cells import missing, number
 from leaderboard.blocks.grid import Place, boards
 from leaderboard.blocks.tables import Cell, Facts, Group, Heading, Page, Section, Table
-from leaderboard.model.lookup import DATA, Key, Lookup, look, origin_of
+from leaderboard.model.index import DATA, Index, Key, make_index, origin_of
 from leaderboard.model.reached import Field, field
 
 PEOPLE = {
@@ -22,11 +22,11 @@ PEOPLE = {
 SPLIT = {"dev": "development", "test": "test"}
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build a page per dataset."""
-    found = look(report)
-    every, points = field(found), {entry.dataset: entry for entry in report.points}
-    return tuple(_page(every, entry, points.get(entry.name)) for entry in found.datasets)
+    index = make_index(results)
+    every, points = field(index), {entry.dataset: entry for entry in results.points}
+    return tuple(_page(every, entry, points.get(entry.name)) for entry in index.datasets)
 
 
 def scale(quality: QualityEntry) -> str:
@@ -61,19 +61,19 @@ def _people(every: Field, entry: DatasetEntry, points: ItemScores) -> tuple[Sect
     return tuple(Section(anchor, title, blocks) for anchor, title, blocks in parts if blocks)
 
 
-def tables(found: Lookup, entry: DatasetEntry) -> tuple[Table, ...]:
+def tables(index: Index, entry: DatasetEntry) -> tuple[Table, ...]:
     """Every column on every quality of a dataset, a table per statistic."""
-    headings = (Heading(quality.name, "number", link=found.quality_paths[quality.dimension])
+    headings = (Heading(quality.name, "number", link=index.quality_paths[quality.dimension])
                 for quality in entry.qualities)
     places = [Place(entry, *pair) for pair in zip(entry.qualities, headings, strict=True)]
-    drawn = boards(found, places, _keys(found, entry), entry.name, "agreement", origin_of(entry))
-    among = _reliability(found, entry, len(drawn[0].headings)) if drawn else Group(())
+    drawn = boards(index, places, _keys(index, entry), entry.name, "agreement", origin_of(entry))
+    among = _reliability(index, entry, len(drawn[0].headings)) if drawn else Group(())
     return (replace(drawn[0], groups=(*drawn[0].groups, among)), *drawn[1:]) if among.rows else drawn
 
 
-def _reliability(found: Lookup, entry: DatasetEntry, width: int) -> Group:
+def _reliability(index: Index, entry: DatasetEntry, width: int) -> Group:
     """How far people agree among themselves, under what the metrics reach."""
-    known = {(row.method, row.quality): row for row in found.report.reliability if row.dataset == entry.name}
+    known = {(row.method, row.quality): row for row in index.results.reliability if row.dataset == entry.name}
     blank = (Cell(""),) * (width - len(entry.qualities) - 2)
     rows = tuple((Cell(""), Cell(title, title=why), *blank,
                   *(_ceiling(known.get((method, quality.name))) for quality in entry.qualities))
@@ -88,10 +88,10 @@ def _ceiling(row: Reliability | None) -> Cell:
     return Cell(number(row.value), value=row.value, title=f"over {row.items} items")
 
 
-def _keys(found: Lookup, entry: DatasetEntry) -> set[Key]:
+def _keys(index: Index, entry: DatasetEntry) -> set[Key]:
     """Collect what the run has, and every promised column, so that none is silently left out."""
-    promised = {(card.name, column) for card in found.report.metrics for column in card.columns}
-    here = (row for row in found.report.correlations if row.dataset == entry.name)
+    promised = {(card.name, column) for card in index.results.metrics for column in card.columns}
+    here = (row for row in index.results.correlations if row.dataset == entry.name)
     return promised | {(row.metric, row.column) for row in here}
 
 
@@ -105,13 +105,13 @@ def _facts(entry: DatasetEntry, points: ItemScores | None) -> Facts:
     return Facts((*known, ("Fingerprint", Cell(entry.fingerprint, code=True))))
 
 
-def _qualities(found: Lookup, entry: DatasetEntry) -> Table:
-    rows = tuple((Cell(quality.name), Cell(quality.dimension, link=found.quality_paths[quality.dimension]),
+def _qualities(index: Index, entry: DatasetEntry) -> Table:
+    rows = tuple((Cell(quality.name), Cell(quality.dimension, link=index.quality_paths[quality.dimension]),
                   Cell(scale(quality)), Cell(str(quality.rated))) for quality in entry.qualities)
     return Table(
         anchor="qualities", caption=f"Qualities of {entry.name}",
         headings=(Heading("Quality", "stub"), Heading("Board"), Heading("Scale"),
                   Heading("Items rated", "number")),
         groups=(Group(rows),),
-        data=found.data(origin_of(entry)), sample=origin_of(entry) == "sample",
+        data=index.data(origin_of(entry)), sample=origin_of(entry) == "sample",
     )

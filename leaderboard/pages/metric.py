@@ -14,7 +14,7 @@ from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Prose, 
 from leaderboard.model import apart, reached
 from leaderboard.model.apart import Judged
 from leaderboard.model.boards import BOARDS, complete, names
-from leaderboard.model.lookup import Key, Lookup, Origin, look
+from leaderboard.model.index import Index, Key, Origin, make_index
 from leaderboard.model.reached import ORIGINS, Field
 
 ALL: tuple[Origin, ...] = ("real", "sample")
@@ -24,16 +24,16 @@ NO_POINTS = ("This report holds no scores item by item, so nothing is plotted he
              "harness keeps them.")
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build a page per metric of the run."""
-    found = look(report)
-    every, ready = reached.field(found), apart.judged(found)
-    given = {origin: profile.values(every, origin) for origin in ALL if found.on(origin)}
+    index = make_index(results)
+    every, ready = reached.field(index), apart.judged(index)
+    given = {origin: profile.values(every, origin) for origin in ALL if index.on(origin)}
     timings: dict[str, list[Timing]] = {}
-    for row in report.timings:
+    for row in results.timings:
         timings.setdefault(row.metric, []).append(row)
     return tuple(_page(every, ready, given, timings.get(entry.name, []), entry)
-                 for entry in sorted(report.metrics, key=lambda entry: entry.name))
+                 for entry in sorted(results.metrics, key=lambda entry: entry.name))
 
 
 def _page(every: Field, ready: Mapping[str, Judged], given: Mapping[Origin, Values], timings: list[Timing],
@@ -52,15 +52,15 @@ def _page(every: Field, ready: Mapping[str, Judged], given: Mapping[Origin, Valu
 def _headline(every: Field, keys: list[Key]) -> tuple[str, ...]:
     """Say in a sentence for each board where the first column stands."""
     rows = ((name, origin, every.ranking.get((name, origin, keys[0])))
-            for name, origin in names(every.found.report) if keys)
+            for name, origin in names(every.found.results) if keys)
     return tuple(f"Rank {row.rank} on “{BOARDS.get(name, name)}”, {ORIGINS[origin]}: mean Spearman {number(row.value)}."
                  for name, origin, row in rows if row is not None and complete(row))
 
 
-def columns(found: Lookup, entry: MetricEntry) -> list[Key]:
+def columns(index: Index, entry: MetricEntry) -> list[Key]:
     """List the columns of a metric: those it promises in its own order, then others that the run has."""
     promised = [(entry.name, column) for column in entry.columns]
-    others = sorted(key for key in found.labels if key[0] == entry.name and key not in promised)
+    others = sorted(key for key in index.labels if key[0] == entry.name and key not in promised)
     return [*promised, *others]
 
 
@@ -82,12 +82,12 @@ def _origin(every: Field, ready: Mapping[str, Judged], values: Values, keys: lis
     return tuple(Section(f"{anchor}-{origin}", f"{title}, {words}", drawn) for anchor, title, drawn in blocks if drawn)
 
 
-def _scatters(found: Lookup, key: Key, origin: Origin) -> tuple[Block, ...]:
-    return scatters.gallery(found, key, origin) if found.report.points else (Prose(NO_POINTS),)
+def _scatters(index: Index, key: Key, origin: Origin) -> tuple[Block, ...]:
+    return scatters.gallery(index, key, origin) if index.results.points else (Prose(NO_POINTS),)
 
 
-def _timings(found: Lookup, timings: list[Timing]) -> Section:
-    rows = tuple((Cell(row.dataset, link=found.dataset_paths.get(row.dataset, "")),
+def _timings(index: Index, timings: list[Timing]) -> Section:
+    rows = tuple((Cell(row.dataset, link=index.dataset_paths.get(row.dataset, "")),
                   Cell(str(row.items), value=row.items), Cell(f"{row.seconds:.2f}", value=row.seconds),
                   _cost(row.items, row.seconds))
                  for row in sorted(timings, key=lambda row: (row.dataset, row.items, row.seconds)))
@@ -96,7 +96,7 @@ def _timings(found: Lookup, timings: list[Timing]) -> Section:
     items, seconds = sum(row.items for row in timings), math.fsum(row.seconds for row in timings)
     total = (Cell("All"), Cell(str(items), value=items), Cell(f"{seconds:.2f}", value=seconds), _cost(items, seconds))
     return Section("timings", "Cost", (Table(
-        "timing-table", f"Seconds of scoring, on {found.report.run.device}",
+        "timing-table", f"Seconds of scoring, on {index.results.run.device}",
         (Heading("Dataset", "stub"), Heading("Items", "number"), Heading("Seconds", "number"),
          Heading("Seconds per 1,000 items", "number")),
         (Group(rows), Group((total,))), data="the time of this run, whatever the origin of the datasets"),))

@@ -11,7 +11,7 @@ from leaderboard.blocks.tables import Page, Prose, Row, Section, Table
 from leaderboard.model import answers, numbers
 from leaderboard.model.boards import BOARDS, Board, boards, names
 from leaderboard.model.cost import Profile, beside, profiles
-from leaderboard.model.lookup import Key, Lookup, look, there
+from leaderboard.model.index import Index, Key, make_index, there
 from leaderboard.model.numbers import Ranked, Spot
 from leaderboard.model.slugs import slug
 from leaderboard.model.verdicts import Verdicts, verdicts
@@ -34,7 +34,7 @@ ANSWERED = ("Best: the column with the highest mean of Spearman's ρ. Next: the 
 class _Drawing:
     """What the parts of the page are drawn from; `spots` are the rated qualities in the order of the page's data."""
 
-    found: Lookup
+    found: Index
     profiles: Mapping[Key, Profile]
     verdicts: Verdicts
     spots: tuple[Spot, ...]
@@ -45,39 +45,39 @@ class _Drawing:
         return tuple(place for place, (entry, _) in enumerate(self.spots) if entry.name in chosen)
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build the front page."""
-    found, pairs = look(report), names(report)
+    found, pairs = make_index(results), names(results)
     origins = {origin for _, origin in pairs}
-    drawing = _Drawing(found, profiles(report), verdicts(report), _spots(found))
+    drawing = _Drawing(found, profiles(results), verdicts(results), _spots(found))
     parts = (*_answers(drawing, pairs), *(_section(drawing, name, origin) for name, origin in pairs))
-    nothing = Section("nothing", "No ranking", (Prose(why_nothing(report)),))
+    nothing = Section("nothing", "No ranking", (Prose(why_nothing(results)),))
     return (Page(path="index.html", title="Which metric best agrees with people?", label="Overall", lead=LEAD,
                  sections=parts if pairs else (nothing,), order=0, legend=True, tested=False,
                  sample="sample" in origins, mixed=len(origins) > 1, data=_numbers(drawing, pairs)),)
 
 
-def why_nothing(report: Results) -> str:
+def why_nothing(results: Results) -> str:
     """Say why there is no board: what was rated, and what was scored."""
-    if (report.skips or report.failures) and not report.timings:
+    if (results.skips or results.failures) and not results.timings:
         return "No board: nothing could be scored; below stands what was skipped or crashed, and why."
     rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
-             f"{entry.items} items rated" for entry in report.datasets)
+             f"{entry.items} items rated" for entry in results.datasets)
     return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."
 
 
-def _spots(found: Lookup) -> tuple[Spot, ...]:
+def _spots(index: Index) -> tuple[Spot, ...]:
     """List the qualities of datasets that some column has a value on: the cells of the boards."""
-    valued = {(row.dataset, row.quality) for row in found.report.correlations if there(row)}
-    return tuple((entry, quality) for entry in found.datasets for quality in entry.qualities
+    valued = {(row.dataset, row.quality) for row in index.results.correlations if there(row)}
+    return tuple((entry, quality) for entry in index.datasets for quality in entry.qualities
                  if quality.rated and (entry.name, quality.name) in valued)
 
 
 def _section(drawing: _Drawing, name: str, origin: str) -> Section:
     found = drawing.found
-    first, *others = boards(found.report, name, origin)
+    first, *others = boards(found.results, name, origin)
     main = boardtable.table(found, first, drawing.spots)
-    main = beside(main, boardtable.width(first), drawing.profiles, found.report)
+    main = beside(main, boardtable.width(first), drawing.profiles, found.results)
     ranked = _ranked(drawing, first) is not None
     tables = (replace(main, board=f"{name}-{origin}" if ranked else ""),
               *(boardtable.table(found, board, folded=True) for board in others))
@@ -93,7 +93,7 @@ def _ranked(drawing: _Drawing, board: Board) -> Ranked | None:
 
 def _numbers(drawing: _Drawing, pairs: Iterable[tuple[str, str]]) -> str:
     found = drawing.found
-    firsts = [boards(found.report, name, origin)[0] for name, origin in pairs]
+    firsts = [boards(found.results, name, origin)[0] for name, origin in pairs]
     ranked = {f"{board.name}-{board.origin}": known for board in firsts if (known := _ranked(drawing, board))}
     keys = sorted({key for board in firsts for key in board.keys})
     return numbers.data(found, drawing.spots, keys, ranked, drawing.profiles, drawing.verdicts) if ranked else ""
@@ -143,7 +143,7 @@ def _by_quality(drawing: _Drawing, asked: answers.Answers, origin: str) -> tuple
 
 
 def _board_question(drawing: _Drawing, name: str, origin: str) -> answers.Question:
-    board = boards(drawing.found.report, name, origin)[0]
+    board = boards(drawing.found.results, name, origin)[0]
     spots = tuple(drawing.spots[place] for place in drawing.on(drawing.found.on(origin, name)))
     return answers.of_board(board, spots, f"index.html#{slug(name)}-{slug(origin)}")
 

@@ -10,7 +10,7 @@ from leaderboard.blocks.grid import Place, boards
 from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Table
 from leaderboard.model import numbers
 from leaderboard.model.cost import Profile, beside, profiles
-from leaderboard.model.lookup import Key, Lookup, Origin, look, origin_of, there
+from leaderboard.model.index import Index, Key, Origin, make_index, origin_of, there
 from leaderboard.model.numbers import Ranked
 from leaderboard.model.verdicts import Verdicts, verdicts
 
@@ -19,19 +19,19 @@ ORIGINS: tuple[Origin, ...] = ("real", "sample")
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
-    found: Lookup
+    found: Index
     profiles: Mapping[Key, Profile]
     verdicts: Verdicts
     valued: frozenset[tuple[str, str]]
     """The qualities of datasets that some column has a value on."""
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build a page per quality, under the name that datasets share for it."""
-    found = look(report)
-    valued = frozenset((row.dataset, row.quality) for row in report.correlations if there(row))
-    drawing = _Drawing(found, profiles(report), verdicts(report), valued)
-    return tuple(_page(drawing, dimension) for dimension in sorted(found.quality_paths))
+    index = make_index(results)
+    valued = frozenset((row.dataset, row.quality) for row in results.correlations if there(row))
+    drawing = _Drawing(index, profiles(results), verdicts(results), valued)
+    return tuple(_page(drawing, dimension) for dimension in sorted(index.quality_paths))
 
 
 def _page(drawing: _Drawing, dimension: str) -> Page:
@@ -52,9 +52,9 @@ def _page(drawing: _Drawing, dimension: str) -> Page:
     )
 
 
-def _places(found: Lookup, dimension: str, origin: Origin) -> list[Place]:
-    return [Place(entry, quality, _heading(found, entry, quality))
-            for entry in found.on(origin) for quality in entry.qualities if quality.dimension == dimension]
+def _places(index: Index, dimension: str, origin: Origin) -> list[Place]:
+    return [Place(entry, quality, _heading(index, entry, quality))
+            for entry in index.on(origin) for quality in entry.qualities if quality.dimension == dimension]
 
 
 def _numbered(drawing: _Drawing, places: list[Place]) -> list[Place]:
@@ -64,18 +64,18 @@ def _numbered(drawing: _Drawing, places: list[Place]) -> list[Place]:
             for number, place in enumerate(places)]
 
 
-def _heading(found: Lookup, entry: DatasetEntry, quality: QualityEntry) -> Heading:
+def _heading(index: Index, entry: DatasetEntry, quality: QualityEntry) -> Heading:
     same = quality.name.casefold() == quality.dimension.casefold()
     small = (entry.split, entry.level) if same else (entry.split, entry.level, f"“{quality.name}”")
     return Heading(entry.name, "number", small=", ".join(small), title=entry.title,
-                   link=found.dataset_paths[entry.name])
+                   link=index.dataset_paths[entry.name])
 
 
 def _section(drawing: _Drawing, dimension: str, origin: Origin, places: list[Place]) -> Section:
     found = drawing.found
     keys = found.standing_keys(origin)
     names = {place.dataset.name for place in places}
-    others = {(row.metric, row.column) for row in found.report.correlations if row.dataset in names} - keys
+    others = {(row.metric, row.column) for row in found.results.correlations if row.dataset in names} - keys
     tables = boards(found, places, keys, dimension, origin, origin_of(places[0].dataset))
     words = "Bundled sample" if origin == "sample" else "Real data"
     return Section(origin, words, (*(_first(drawing, table, origin, places) for table in tables[:1]), *tables[1:],
@@ -85,7 +85,7 @@ def _section(drawing: _Drawing, dimension: str, origin: Origin, places: list[Pla
 def _first(drawing: _Drawing, table: Table, origin: Origin, places: list[Place]) -> Table:
     """Put cost and needs beside the averages, and let the scripts rank it."""
     at = 3 if len(places) > 1 else 2
-    return replace(beside(table, at, drawing.profiles, drawing.found.report), board=origin if _cells(places) else "")
+    return replace(beside(table, at, drawing.profiles, drawing.found.results), board=origin if _cells(places) else "")
 
 
 def _cells(places: list[Place]) -> tuple[int, ...]:
@@ -100,8 +100,8 @@ def _data(drawing: _Drawing, own: Mapping[Origin, list[Place]]) -> str:
     return numbers.data(found, spots, keys, ranked, drawing.profiles, drawing.verdicts) if ranked else ""
 
 
-def _left_out(found: Lookup, keys: set[Key]) -> tuple[Block, ...]:
+def _left_out(index: Index, keys: set[Key]) -> tuple[Block, ...]:
     if not keys:
         return ()
-    names = ", ".join(sorted(found.labels[key] for key in keys))
+    names = ", ".join(sorted(index.labels[key] for key in keys))
     return (Prose(f"Not on the overall boards, so only on the pages of the datasets: {names}."),)

@@ -12,7 +12,7 @@ from leaderboard.blocks.pictures import matrix as picture
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Picture, Prose, Row, Section, Table
 from leaderboard.model.boards import boards, names
 from leaderboard.model.duels import WILLIAMS, Squares, duels, origins, shared_contexts, shares, told_apart
-from leaderboard.model.lookup import Key, Lookup, look, origin_of
+from leaderboard.model.index import Index, Key, make_index, origin_of
 from leaderboard.model.slugs import slug, slugs
 
 WAYS: dict[Way, str] = {
@@ -50,52 +50,52 @@ NEARLY = 1.05
 """Items a context below which rows are as good as independent."""
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build the page over all boards and one per dataset; none where the run tested nothing."""
-    found = look(report)
-    squares = matrices(found)
-    paths = {name: path.replace("dataset/", "significance/", 1) for name, path in found.dataset_paths.items()}
+    index = make_index(results)
+    squares = matrices(index)
+    paths = {name: path.replace("dataset/", "significance/", 1) for name, path in index.dataset_paths.items()}
     tested = {place[0] for place in squares}
-    pages = tuple(_page(found, entry, squares, paths[entry.name]) for entry in found.datasets if entry.name in tested)
-    return (_overview(found, squares, paths), *pages) if pages else ()
+    pages = tuple(_page(index, entry, squares, paths[entry.name]) for entry in index.datasets if entry.name in tested)
+    return (_overview(index, squares, paths), *pages) if pages else ()
 
 
-def _overview(found: Lookup, squares: Squares, paths: Mapping[str, str]) -> Page:
-    kinds = origins(found)
-    firsts = [boards(found.report, name, origin)[0] for name, origin in names(found.report)]
+def _overview(index: Index, squares: Squares, paths: Mapping[str, str]) -> Page:
+    kinds = origins(index)
+    firsts = [boards(index.results, name, origin)[0] for name, origin in names(index.results)]
     sections = [Section(f"board-{slug(board.name)}-{board.origin}",
                         f"{board.title}, {WORDS.get(board.origin, board.origin)}", (table,))
-                for board in firsts if (table := duels(found, board, squares)) is not None]
+                for board in firsts if (table := duels(index, board, squares)) is not None]
     sections += [Section(f"qualities-{origin}", f"Quality by quality, {WORDS.get(origin, origin)}", (table,))
-                 for origin in kinds if (table := told_apart(found, squares, paths, origin)) is not None]
+                 for origin in kinds if (table := told_apart(index, squares, paths, origin)) is not None]
     return Page(
         path="significance.html", title="Which differences are real?", label="Over all boards", order=3,
         lead="How often each of the best columns beats each other, and how many pairs can be told apart at all.",
-        sections=(*sections, _reading(found)), group="Significance", detail="wins and losses; how to read the matrices",
+        sections=(*sections, _reading(index)), group="Significance", detail="wins and losses; how to read the matrices",
         markdown=False, sample="sample" in kinds, mixed=len(kinds) > 1)
 
 
-def _reading(found: Lookup) -> Section:
-    shared = tuple(table for origin in origins(found) if (table := shared_contexts(found, origin)) is not None)
-    permuted = any(row.test == "perm-both" for row in found.report.comparisons)
+def _reading(index: Index) -> Section:
+    shared = tuple(table for origin in origins(index) if (table := shared_contexts(index, origin)) is not None)
+    permuted = any(row.test == "perm-both" for row in index.results.comparisons)
     return Section("reading", "How to read it, and what the tests assume", (
         Prose(TESTS), Prose(ADJUSTED), Prose(SHARED),
         *(() if permuted else (Prose(MISSING), Prose(ADDS, code=True))), *shared))
 
 
-def _page(found: Lookup, entry: DatasetEntry, squares: Squares, path: str) -> Page:
+def _page(index: Index, entry: DatasetEntry, squares: Squares, path: str) -> Page:
     anchors = slugs(quality.name for quality in entry.qualities)
     own = {quality.name: squares[entry.name, quality.name] for quality in entry.qualities
            if (entry.name, quality.name) in squares}
     drawn = _drawn(own.values())
-    sections = tuple(_quality(found, entry, name, anchors[name], ways, drawn) for name, ways in own.items())
+    sections = tuple(_quality(index, entry, name, anchors[name], ways, drawn) for name, ways in own.items())
     key = Section("key", "How to read the matrices", (
         Picture(picture.legend(), "A filled square: p < 0.05 by Holm; a bar: by Benjamini-Hochberg alone; empty: not "
                                   "told apart. Blue: the row is ahead; orange: it is behind."),
         Prose("Rows and columns are in the order of their correlations, numbered alike. The adjusted p of every pair "
               f"are in comparisons.csv. {PEARSON}"),
         Prose(PRINTS, code=True), Prose(WHERE, link="significance.html#reading"),
-        *_warnings(found, entry, own.values(), drawn)))
+        *_warnings(index, entry, own.values(), drawn)))
     return Page(
         path=path, title=f"{entry.name}: which differences are real?", label=entry.name,
         lead=f"Every two columns on every quality of {entry.name}: who agrees better with people, and how sure is it?",
@@ -118,13 +118,13 @@ def _detail(entry: DatasetEntry, count: int) -> str:
     return f"{count} {'quality' if count == 1 else 'qualities'}, {entry.items} items, {entry.origin}"
 
 
-def _warnings(found: Lookup, entry: DatasetEntry, qualities: Collection[Mapping[Way, Matrix]],
+def _warnings(index: Index, entry: DatasetEntry, qualities: Collection[Mapping[Way, Matrix]],
               drawn: tuple[Way, ...]) -> Iterator[Prose]:
     """Say where a test finds too much, or can find nothing, and what has no picture."""
     if shares(entry) and entry.items >= NEARLY * entry.contexts:
         yield Prose(f"{entry.items} items share {entry.contexts} contexts: Williams’ test takes them as independent "
                     "and is too sure here; PERM-BOTH swaps contexts whole.")
-    draws = found.report.run.options.get("permutations", 0)
+    draws = index.results.run.options.get("permutations", 0)
     pairs = max((ways[PERMUTED].pairs for ways in qualities if PERMUTED in ways), default=0)
     if pairs and isinstance(draws, int) and pairs / (draws + 1) >= ALPHA:
         yield Prose(f"{draws} draws of PERM-BOTH are too few: over {pairs} pairs no p by Holm can be below "
@@ -133,16 +133,16 @@ def _warnings(found: Lookup, entry: DatasetEntry, qualities: Collection[Mapping[
         yield Prose(f"Not drawn, since the page would grow too large: {'; '.join(left)}.")
 
 
-def _quality(found: Lookup, entry: DatasetEntry, quality: str, anchor: str, ways: Mapping[Way, Matrix],
+def _quality(index: Index, entry: DatasetEntry, quality: str, anchor: str, ways: Mapping[Way, Matrix],
              drawn: tuple[Way, ...]) -> Section:
-    blocks: list[Block] = [_picture(found, entry, ways[way], WAYS[way]) for way in drawn if way in ways]
+    blocks: list[Block] = [_picture(index, entry, ways[way], WAYS[way]) for way in drawn if way in ways]
     if WILLIAMS in ways:
-        blocks.append(_table(found, entry, quality, anchor, ways))
+        blocks.append(_table(index, entry, quality, anchor, ways))
     return Section(f"quality-{anchor}", quality, tuple(blocks))
 
 
-def _picture(found: Lookup, entry: DatasetEntry, one: Matrix, title: str) -> Picture:
-    labels = [_label(found, entry, key) for key in one.keys]
+def _picture(index: Index, entry: DatasetEntry, one: Matrix, title: str) -> Picture:
+    labels = [_label(index, entry, key) for key in one.keys]
     count = len(labels) - 1
     told = [f"{label}: {number(value)}, ahead of {won}, behind {lost}, not told from {count - won - lost}"
             for label, value, won, lost in zip(labels, one.values, one.beats(), one.beaten(), strict=True)]
@@ -155,16 +155,16 @@ def _picture(found: Lookup, entry: DatasetEntry, one: Matrix, title: str) -> Pic
     return Picture(picture.matrix(labels, told, one.ahead, f"{caption} {best}"), f"{caption} {best}", caption)
 
 
-def _label(found: Lookup, entry: DatasetEntry, key: Key) -> str:
-    return f"{found.labels[key]} {LEARNED}" if (key[0], entry.name) in found.learned else found.labels[key]
+def _label(index: Index, entry: DatasetEntry, key: Key) -> str:
+    return f"{index.labels[key]} {LEARNED}" if (key[0], entry.name) in index.learned else index.labels[key]
 
 
-def _table(found: Lookup, entry: DatasetEntry, quality: str, anchor: str, ways: Mapping[Way, Matrix]) -> Table:
+def _table(index: Index, entry: DatasetEntry, quality: str, anchor: str, ways: Mapping[Way, Matrix]) -> Table:
     """A row for each column: what it beats, what beats it, and what it cannot be told from."""
     one, other = ways[WILLIAMS], ways.get(PERMUTED)
     permuted = (Heading("Beats, PERM-BOTH", "number"), Heading("Beaten by, PERM-BOTH", "number")) if other else ()
-    rows = _rows(found, entry, one, other)
-    learned = any((key[0], entry.name) in found.learned for key in one.keys)
+    rows = _rows(index, entry, one, other)
+    learned = any((key[0], entry.name) in index.learned for key in one.keys)
     return Table(
         anchor=f"table-{anchor}", caption=f"{quality}: what each column beats, by Williams’ test and Holm",
         headings=(Heading("", "rank"), Heading("Metric", "stub"), Heading("Spearman", "number"),
@@ -172,21 +172,21 @@ def _table(found: Lookup, entry: DatasetEntry, quality: str, anchor: str, ways: 
                   *permuted,
                   Heading("Letters", title="columns that share a letter cannot be told apart"),
                   Heading("Best it is not beaten by")),
-        groups=(Group(tuple(rows)),), data=marked(found.data(origin_of(entry)), learned),
+        groups=(Group(tuple(rows)),), data=marked(index.data(origin_of(entry)), learned),
         sample=origin_of(entry) == "sample")
 
 
-def _rows(found: Lookup, entry: DatasetEntry, one: Matrix, other: Matrix | None) -> Iterator[Row]:
+def _rows(index: Index, entry: DatasetEntry, one: Matrix, other: Matrix | None) -> Iterator[Row]:
     count, given = len(one.keys) - 1, one.letters()
     swapped = {key: pair for key, *pair in zip(other.keys, other.beats(), other.beaten(), strict=True)} if other else {}
     for place, (key, value, won, lost) in enumerate(zip(one.keys, one.values, one.beats(), one.beaten(), strict=True)):
         counts = (won, lost, count - won - lost, *swapped.get(key, ()))
         best = one.match(place)
-        yield (Cell(str(place + 1), value=place + 1), _named(found, entry, key),
+        yield (Cell(str(place + 1), value=place + 1), _named(index, entry, key),
                Cell(number(value), value=value, shade=shade(value)), *(Cell(str(one), value=one) for one in counts),
-               Cell(given[place]), Cell("itself" if best == place else _label(found, entry, one.keys[best])))
+               Cell(given[place]), Cell("itself" if best == place else _label(index, entry, one.keys[best])))
 
 
-def _named(found: Lookup, entry: DatasetEntry, key: Key) -> Cell:
-    cell = metric_cell(found, key)
-    return Cell(_label(found, entry, key), link=cell.link, model=cell.model)
+def _named(index: Index, entry: DatasetEntry, key: Key) -> Cell:
+    cell = metric_cell(index, key)
+    return Cell(_label(index, entry, key), link=cell.link, model=cell.model)

@@ -8,9 +8,9 @@ from leaderboard.blocks.tables import Page
 from leaderboard.model.slugs import slugs
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build a page per study; none where none was made."""
-    studies = sorted((one for one in report.exhibits if one.kind == "study"), key=lambda one: one.name)
+    studies = sorted((one for one in results.exhibits if one.kind == "study"), key=lambda one: one.name)
     paths = slugs(one.name for one in studies)
     return tuple(_page(one, f"study/{paths[one.name]}.html") for one in studies)
 

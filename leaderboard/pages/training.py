@@ -5,26 +5,26 @@ from __future__ import annotations
 from harness.results.rows import Results, TrainingEntry
 from leaderboard.blocks import curve
 from leaderboard.blocks.tables import Block, Cell, Facts, Page, Picture, Section
-from leaderboard.model.lookup import Lookup, look
+from leaderboard.model.index import Index, make_index
 from leaderboard.model.slugs import slugs
 
 
-def build(report: Results) -> tuple[Page, ...]:
+def build(results: Results) -> tuple[Page, ...]:
     """Build the page, where a metric of the run was trained."""
-    if not report.trainings:
+    if not results.trainings:
         return ()
-    found = look(report)
-    anchors = slugs(f"{entry.name}-{entry.digest[:8]}" for entry in report.trainings)
-    sections = tuple(Section(anchors[f"{entry.name}-{entry.digest[:8]}"], entry.name, _blocks(found, entry))
-                     for entry in report.trainings)
+    index = make_index(results)
+    anchors = slugs(f"{entry.name}-{entry.digest[:8]}" for entry in results.trainings)
+    sections = tuple(Section(anchors[f"{entry.name}-{entry.digest[:8]}"], entry.name, _blocks(index, entry))
+                     for entry in results.trainings)
     return (Page(path="training.html", title="Trained weights", label="Training", sections=sections, order=8,
                  markdown=False, lead="Which weights the metrics of this run read, how they were made, and how the "
                                       "loss fell."),)
 
 
-def _blocks(found: Lookup, entry: TrainingEntry) -> tuple[Block, ...]:
+def _blocks(index: Index, entry: TrainingEntry) -> tuple[Block, ...]:
     facts = (
-        ("Read by", Cell(", ".join(entry.metrics), link=found.cards.get(entry.metrics[0], ""))),
+        ("Read by", Cell(", ".join(entry.metrics), link=index.cards.get(entry.metrics[0], ""))),
         ("Encoder", Cell(entry.encoder or "none")), ("Corpora", Cell(", ".join(entry.corpora))),
         ("Seed", Cell(str(entry.seed))), ("Steps", Cell(f"{entry.steps}, those of step {entry.kept} were kept")),
         ("Device", Cell(f"{entry.device}, {entry.seconds:.0f} seconds")),

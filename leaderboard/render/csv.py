@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from harness.results.rows import Comparison, Results
 from leaderboard.model.boards import complete
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.lookup import look, origin_of
+from leaderboard.model.index import make_index, origin_of
 from leaderboard.pages import changes as changes_page
 
 STANDING = ("board", "origin", "rule", "statistic", "metric", "column", "models", "value", "rank", "covered", "cells",
@@ -29,36 +29,36 @@ CHANGE = ("origin", "dataset", "quality", "metric", "column", "statistic", "old"
           "old_high", "beyond", "kinds", "why")
 
 
-def ranking(report: Results) -> bytes:
+def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete one has neither value nor rank."""
-    models = look(report).models
+    models = make_index(results).models
     return _csv(STANDING, (
         (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
          *((row.value, row.rank) if complete(row) else (None, None)), row.covered, row.cells, row.low, row.high,
          row.letters)
-        for row in report.ranking))
+        for row in results.ranking))
 
 
-def correlations(report: Results) -> bytes:
+def correlations(results: Results) -> bytes:
     """List the correlations, each with what its dataset is."""
-    found = look(report)
-    entries = {entry.name: entry for entry in found.datasets}
+    index = make_index(results)
+    entries = {entry.name: entry for entry in index.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
-                  for entry in found.datasets for quality in entry.qualities}
+                  for entry in index.datasets for quality in entry.qualities}
     return _csv(AGREEMENT, (
         (row.dataset, entry.split, entry.level, origin_of(entry), row.quality,
          dimensions.get((row.dataset, row.quality), ""), row.metric, row.column, row.statistic,
-         found.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note, row.corrected)
-        for row in report.correlations for entry in (entries[row.dataset],)))
+         index.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note, row.corrected)
+        for row in results.correlations for entry in (entries[row.dataset],)))
 
 
-def comparisons(report: Results) -> bytes:
+def comparisons(results: Results) -> bytes:
     """List the comparisons of every two columns, to seven digits.
 
     There are hundreds of thousands: each distinct name is quoted once, and %-formatting takes a third of the time.
     """
     quoted, cells = functools.cache(_quoted), defaultdict[str, list[Comparison]](list)
-    for row in report.comparisons:
+    for row in results.comparisons:
         cells[f"{quoted(row.dataset)},{quoted(row.quality)},{row.statistic},{row.test},"].append(row)
     parts = [(",".join(CONTEST) + "\n").encode()]
     for cell in sorted(cells):  # one cell's lines are text at a time: all of them are the most memory that a site takes
@@ -80,18 +80,18 @@ def _quoted(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def reliability(report: Results) -> bytes:
+def reliability(results: Results) -> bytes:
     """List how far people agree."""
-    return _csv(CEILING, map(operator.attrgetter(*CEILING), report.reliability))
+    return _csv(CEILING, map(operator.attrgetter(*CEILING), results.reliability))
 
 
-def changes(before: Results, report: Results) -> bytes:
+def changes(before: Results, results: Results) -> bytes:
     """List every cell that has another value than in an earlier report, however small the difference, and why."""
     return _csv(CHANGE, (
         (move.origin, move.new.dataset, move.new.quality, move.new.metric, move.new.column, move.new.statistic,
          move.old.value, move.new.value, move.difference, move.old.low, move.old.high,
          "" if move.beyond is None else "yes" if move.beyond else "no", " ".join(move.kinds), changes_page.why(move))
-        for move in compared(before, report).moves))
+        for move in compared(before, results).moves))
 
 
 def _csv(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from harness.results import rows as results
+from harness.results import rows as rows_
 from harness.results.rows import RankingRow, Results
 from leaderboard.model.boards import BOARDS, complete
-from leaderboard.model.lookup import ordered, split_order
+from leaderboard.model.index import ordered, split_order
 from leaderboard.render import fields
 
 VERSION = 1
@@ -22,10 +22,10 @@ NAME, SCHEMA = "leaderboard.json", "leaderboard.schema.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 KINDS: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
-    "datasets": (results.DatasetEntry, fields.DATASET), "metrics": (results.MetricEntry, fields.METRIC_ENTRY),
-    "correlations": (results.Correlation, fields.AGREEMENT), "reliability": (results.Reliability, fields.CEILING),
-    "trainings": (results.TrainingEntry, fields.TRAINING), "skips": (results.Skip, fields.SKIP),
-    "failures": (results.Failure, fields.FAILURE), "timings": (results.Timing, fields.TIMING),
+    "datasets": (rows_.DatasetEntry, fields.DATASET), "metrics": (rows_.MetricEntry, fields.METRIC_ENTRY),
+    "correlations": (rows_.Correlation, fields.AGREEMENT), "reliability": (rows_.Reliability, fields.CEILING),
+    "trainings": (rows_.TrainingEntry, fields.TRAINING), "skips": (rows_.Skip, fields.SKIP),
+    "failures": (rows_.Failure, fields.FAILURE), "timings": (rows_.Timing, fields.TIMING),
 }
 """The lists of the file, each with the type of its entries and what their fields mean."""
 
@@ -40,7 +40,7 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
 """What the type of a field is in JSON; a float can be missing."""
 
 
-def report(found: Results) -> bytes:
+def results(found: Results) -> bytes:
     """Write the report, a line per entry; in the order of the entries' texts, but for the boards."""
     parts: dict[str, list[str]] = {"boards": [_json(board) for board in _boards(found)]}
     parts |= {name: sorted(_lines(getattr(found, name), told)) for name, (_, told) in KINDS.items()}
@@ -57,13 +57,13 @@ def schema(_: Results | None = None) -> bytes:
     standing = _object(_typed(RankingRow, fields.STANDING), fields.STANDING)
     board: dict[str, Any] = {name: {"type": "string"} for name in fields.BOARD_ENTRY}
     board |= {"origin": {"enum": ["real", "sample"]}, "ranking": {"type": "array", "items": standing}}
-    known = {"schema": {"const": VERSION}, "run": _object(_typed(results.Run, fields.RUN), fields.RUN), **lists,
+    known = {"schema": {"const": VERSION}, "run": _object(_typed(rows_.Run, fields.RUN), fields.RUN), **lists,
              "boards": {"type": "array", "items": _object(board, fields.BOARD_ENTRY)}}
     whole = {"$schema": DIALECT, "title": "A leaderboard of dialogue-harness", **_object(known, fields.PARTS)}
     return (json.dumps(whole, indent=1) + "\n").encode()
 
 
-FILES: Mapping[str, Callable[[Results], bytes]] = {NAME: report, SCHEMA: schema}
+FILES: Mapping[str, Callable[[Results], bytes]] = {NAME: results, SCHEMA: schema}
 
 
 def _object(properties: Mapping[str, Any], told: Mapping[str, str]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _typed(kind: type[Any], told: Mapping[str, str]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     found = {name: dict(TYPES[str(hints[name])]) for name in told if name != "qualities"}
     if "qualities" in told:
-        inner = _object(_typed(results.QualityEntry, fields.QUALITY), fields.QUALITY)
+        inner = _object(_typed(rows_.QualityEntry, fields.QUALITY), fields.QUALITY)
         found["qualities"] = {"type": "array", "items": inner}
     return found
 
@@ -118,7 +118,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, tuple):
-        return [_plain(one, fields.QUALITY) if isinstance(one, results.QualityEntry) else one for one in value]
+        return [_plain(one, fields.QUALITY) if isinstance(one, rows_.QualityEntry) else one for one in value]
     return dict(sorted(value.items())) if isinstance(value, Mapping) else value
 
 

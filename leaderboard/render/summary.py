@@ -18,7 +18,7 @@ from leaderboard.blocks.grid import groups
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, headings, heads, names
 from leaderboard.model.cost import Profile, cost_cell, profiles
-from leaderboard.model.lookup import Key, Lookup, look, statistic_title
+from leaderboard.model.index import Index, Key, make_index, statistic_title
 from leaderboard.pages.about import cells, skips
 from leaderboard.pages.dataset import tables
 from leaderboard.pages.overall import why_nothing
@@ -34,39 +34,39 @@ LETTERED = 12
 FEW, NARROW = 3, 5  # so many datasets, of so many qualities, are printed in full
 
 
-def write(report: Results) -> str:
+def write(results: Results) -> str:
     """Write a report as plain text, at most 110 columns wide."""
-    found = look(report)
-    parts = [text(_table(found, boards(report, name, origin)[:MOST])) for name, origin in names(report)]
-    sampled = [place for place, (_, origin) in enumerate(names(report)) if origin == "sample"]
+    index = make_index(results)
+    parts = [text(_table(index, boards(results, name, origin)[:MOST])) for name, origin in names(results)]
+    sampled = [place for place, (_, origin) in enumerate(names(results)) if origin == "sample"]
     if sampled:  # above the first board it is true of
-        mixed = len({origin for _, origin in names(report)}) > 1
+        mixed = len({origin for _, origin in names(results)}) > 1
         parts.insert(sampled[0], textwrap.fill(f"{BANNER} {MIXED}" if mixed else BANNER, WIDTH) + "\n")
-    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(report)), WIDTH) + "\n"]
-    return "\n".join([*_cells(report), *(parts or nothing), *_skips(report), *_failures(report)])
+    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
+    return "\n".join([*_cells(results), *(parts or nothing), *_skips(results), *_failures(results)])
 
 
-def _cells(report: Results) -> list[str]:
+def _cells(results: Results) -> list[str]:
     """Every quality of a few datasets, where the terminal has room for it."""
-    found = look(report)
-    few = len(found.datasets) <= FEW and all(len(entry.qualities) <= NARROW for entry in found.datasets)
-    return [text(tables(found, entry)[0]) for entry in found.datasets] if few and report.correlations else []
+    index = make_index(results)
+    few = len(index.datasets) <= FEW and all(len(entry.qualities) <= NARROW for entry in index.datasets)
+    return [text(tables(index, entry)[0]) for entry in index.datasets] if few and results.correlations else []
 
 
-def _table(found: Lookup, shown: Sequence[Board]) -> Table:
+def _table(index: Index, shown: Sequence[Board]) -> Table:
     """Set the averages of the first statistic, and of the others under the first rule, side by side."""
     first, others = shown[0], shown[1:]
-    beside = [heads(found, board) for board in others]
-    behind = _behind(first, profiles(found.report))
+    beside = [heads(index, board) for board in others]
+    behind = _behind(first, profiles(index.results))
     rows = {key: (*head, *_others(key, beside), *(cell(key) for cell in behind.values()))
-            for key, head in heads(found, first).items()}
+            for key, head in heads(index, first).items()}
     averages = (replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first))
     return Table(
         anchor="", caption=f"{first.caption}, averages",
         headings=(*averages, *(Heading(statistic_title(board.statistic), "number") for board in others), *behind),
         groups=groups((row for key, row in rows.items() if first.ranked(key)),
                       (row for key, row in rows.items() if not first.ranked(key))),
-        data=found.data(first.origin, first.name))
+        data=index.data(first.origin, first.name))
 
 
 def _behind(board: Board, costs: Mapping[Key, Profile]) -> dict[Heading, Callable[[Key], Cell]]:
@@ -88,12 +88,12 @@ def _others(key: Key, beside: Sequence[dict[Key, Row]]) -> Row:
     return tuple(replace(rows[key][2], small="") if key in rows else Cell(MISSING) for rows in beside)
 
 
-def _skips(report: Results) -> list[str]:
-    return [_entry("Skipped", len(rows), reason, cells(rows)) for reason, rows in skips(report)]
+def _skips(results: Results) -> list[str]:
+    return [_entry("Skipped", len(rows), reason, cells(rows)) for reason, rows in skips(results)]
 
 
-def _failures(report: Results) -> list[str]:
-    rows = sorted(report.failures, key=lambda row: (row.metric, row.dataset, row.error))
+def _failures(results: Results) -> list[str]:
+    rows = sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error))
     return [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}") for row in rows]
 
 

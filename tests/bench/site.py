@@ -61,19 +61,19 @@ def draw(source: Path, target: Path) -> None:
     from leaderboard import site as page
 
     start = time.perf_counter()
-    report = files.read(source)
+    results = files.read(source)
     read, before = time.perf_counter() - start, peak()
     sites, seconds, busy, peaks = [], [], [], []
     for _ in range(2):
         start, at_work = time.perf_counter(), time.process_time()
-        sites.append(page.site(report))
+        sites.append(page.site(results))
         seconds.append(time.perf_counter() - start)
         busy.append(time.process_time() - at_work)
         peaks.append(peak())
     views = {}
     for view in page.found_views():
         start = time.process_time()
-        view(report)
+        view(results)
         views[view.__module__.rpartition(".")[2]] = time.process_time() - start
     for path, content in sites[0].items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)

@@ -39,28 +39,28 @@ def visible(page: sync_api.Page, board: str) -> set[Key]:
     return {(row["metric"], row["column"]) for row in rows(page, board) if not row["hidden"]}
 
 
-def expected(report: Results, split: str, rule: str, statistic: str = "spearman", level: str = "",
+def expected(results: Results, split: str, rule: str, statistic: str = "spearman", level: str = "",
              datasets: Mapping[str, float] | None = None, qualities: Mapping[str, float] | None = None
              ) -> dict[Key, int | None]:
     """The ranks of a board under a choice, in exact fractions of the correlations that the page has (six decimals)."""
-    found = averages(report, split, rule, statistic, level, datasets or {}, qualities or {})
+    found = averages(results, split, rule, statistic, level, datasets or {}, qualities or {})
     known = [value for value in found.values() if value is not None]
     return {key: None if value is None else 1 + sum(other > value for other in known) for key, value in found.items()}
 
 
-def averages(report: Results, split: str, rule: str, statistic: str, level: str, datasets: Mapping[str, float],
+def averages(results: Results, split: str, rule: str, statistic: str, level: str, datasets: Mapping[str, float],
              qualities: Mapping[str, float]) -> dict[Key, Fraction | None]:
     """The average of each column over the cells that have a weight; None for a column that lacks one of them."""
     cells = {(entry.name, quality.name): (Fraction(datasets.get(entry.name, 1)),
                                           Fraction(qualities.get(quality.dimension, 1)))
-             for entry in report.datasets if entry.split == split and level in ("", entry.level)
+             for entry in results.datasets if entry.split == split and level in ("", entry.level)
              for quality in entry.qualities}
     cells = {cell: weights for cell, weights in cells.items() if math.prod(weights)}
     values: dict[Key, dict[tuple[str, str], Fraction]] = defaultdict(dict)
-    for row in report.correlations:
+    for row in results.correlations:
         if row.statistic == statistic and (row.dataset, row.quality) in cells and math.isfinite(row.value):
             values[row.metric, row.column][row.dataset, row.quality] = Fraction(round(row.value * 1_000_000), 1_000_000)
-    keys = {(row.metric, row.column) for row in report.ranking if row.board == split}
+    keys = {(row.metric, row.column) for row in results.ranking if row.board == split}
     return {key: _average(values[key], cells, rule) if len(values[key]) == len(cells) and cells else None
             for key in keys}
 

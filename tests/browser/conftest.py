@@ -33,7 +33,7 @@ WATCH = """addEventListener('securitypolicyviolation', event =>
 class Site:
     """A drawn site: what it is of, its files, its folder and where it is served."""
 
-    report: Results
+    results: Results
     files: dict[str, bytes]
     folder: Path
     served: str
@@ -109,14 +109,14 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def published(report: Results, folder: Path) -> Iterator[Site]:
+def published(results: Results, folder: Path) -> Iterator[Site]:
     """Draw a report into a folder and serve it."""
-    files = draw(report)
+    files = draw(results)
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     with serving(folder) as served:
-        yield Site(report, files, folder, served)
+        yield Site(results, files, folder, served)
 
 
 @pytest.fixture(scope="session")

@@ -45,28 +45,28 @@ def front(site: Site, visit: Open) -> sync_api.Page:
 
 
 def test_a_board_shows_the_ranks_of_the_report(site: Site, front: sync_api.Page) -> None:
-    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev")
+    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev")
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "kendall"])
 def test_another_statistic_ranks_anew(site: Site, front: sync_api.Page, statistic: str) -> None:
     field(front, "Statistic").select_option(statistic)
-    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev", statistic)
+    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev", statistic)
     assert statistic.capitalize() in front.locator(f"table[data-board={DEV}] caption").inner_text()
 
 
 def test_another_rule_ranks_anew(site: Site, front: sync_api.Page) -> None:
     field(front, "Ranked by").select_option("test")
-    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "test")
+    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "test")
 
 
 def test_a_level_leaves_the_other_datasets_out(site: Site, front: sync_api.Page) -> None:
     field(front, "Level").select_option("turn")
-    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev", level="turn")
+    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev", level="turn")
 
 
 def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api.Page) -> None:
-    first, second = site.report.datasets[1].name, site.report.datasets[2].name
+    first, second = site.results.datasets[1].name, site.results.datasets[2].name
     weight = menu(front, "Datasets").get_by_label(f"Weight of {first}", exact=True)
     weight.fill("3")
     weight.press("Tab")
@@ -74,22 +74,22 @@ def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api
     share = menu(front, "Qualities").get_by_label("Weight of fluent", exact=True)
     share.fill("0.5")
     share.press("Tab")
-    wanted = boards.expected(site.report, "dev", "dev", datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
+    wanted = boards.expected(site.results, "dev", "dev", datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
     assert boards.ranks(front, DEV) == wanted
-    assert wanted != boards.expected(site.report, "dev", "dev")
+    assert wanted != boards.expected(site.results, "dev", "dev")
 
 
 def test_a_family_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sync_api.Page) -> None:
     before = boards.ranks(front, DEV)
     menu(front, "Family").get_by_label("trained", exact=True).check()
-    trained = {entry.name for entry in site.report.metrics if entry.family == "trained"}
+    trained = {entry.name for entry in site.results.metrics if entry.family == "trained"}
     assert {metric for metric, _ in boards.visible(front, DEV)} == trained
     assert boards.ranks(front, DEV) == before
 
 
 def test_what_needs_something_can_be_left_out(site: Site, front: sync_api.Page) -> None:
     menu(front, "Without").get_by_label("references", exact=True).check()
-    without = {entry.name for entry in site.report.metrics if "references" not in entry.needs}
+    without = {entry.name for entry in site.results.metrics if "references" not in entry.needs}
     assert {metric for metric, _ in boards.visible(front, DEV)} == without
 
 
@@ -102,7 +102,7 @@ def test_a_text_finds_rows_as_it_is_typed(front: sync_api.Page) -> None:
 
 
 def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(site: Site, front: sync_api.Page) -> None:
-    column = site.report.datasets[0].name
+    column = site.results.datasets[0].name
     heading = front.locator(f"table[data-board={DEV}] thead th").filter(has=front.locator(f"a:text-is('{column}')"))
     shown = []
     for direction in ("descending", "ascending"):
@@ -140,18 +140,18 @@ def test_the_keyboard_reaches_the_headings(front: sync_api.Page) -> None:
 
 
 def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> None:
-    first = site.report.datasets[1].name
+    first = site.results.datasets[1].name
     field(front, "Statistic").select_option("pearson")
     field(front, "Ranked by").select_option("test")
     menu(front, "Datasets").get_by_label(first, exact=True).uncheck()
     menu(front, "Family").get_by_label("embedding", exact=True).check()
-    wanted = boards.expected(site.report, "dev", "test", "pearson", datasets={first: 0})
+    wanted = boards.expected(site.results, "dev", "test", "pearson", datasets={first: 0})
     before = boards.rows(front, DEV)
     assert boards.ranks(front, DEV) == wanted
     front.reload()
     assert boards.rows(front, DEV) == before
     front.get_by_role("button", name="Reset").click()
-    assert boards.ranks(front, DEV) == boards.expected(site.report, "dev", "dev")
+    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev")
     front.go_back()
     front.wait_for_function("location.hash.includes('pearson')")
     assert boards.rows(front, DEV) == before
@@ -162,15 +162,15 @@ def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> N
                                   "d.x=1e999&find=%3Cscript%3E", "a=%E0%A4%A", "#=#="])
 def test_no_address_breaks_a_page(site: Site, visit: Open, hash: str) -> None:  # noqa: A002
     page = visit(f"{site.at('index.html')}#{hash}")
-    assert len(boards.rows(page, DEV)) == len(boards.expected(site.report, "dev", "dev"))
+    assert len(boards.rows(page, DEV)) == len(boards.expected(site.results, "dev", "dev"))
 
 
 def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
-    one, other = sorted({(row.metric, row.column) for row in site.report.correlations if row.metric == row.column})[:2]
+    one, other = sorted({(row.metric, row.column) for row in site.results.correlations if row.metric == row.column})[:2]
     field(front, "Compare").select_option(one[1])
     field(front, "with").select_option(other[1])
     table = front.locator(".compared table")
-    found = {(row.dataset, row.quality, row.column): row.value for row in site.report.correlations
+    found = {(row.dataset, row.quality, row.column): row.value for row in site.results.correlations
              if row.statistic == "spearman" and (row.metric, row.column) in (one, other)}
     for line in table.locator("tbody tr").all():
         dataset, quality, _, first, second, gap, *_ = line.locator("th, td").all_inner_texts()
@@ -183,7 +183,7 @@ def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
 
 def test_the_comparison_tells_which_differences_are_real(site: Site, front: sync_api.Page) -> None:
     one, other = "constant-guess", "length"
-    sure = {(row.dataset, row.quality): row.better for row in site.report.comparisons
+    sure = {(row.dataset, row.quality): row.better for row in site.results.comparisons
             if row.statistic == "spearman" and {row.better, row.worse} == {one, other} and row.holm < 0.05}
     field(front, "Compare").select_option(one)
     field(front, "with").select_option(other)
@@ -204,7 +204,7 @@ def test_csv_holds_what_a_table_shows(site: Site, front: sync_api.Page, tmp_path
     assert [row["Metric"] for row in rows] == [row["column"] for row in shown]
     assert [next(value for name, value in row.items() if name.startswith("Rank")) for row in rows] == [
         row["rank"] for row in shown]
-    means = {(row.metric, row.column): row.value for row in site.report.ranking
+    means = {(row.metric, row.column): row.value for row in site.results.ranking
              if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.rank}
     for row, line in zip(shown, rows, strict=True):
         if row["rank"]:
@@ -217,7 +217,7 @@ def test_a_choice_is_drawn_at_once_at_full_size(large_site: Site, visit: Open) -
     choices = ((0, "pearson"), (1, "test"), (0, "kendall"), (1, "dev"), (0, ""), (1, "test"))
     rounds = [[work(page, place, value) for place, value in choices] for _ in range(3)]
     assert min(map(median, rounds)) < AT_ONCE, rounds
-    assert boards.ranks(page, DEV) == boards.expected(large_site.report, "dev", "test")
+    assert boards.ranks(page, DEV) == boards.expected(large_site.results, "dev", "test")
 
 
 def work(page: sync_api.Page, place: int, value: str) -> float:

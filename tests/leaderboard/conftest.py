@@ -151,10 +151,10 @@ def make() -> Results:
 
 
 @pytest.fixture(scope="session")
-def report() -> Results:
+def results() -> Results:
     return make()
 
 
 @pytest.fixture(scope="session")
-def site(report: Results) -> dict[str, bytes]:
-    return draw(report)
+def site(results: Results) -> dict[str, bytes]:
+    return draw(results)

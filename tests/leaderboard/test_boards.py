@@ -16,7 +16,7 @@ from harness.results.rows import Comparison, Correlation, Results, Timing
 from leaderboard.blocks import menu
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model import answers, cost, verdicts
-from leaderboard.model.lookup import look
+from leaderboard.model.index import make_index
 from leaderboard.pages import overall, quality
 from leaderboard.render.html import POLICY
 from leaderboard.render.rows import safe
@@ -60,7 +60,7 @@ def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
     return {key: 1 + sum(other > value + 1e-6 for other in found.values()) for key, value in found.items()}
 
 
-def test_the_scripts_can_rank_what_the_report_ranked(report: Results, site: dict[str, bytes]) -> None:
+def test_the_scripts_can_rank_what_the_report_ranked(results: Results, site: dict[str, bytes]) -> None:
     given = numbers(site["index.html"])
     assert set(given["boards"]) == {"dev-real", "dev-sample", "test-real", "test-sample"}
     for name, board in given["boards"].items():
@@ -68,30 +68,30 @@ def test_the_scripts_can_rank_what_the_report_ranked(report: Results, site: dict
         assert board["rule"] == split
         for rule in ("dev", "test"):
             assert ranked(given, name, rule) == {
-                (row.metric, row.column): row.rank for row in report.ranking
+                (row.metric, row.column): row.rank for row in results.ranking
                 if (row.board, row.origin, row.rule, row.statistic) == (split, origin, rule, "spearman") and row.rank}
 
 
-def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(report: Results) -> None:
+def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
     more = tuple(replace(row, cells=row.cells + 1, covered=row.covered + 1) if row.board == "dev" else row
-                 for row in report.ranking)
-    (page,) = overall.build(replace(report, ranking=more))
+                 for row in results.ranking)
+    (page,) = overall.build(replace(results, ranking=more))
     assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}
     assert table(page, "dev-real-spearman").board == ""
 
 
-def test_headings_lead_to_the_cells_they_are_the_mean_of(report: Results, site: dict[str, bytes]) -> None:
+def test_headings_lead_to_the_cells_they_are_the_mean_of(results: Results, site: dict[str, bytes]) -> None:
     given = numbers(site["index.html"])
-    (page,) = overall.build(report)
+    (page,) = overall.build(results)
     heading = next(one for one in table(page, "dev-real-spearman").headings if one.text == "fed-turn")
     assert [given["cells"][cell][1] for cell in heading.cells] == ["Interesting", "Overall"]
     assert f'data-cells="{" ".join(map(str, heading.cells))}"' in site["index.html"].decode()
 
 
-def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(report: Results) -> None:
+def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(results: Results) -> None:
     known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
-                  and row.rank and row.board == "dev" and row.origin == "real" else row for row in report.ranking)
-    (page,) = overall.build(replace(report, ranking=known))
+                  and row.rank and row.board == "dev" and row.origin == "real" else row for row in results.ranking)
+    (page,) = overall.build(replace(results, ranking=known))
     given = json.loads(page.data)
     assert set(given["boards"]["dev-real"]["ranks"]) == {"dev"}
     assert [1, 2, "ab"] in given["boards"]["dev-real"]["ranks"]["dev"]
@@ -128,16 +128,16 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
                              r"XMLHttp|import |https?://|\.style\b", script)
 
 
-def test_what_is_not_above_length_is_marked(report: Results) -> None:
+def test_what_is_not_above_length_is_marked(results: Results) -> None:
     """On the test board length has (0.7 + 0.1) / 2 = 0.4, more than all others."""
-    (page,) = overall.build(report)
+    (page,) = overall.build(results)
     found = {row[1].text: row[1].sign[0] for row in table(page, "test-real-spearman").groups[0].rows}
     assert found == {"length": "", "bleu1": "▽", "bleu2": "▽", "<script>alert('x')</script> / x|y": "▽"}
     assert {row[1].sign[0] for row in table(page, "dev-real-spearman").rows} == {""}
 
 
-def test_the_short_answer_names_the_best_the_next_and_people(report: Results) -> None:
-    (page,) = overall.build(report)
+def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
+    (page,) = overall.build(results)
     found = cells(table(page, "answers"), "overall")
     assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
     assert found["Next"].text == "<script>alert('x')</script> / x|y"
@@ -147,49 +147,49 @@ def test_the_short_answer_names_the_best_the_next_and_people(report: Results) ->
     assert table(page, "answers-single").folded.endswith(": 3")
 
 
-def test_an_answer_says_on_how_many_qualities_the_difference_was_found(report: Results) -> None:
+def test_an_answer_says_on_how_many_qualities_the_difference_was_found(results: Results) -> None:
     pairs = [("bleu1", "x|y", 0.01), ("bleu1", "x|y", 0.2), ("x|y", "bleu1", 0.001)]
     comparisons = tuple(Comparison(
                              name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
                              better, worse, 90, 0.1, 2.0, holm, holm, holm)
                      for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
-    (page,) = overall.build(replace(report, comparisons=comparisons))
+    (page,) = overall.build(replace(results, comparisons=comparisons))
     found = cells(table(page, "answers"), "overall")["Really better?"]
     assert (found.text, found.small) == ("no", "significant on 1 of 3, against it on 1")
 
 
 @pytest.mark.parametrize(("letters", "word"), [(("a", "b"), "yes"), (("ab", "b"), "no")])
-def test_the_letters_of_a_board_say_whether_the_best_is_apart(report: Results, letters: tuple[str, str],
+def test_the_letters_of_a_board_say_whether_the_best_is_apart(results: Results, letters: tuple[str, str],
                                                               word: str) -> None:
     given = {"bleu": letters[0]}
-    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in report.ranking)
-    (page,) = overall.build(replace(report, ranking=known))
+    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in results.ranking)
+    (page,) = overall.build(replace(results, ranking=known))
     assert cells(table(page, "answers"), "Development datasets")["Really better?"].text == word
 
 
-def test_a_metric_fitted_on_ratings_is_told_apart(report: Results) -> None:
+def test_a_metric_fitted_on_ratings_is_told_apart(results: Results) -> None:
     fitted = tuple(replace(entry, trained_on="weights on ratings of x", models=("m",)) if entry.name == "bleu"
-                   else entry for entry in report.metrics)
-    (page,) = overall.build(replace(report, metrics=fitted))
+                   else entry for entry in results.metrics)
+    (page,) = overall.build(replace(results, metrics=fitted))
     found = table(page, "answers")
     assert cells(found, "Development datasets")["Needs"].text == "references, model, training, ratings"
     assert "bleu" not in cells(found, "Development datasets, not fitted on ratings")["Best metric"].text
 
 
-def test_cost_is_all_seconds_over_all_items(report: Results) -> None:
+def test_cost_is_all_seconds_over_all_items(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
-    found = cost.profiles(replace(report, timings=timings))
+    found = cost.profiles(replace(results, timings=timings))
     assert found["bleu", "bleu1"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
     assert cost.cost_cell(found["bleu", "bleu1"]).text == "5.0"
     assert cost.cost_cell(found["length", "length"]).text == "–"
 
 
-def test_a_column_needs_what_it_has_scores_with_and_none_without(report: Results) -> None:
+def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Results) -> None:
     datasets = tuple(replace(entry, has=("context", "facts") if entry.name == "topical-usr" else ("context",))
-                     for entry in report.datasets)
-    correlations = tuple(row for row in report.correlations
+                     for entry in results.datasets)
+    correlations = tuple(row for row in results.correlations
                        if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
-    found = cost.profiles(replace(report, datasets=datasets, correlations=correlations))
+    found = cost.profiles(replace(results, datasets=datasets, correlations=correlations))
     assert found["bleu", "bleu2"].needs == ("references", "facts")
     assert found["bleu", "bleu1"].needs == ("references",)
 
@@ -242,8 +242,8 @@ def test_a_page_holds_the_verdicts_on_its_own_cells(site: dict[str, bytes]) -> N
     assert packed[place // 4] >> 2 * (place % 4) & 3 == verdicts.WORSE
 
 
-def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Results, site: dict[str, bytes]) -> None:
-    pages = sorted((page for view in found_views() for page in view(report)), key=lambda page: page.order)
+def test_every_page_is_in_the_menu_or_in_a_list_that_is(results: Results, site: dict[str, bytes]) -> None:
+    pages = sorted((page for view in found_views() for page in view(results)), key=lambda page: page.order)
     shown = {entry.path for entry in menu.menu(pages)}
     assert {page.path for page in pages if not page.group} <= shown
     for listed in menu.lists(pages):
@@ -253,15 +253,15 @@ def test_every_page_is_in_the_menu_or_in_a_list_that_is(report: Results, site: d
     assert site["dataset/fed-turn.html"].decode().count('aria-current="true">By dataset') == 1
 
 
-def test_qualities_of_most_datasets_come_first(report: Results) -> None:
-    spots = [(entry, one) for entry in look(report).on("real") for one in entry.qualities]
+def test_qualities_of_most_datasets_come_first(results: Results) -> None:
+    spots = [(entry, one) for entry in make_index(results).on("real") for one in entry.qualities]
     found = list(answers.by_dimension(spots))
     assert found[0] == "overall"
     assert found[1:] == sorted(found[1:])
 
 
-def test_a_quality_page_can_be_ranked_too(report: Results) -> None:
-    page = next(page for page in quality.build(report) if page.label == "overall")
+def test_a_quality_page_can_be_ranked_too(results: Results) -> None:
+    page = next(page for page in quality.build(results) if page.label == "overall")
     given = json.loads(page.data)
     assert set(given["boards"]) == {"real", "sample"}
     assert {given["cells"][cell][2] for board in given["boards"].values() for cell in board["cells"]} == {"overall"}

@@ -36,24 +36,24 @@ AVERAGE = (f"rank-average|r1|inputs=deb+usr-dr-c|input=deb|{DEB}|input=usr-dr-c|
            "|weights=rank-average@a26317a54dde")
 
 
-def moved(report: Results, metric: str = "length", by: float = 0.2) -> Results:
+def moved(results: Results, metric: str = "length", by: float = 0.2) -> Results:
     """The report with every value of a metric higher."""
-    return replace(report, correlations=tuple(
-        replace(row, value=row.value + by) if row.metric == metric else row for row in report.correlations))
+    return replace(results, correlations=tuple(
+        replace(row, value=row.value + by) if row.metric == metric else row for row in results.correlations))
 
 
-def signed(report: Results, metric: str, signature: str) -> Results:
-    return replace(report, metrics=tuple(
-        replace(entry, signature=signature) if entry.name == metric else entry for entry in report.metrics))
+def signed(results: Results, metric: str, signature: str) -> Results:
+    return replace(results, metrics=tuple(
+        replace(entry, signature=signature) if entry.name == metric else entry for entry in results.metrics))
 
 
-def ran(report: Results, **more: Any) -> Results:
-    return replace(report, run=replace(report.run, **more))
+def ran(results: Results, **more: Any) -> Results:
+    return replace(results, run=replace(results.run, **more))
 
 
-def known(report: Results) -> Results:
+def known(results: Results) -> Results:
     """The report of a run whose code is known."""
-    return ran(report, commit="a" * 40)
+    return ran(results, commit="a" * 40)
 
 
 def texts(page: Page) -> str:
@@ -108,39 +108,40 @@ def test_what_two_signatures_differ_in_has_a_kind(old: str, new: str, kind: str,
     assert not differences(old, old)
 
 
-def dataset_of(report: Results, **more: Any) -> Results:
-    return replace(report, datasets=tuple(
-        replace(entry, **more) if entry.name == "fed-turn" else entry for entry in report.datasets))
+def dataset_of(results: Results, **more: Any) -> Results:
+    return replace(results, datasets=tuple(
+        replace(entry, **more) if entry.name == "fed-turn" else entry for entry in results.datasets))
 
 
 @pytest.mark.parametrize(("change", "own"), [
-    (lambda report: dataset_of(report, fingerprint="f" * 64), [("data", "items")]),
-    (lambda report: dataset_of(report, ratings=301), [("data", "ratings")]),
-    (lambda report: signed(report, "length", "length|r2"), [("code", "revision")]),
-    (lambda report: ran(report, options={**report.run.options, "limit": 9}), [("options", "limit")]),
-    (lambda report: ran(report, options={**report.run.options, "ratings sha256": "f"}), [("data", "ratings sha256")]),
-    (lambda report: signed(dataset_of(report, fingerprint="f" * 64), "length", "length|r2"),
+    (lambda results: dataset_of(results, fingerprint="f" * 64), [("data", "items")]),
+    (lambda results: dataset_of(results, ratings=301), [("data", "ratings")]),
+    (lambda results: signed(results, "length", "length|r2"), [("code", "revision")]),
+    (lambda results: ran(results, options={**results.run.options, "limit": 9}), [("options", "limit")]),
+    (lambda results: ran(results, options={**results.run.options, "ratings sha256": "f"}),
+     [("data", "ratings sha256")]),
+    (lambda results: signed(dataset_of(results, fingerprint="f" * 64), "length", "length|r2"),
      [("data", "items"), ("code", "revision")]),
 ])
 def test_a_cell_that_moved_has_the_causes_that_are_its_own(
-        report: Results, change: Callable[[Results], Results], own: list[tuple[str, str]]) -> None:
-    before = signed(known(report), "length", "length|r1")
+        results: Results, change: Callable[[Results], Results], own: list[tuple[str, str]]) -> None:
+    before = signed(known(results), "length", "length|r1")
     found = changes(before, moved(change(before)))
     move = next(move for move in found.moves if move.new.dataset == "fed-turn")
     assert [(cause.kind, cause.name) for cause in move.own] == own
     assert not move.unexplained
 
 
-def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(report: Results) -> None:
-    before, after = (dataset_of(report, ratings_fingerprint=sign * 64) for sign in "ab")
+def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(results: Results) -> None:
+    before, after = (dataset_of(results, ratings_fingerprint=sign * 64) for sign in "ab")
     (found,) = causes(before, after).datasets["fed-turn"]
     assert (found.kind, found.name) == ("data", "ratings")
     assert "fed-turn" not in causes(before, dataset_of(before, ratings=300)).datasets
 
 
-def test_people_who_agree_otherwise_have_voted_otherwise(report: Results) -> None:
-    after = replace(report, reliability=tuple(replace(row, value=row.value + 0.1) for row in report.reliability))
-    (found,) = causes(report, after).datasets["fed-turn"]
+def test_people_who_agree_otherwise_have_voted_otherwise(results: Results) -> None:
+    after = replace(results, reliability=tuple(replace(row, value=row.value + 0.1) for row in results.reliability))
+    (found,) = causes(results, after).datasets["fed-turn"]
     assert found.detail == "people agree to another degree on Overall"
 
 
@@ -151,117 +152,118 @@ def test_people_who_agree_otherwise_have_voted_otherwise(report: Results) -> Non
     ({"device": "cuda bf16"}, "environment", "device"), ({"seed": 8}, "options", "seed"),
 ])
 def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(
-        report: Results, more: dict[str, Any], kind: str, name: str) -> None:
-    found = changes(known(report), moved(ran(known(report), **more)))
+        results: Results, more: dict[str, Any], kind: str, name: str) -> None:
+    found = changes(known(results), moved(ran(known(results), **more)))
     (cause,) = found.causes.run
     assert (cause.kind, cause.name) == (kind, name)
     assert all(not move.own and move.kinds == (kind,) for move in found.moves)
     assert bool(found.unexplained) == (kind == "options"), "a seed moves no value"
 
 
-def test_weights_say_how_their_training_differed(report: Results) -> None:
+def test_weights_say_how_their_training_differed(results: Results) -> None:
     entry = TrainingEntry("deb", ("length",), "e", "ac5ec123f754" + "0" * 52, ("c",), 0, 100, 90, "cpu", 1.0, "t", None,
                           ())
-    old = replace(signed(report, "length", DEB), trainings=(entry,))
-    new = replace(signed(report, "length", DEB.replace("ac5ec123f754", "966471a081a0")),
+    old = replace(signed(results, "length", DEB), trainings=(entry,))
+    new = replace(signed(results, "length", DEB.replace("ac5ec123f754", "966471a081a0")),
                   trainings=(replace(entry, digest="966471a081a0" + "0" * 52, seed=1, kept=80),))
     (cause,) = causes(old, new).metrics["length"]
     assert cause.detail == "trained with seed 0 → 1, kept step 90 → 80"
 
 
-def test_same_inputs_and_another_number_is_called_out_before_everything_else(report: Results) -> None:
-    page = changes_page.compare(known(report), moved(known(report)))
+def test_same_inputs_and_another_number_is_called_out_before_everything_else(results: Results) -> None:
+    page = changes_page.compare(known(results), moved(known(results)))
     assert page.sections[0].title == "Same inputs, other number"
     assert "This must not happen" in texts(page)
     assert {block.sample for block in page.sections[0].blocks if isinstance(block, Table)} == {True, False}
-    assert "the code may differ" in texts(changes_page.compare(report, moved(report))), "no commit is known"
+    assert "the code may differ" in texts(changes_page.compare(results, moved(results))), "no commit is known"
 
 
-def test_nothing_moved_says_so(report: Results) -> None:
-    page = changes_page.compare(known(report), known(report))
+def test_nothing_moved_says_so(results: Results) -> None:
+    page = changes_page.compare(known(results), known(results))
     assert [section.anchor for section in page.sections[:2]] == ["short", "why"]
     assert "Nothing: data, code, weights, options and environment are the same" in texts(page)
     assert "Moved: 0, of them 0 beyond" in texts(page)
     assert "Same inputs, other number: 0" in texts(page)
-    assert not changes(known(report), known(report)).moves
+    assert not changes(known(results), known(results)).moves
 
 
-def test_beyond_the_earlier_interval_or_not(report: Results) -> None:
+def test_beyond_the_earlier_interval_or_not(results: Results) -> None:
     def beyond(by: float) -> set[bool | None]:
-        return {move.beyond for move in changes(report, moved(report, by=by)).moves}
+        return {move.beyond for move in changes(results, moved(results, by=by)).moves}
     assert (beyond(0.04), beyond(0.06)) == ({False}, {True}), "the intervals reach 0.05 to either side"
-    unknown = replace(report, correlations=tuple(replace(row, low=float("nan")) for row in report.correlations))
+    unknown = replace(results, correlations=tuple(replace(row, low=float("nan")) for row in results.correlations))
     assert {move.beyond for move in changes(unknown, moved(unknown)).moves} == {None}
 
 
-def test_a_difference_that_is_not_seen_is_counted_but_not_listed(report: Results) -> None:
-    page = changes_page.compare(report, moved(report, by=0.0001))
+def test_a_difference_that_is_not_seen_is_counted_but_not_listed(results: Results) -> None:
+    page = changes_page.compare(results, moved(results, by=0.0001))
     assert "Moved: 0" in texts(page)
     assert "No cell moved in a shown decimal." in texts(page)
 
 
-def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(report: Results) -> None:
-    less = replace(report, metrics=tuple(entry for entry in report.metrics if entry.name != "bleu"),
-                   correlations=tuple(row for row in report.correlations if row.metric != "bleu"
+def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(results: Results) -> None:
+    less = replace(results, metrics=tuple(entry for entry in results.metrics if entry.name != "bleu"),
+                   correlations=tuple(row for row in results.correlations if row.metric != "bleu"
                                     and not (row.metric == "length" and row.dataset == "fed-turn")))
-    new, gone = changes(less, report), changes(report, less)
+    new, gone = changes(less, results), changes(results, less)
     assert gone.metrics == ((), ("bleu",))
     assert new.metrics == (("bleu",), ())
     assert {gap.why for gap in gone.gone} == {"the metric is not in that run", "not scored in this run"}
     assert [(gap.row, gap.why) for gap in new.appeared] == [(gap.row, gap.why) for gap in gone.gone]
-    assert "bleu" in texts(changes_page.compare(report, less))
+    assert "bleu" in texts(changes_page.compare(results, less))
 
 
-def test_the_sample_is_never_held_against_real_data_of_the_same_name(report: Results) -> None:
-    after = replace(report, datasets=tuple(replace(entry, origin="fetched") for entry in report.datasets))
-    found = changes(report, moved(after))
+def test_the_sample_is_never_held_against_real_data_of_the_same_name(results: Results) -> None:
+    after = replace(results, datasets=tuple(replace(entry, origin="fetched") for entry in results.datasets))
+    found = changes(results, moved(after))
     assert {move.new.dataset for move in found.moves}.isdisjoint({"Sample Chat", "sample chat"})
     assert {(gap.origin, gap.why) for gap in found.gone} == {("sample", "that run has real data under this name")}
     assert found.datasets == (("Sample Chat", "sample chat"), ("Sample Chat (sample)", "sample chat (sample)"))
 
 
-def test_ranks_are_compared_among_the_columns_that_both_boards_rank(report: Results) -> None:
+def test_ranks_are_compared_among_the_columns_that_both_boards_rank(results: Results) -> None:
     """Of length, x|y, bleu1 and bleu2 the second goes: bleu1 has rank 2 instead of 3, and did not rise."""
     def without(rows: Any) -> Any:
         kept = (row for row in rows if row.column != "x|y")
         return tuple(replace(row, rank=row.rank - 1) if row.rank and row.rank > 1 and row.board == "test"
                      and row.origin == "real" else row for row in kept)
-    after = replace(report, ranking=without(report.ranking))
-    ranking = next(one for one in changes(report, after).rankings if (one.board.name, one.board.origin)
+    after = replace(results, ranking=without(results.ranking))
+    ranking = next(one for one in changes(results, after).rankings if (one.board.name, one.board.origin)
                    == ("test", "real"))
     assert [shift.up for shift in ranking.shifts] == [0, 0, 0]
     assert [key[1] for key, _ in ranking.left] == ["x|y"]
     swapped = tuple(replace(row, rank={1: 3, 3: 1}.get(row.rank or 0, row.rank)) if row.board == "test" else row
-                    for row in report.ranking)
-    moves = {shift.key[1]: shift.up for one in changes(report, replace(report, ranking=swapped)).rankings
+                    for row in results.ranking)
+    moves = {shift.key[1]: shift.up for one in changes(results, replace(results, ranking=swapped)).rankings
              if (one.board.name, one.board.origin) == ("test", "real") for shift in one.shifts}
     assert moves == {"length": -2, "x|y": 0, "bleu1": 2, "bleu2": 0}
 
 
-def test_the_page_stands_in_the_site_and_its_file_has_every_cell(report: Results) -> None:
-    found = site(moved(report), report)
+def test_the_page_stands_in_the_site_and_its_file_has_every_cell(results: Results) -> None:
+    found = site(moved(results), results)
     assert b"changes.html" in found["index.html"]
     rows = list(csv.DictReader(io.StringIO(found["changes.csv"].decode())))
-    assert len(rows) == len(changes(report, moved(report)).moves)
+    assert len(rows) == len(changes(results, moved(results)).moves)
     assert all(float(row["new"]) - float(row["old"]) == float(row["difference"]) for row in rows)
-    assert "changes.html" not in site(report)
-    assert site(moved(report), report) == found
+    assert "changes.html" not in site(results)
+    assert site(moved(results), results) == found
 
 
-def test_hostile_names_are_escaped_in_the_picture(report: Results) -> None:
-    page = changes_page.compare(report, moved(report))
+def test_hostile_names_are_escaped_in_the_picture(results: Results) -> None:
+    page = changes_page.compare(results, moved(results))
     pictures = [block for section in page.sections for block in section.blocks if hasattr(block, "svg")]
     assert pictures
     assert all("<script" not in picture.svg and "style=" not in picture.svg and 'role="img"' in picture.svg
                for picture in pictures)
 
 
-def test_an_empty_report_can_be_held_against_another(report: Results) -> None:
+def test_an_empty_report_can_be_held_against_another(results: Results) -> None:
     empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
-    found: Changes = changes(empty, report)
-    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column) for row in report.correlations
+    found: Changes = changes(empty, results)
+    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column)
+                                       for row in results.correlations
                                        if row.statistic == "spearman" and row.value == row.value})
-    assert changes_page.compare(report, empty).sections
+    assert changes_page.compare(results, empty).sections
     assert changes_page.compare(empty, empty).sections
 
 
@@ -272,16 +274,16 @@ def test_a_cause_is_told_in_a_few_words() -> None:
     assert told(found) == "data: items; weights: deb, usr"
 
 
-def folder(report: Results, place: Path) -> Path:
+def folder(results: Results, place: Path) -> Path:
     """Write a report as a run does."""
-    files.write(report, place / "report")
+    files.write(results, place / "report")
     return place
 
 
 @pytest.mark.parametrize("inner", ["", "report"])
 def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
-        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], inner: str) -> None:
-    old, new = folder(known(report), tmp_path / "old"), folder(moved(known(report)), tmp_path / "new")
+        results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], inner: str) -> None:
+    old, new = folder(known(results), tmp_path / "old"), folder(moved(known(results)), tmp_path / "new")
     assert main(["report", "--out", str(new), "--against", str(old / inner)]) == 0
     text = capsys.readouterr().out
     assert "SAME INPUTS, OTHER NUMBER" in text
@@ -290,16 +292,16 @@ def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
 
 
 def test_a_folder_without_a_report_is_one_line(
-        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = folder(report, tmp_path / "new")
+        results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = folder(results, tmp_path / "new")
     assert main(["publish", "--out", str(new), "--against", str(tmp_path / "old")]) == 2
     assert "no report there" in capsys.readouterr().err
     assert not (new / "site").exists()
 
 
 def test_the_terminal_prints_a_board_in_latex(
-        report: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = str(folder(report, tmp_path / "new"))
+        results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = str(folder(results, tmp_path / "new"))
     assert main(["report", "--out", new, "--latex", "test-real-pearson.tex"]) == 0
     assert r"\label{tab:test-real-pearson}" in capsys.readouterr().out
     assert main(["report", "--out", new, "--latex"]) == 0
@@ -308,8 +310,8 @@ def test_the_terminal_prints_a_board_in_latex(
     assert "test-real-pearson" in capsys.readouterr().err
 
 
-def test_a_report_from_before_a_field_was_added_still_reads(report: Results, tmp_path: Path) -> None:
-    place = folder(report, tmp_path) / "report"
+def test_a_report_from_before_a_field_was_added_still_reads(results: Results, tmp_path: Path) -> None:
+    place = folder(results, tmp_path) / "report"
     table = pq.read_table(place / "ranking.parquet").drop_columns(["letters"])
     pq.write_table(table, place / "ranking.parquet")
     head = json.loads((place / "report.json").read_bytes())
@@ -318,7 +320,7 @@ def test_a_report_from_before_a_field_was_added_still_reads(report: Results, tmp
         del entry["ratings_fingerprint"]
     (place / "report.json").write_text(json.dumps(head))
     read = files.read(place)
-    assert list(map(repr, read.ranking)) == list(map(repr, report.ranking))
+    assert list(map(repr, read.ranking)) == list(map(repr, results.ranking))
     assert {entry.ratings_fingerprint for entry in read.datasets} == {""}
 
 

@@ -108,8 +108,8 @@ def test_the_data_of_a_table_says_whether_people_rated(data: str, sample: bool) 
     assert not mixed(exhibit(data=data))
 
 
-def test_each_study_has_a_page_and_the_challenge_one(report: Results) -> None:
-    full = replace(report, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
+def test_each_study_has_a_page_and_the_challenge_one(results: Results) -> None:
+    full = replace(results, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
                                      exhibit("challenge", "dstc10", ((HEAD + "<rect/></svg>", "told <"),))))
     first, second = studies.build(full)
     assert first.path.startswith("study/b-x")
@@ -121,4 +121,4 @@ def test_each_study_has_a_page_and_the_challenge_one(report: Results) -> None:
     text = html.html(page, (), (page,), (), ()).decode()
     assert "<script>" not in text.partition("<main")[2]
     assert "&lt;i&gt;τ&lt;/i&gt;" in text
-    assert (studies.build(report), challenge.build(report)) == ((), ())
+    assert (studies.build(results), challenge.build(results)) == ((), ())

@@ -60,8 +60,8 @@ def _fields(value: dict[str, Any], schema: dict[str, Any], place: str) -> list[s
 
 
 @pytest.fixture(scope="module")
-def found(report: Results) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(machine.report(report))
+def found(results: Results) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(machine.results(results))
     return read
 
 
@@ -85,9 +85,9 @@ def test_the_validator_finds_what_is_wrong(found: dict[str, Any], spoil: Any, to
     assert wrong(whole, json.loads(machine.schema())) == [told]
 
 
-def test_the_json_has_every_agreement_and_every_board(report: Results, found: dict[str, Any]) -> None:
-    assert len(found["correlations"]) == len(report.correlations)
-    assert sum(len(board["ranking"]) for board in found["boards"]) == len(report.ranking)
+def test_the_json_has_every_agreement_and_every_board(results: Results, found: dict[str, Any]) -> None:
+    assert len(found["correlations"]) == len(results.correlations)
+    assert sum(len(board["ranking"]) for board in found["boards"]) == len(results.ranking)
     first = found["boards"][0]
     assert (first["board"], first["origin"], first["rule"], first["statistic"]) == ("dev", "real", "dev", "spearman")
     assert [(row["column"], row["rank"]) for row in first["ranking"]] == [
@@ -102,8 +102,8 @@ def test_every_part_of_the_json_is_described(found: dict[str, Any]) -> None:
         assert all(list(entry) == list(told) for entry in found[name]), name
 
 
-def test_the_columns_of_each_csv_file_are_described(report: Results) -> None:
-    files = {**{name: write(report) for name, write in EXPORTS.items()}, CHANGES: exports.changes(report, report)}
+def test_the_columns_of_each_csv_file_are_described(results: Results) -> None:
+    files = {**{name: write(results) for name, write in EXPORTS.items()}, CHANGES: exports.changes(results, results)}
     assert files.keys() == fields.CSV.keys()
     for name, content in files.items():
         assert sorted(next(csv.reader(io.StringIO(content.decode())))) == sorted(fields.CSV[name]), name
@@ -118,10 +118,10 @@ def test_the_documentation_has_every_column_and_every_field() -> None:
     assert missing == []
 
 
-def test_letters_are_in_the_files(report: Results) -> None:
-    drawn = replace(report, ranking=tuple(replace(row, letters="ab") for row in report.ranking))
+def test_letters_are_in_the_files(results: Results) -> None:
+    drawn = replace(results, ranking=tuple(replace(row, letters="ab") for row in results.ranking))
     assert {row["letters"] for row in csv.DictReader(io.StringIO(exports.ranking(drawn).decode()))} == {"ab"}
-    assert {row["letters"] for board in json.loads(machine.report(drawn))["boards"]
+    assert {row["letters"] for board in json.loads(machine.results(drawn))["boards"]
             for row in board["ranking"]} == {"ab"}
 
 
@@ -199,8 +199,8 @@ def test_a_name_of_ten_thousand_characters_does_not_fill_a_table() -> None:
     assert len(latex.write(board(2, 1, "x" * 10_000), "b")) < 2_000
 
 
-def test_latex_names_are_those_that_the_terminal_takes(report: Results, site: dict[str, bytes]) -> None:
-    assert {f"latex/{name}.tex" for name in latex.boards(boards(report))} == {
+def test_latex_names_are_those_that_the_terminal_takes(results: Results, site: dict[str, bytes]) -> None:
+    assert {f"latex/{name}.tex" for name in latex.boards(boards(results))} == {
         name for name in site if name.startswith("latex/")} - {latex.ALL}
 
 
@@ -224,25 +224,25 @@ def test_markdown_tables_stand_whole_under_their_own_heading(site: dict[str, byt
         assert lines[place - 2] == "", "GitHub wants an empty line before a table"
 
 
-def test_control_and_direction_signs_are_written_out(report: Results) -> None:
+def test_control_and_direction_signs_are_written_out(results: Results) -> None:
     name = "evil\u202emetric\x07" + "y" * 10_000
     def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
-    entry = next(entry for entry in report.metrics if entry.name == "length")
-    files = draw(replace(report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
-                         correlations=renamed(report.correlations), ranking=renamed(report.ranking)))
+    entry = next(entry for entry in results.metrics if entry.name == "length")
+    files = draw(replace(results, metrics=(*results.metrics, replace(entry, name=name, columns=(name,))),
+                         correlations=renamed(results.correlations), ranking=renamed(results.ranking)))
     assert "\u202e" not in files["LEADERBOARD.md"].decode()
     assert len(max(files["LEADERBOARD.md"].decode().splitlines(), key=len)) < 20_000
     assert {row["metric"] for row in json.loads(files["leaderboard.json"])["correlations"]} >= {name}
     assert all(files[path].isascii() for path in files if path.endswith(".tex"))
 
 
-def test_comparisons_read_back_as_they_were_whatever_a_name_holds(report: Results) -> None:
+def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
-    rows = tuple(replace(report.comparisons[0], better=name, worse=name[::-1],
+    rows = tuple(replace(results.comparisons[0], better=name, worse=name[::-1],
                          value=math.nan if name == "nan" else 1 / 3)
                  for name in names)
-    written = exports.comparisons(replace(report, comparisons=rows)).decode()
+    written = exports.comparisons(replace(results, comparisons=rows)).decode()
     read = list(csv.DictReader(io.StringIO(written, newline="")))
     assert {(row["better"], row["worse"], row["value"]) for row in read} == {
         (row.better, row.worse, "" if row.better == "nan" else "0.3333333") for row in rows}

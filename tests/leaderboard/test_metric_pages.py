@@ -16,7 +16,7 @@ from harness.results.rows import Correlation, DatasetEntry, Example, ItemScores,
 from leaderboard.blocks import scatters
 from leaderboard.blocks.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
 from leaderboard.model import apart, reached
-from leaderboard.model.lookup import look
+from leaderboard.model.index import make_index
 from leaderboard.model.paired import correlation, differences, partial, placed, places, quarters, ranks, systems
 from leaderboard.pages import about, dataset, metric
 from leaderboard.site import site as draw
@@ -49,9 +49,9 @@ def example(name: str, item: str, people: float, metrics: float) -> Example:
 
 
 @pytest.fixture(scope="module")
-def full(report: Results) -> Results:
+def full(results: Results) -> Results:
     return replace(
-        report, points=tuple(points(entry) for entry in report.datasets),
+        results, points=tuple(points(entry) for entry in results.datasets),
         examples=(example("fed-turn", "one", 0.9, 0.1), example("fed-turn", "two", 0.2, 0.8),
                   example("fed-turn", "three", 0.95, 0.05)))
 
@@ -81,24 +81,24 @@ def row(found: Table, *first: str) -> dict[str, Cell]:
     return {heading.text: cell for heading, cell in zip(found.headings, line, strict=True)}
 
 
-def test_every_metric_has_a_page_and_its_name_leads_there(report: Results) -> None:
-    pages = metric.build(report)
-    assert {found.label: found.path for found in pages} == look(report).cards
+def test_every_metric_has_a_page_and_its_name_leads_there(results: Results) -> None:
+    pages = metric.build(results)
+    assert {found.label: found.path for found in pages} == make_index(results).cards
     assert {found.group for found in pages} == {"Metrics"}
-    listed = table(about.build(report)[0], "metric-table")
-    assert {cells[0].text: cells[0].link for cells in listed.rows} == look(report).cards
+    listed = table(about.build(results)[0], "metric-table")
+    assert {cells[0].text: cells[0].link for cells in listed.rows} == make_index(results).cards
 
 
-def test_the_card_says_what_the_report_knows(report: Results) -> None:
-    entry = replace(report.metrics[1], trained_on="corpus", learned_on=("fed-turn",))
-    html = draw(replace(report, metrics=(entry,)))["metric/grade.html"].decode()
+def test_the_card_says_what_the_report_knows(results: Results) -> None:
+    entry = replace(results.metrics[1], trained_on="corpus", learned_on=("fed-turn",))
+    html = draw(replace(results, metrics=(entry,)))["metric/grade.html"].decode()
     for shown in ("graph", "bert-base, w2v.txt", "corpus", "ratings of fed-turn", "grade|r1|references=standard",
                   'href="https://aclanthology.org/P02-1040/"', 'href="../training.html"'):
         assert shown in html, shown
 
 
-def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(report: Results) -> None:
-    found = table(page(metric.build(report), "bleu"), f"reached-real-{'bleu-bleu1'}")
+def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(results: Results) -> None:
+    found = table(page(metric.build(results), "bleu"), f"reached-real-{'bleu-bleu1'}")
     assert len(found.rows) == 7
     cells = row(found, "fed-turn", "Overall")
     assert {name: cells[name].text for name in ("Spearman", "Pearson", "Kendall", "p", "Rank", "People", "n")} == {
@@ -107,18 +107,18 @@ def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(report: Results) 
     assert cells["Spearman"].small == "0.25 to 0.35"
 
 
-def test_a_value_that_is_missing_says_why(report: Results) -> None:
-    pages = metric.build(report)
+def test_a_value_that_is_missing_says_why(results: Results) -> None:
+    pages = metric.build(results)
     assert row(table(page(pages, "bleu"), "reached-real-bleu-bleu2"), "fed-turn", "Overall")["Spearman"].why == (
         "all scores are equal")
     assert row(table(page(pages, "grade"), "reached-real-grade-grade"), "a|b", SCRIPT)["Spearman"].why == (
         "skipped: weights are not on this machine")
 
 
-def test_weights_learned_on_a_dataset_have_no_rank_there(report: Results) -> None:
+def test_weights_learned_on_a_dataset_have_no_rank_there(results: Results) -> None:
     learned = tuple(replace(entry, learned_on=("fed-turn",)) if entry.name == "bleu" else entry
-                    for entry in report.metrics)
-    found = table(page(metric.build(replace(report, metrics=learned)), "bleu"), "reached-real-bleu-bleu1")
+                    for entry in results.metrics)
+    found = table(page(metric.build(replace(results, metrics=learned)), "bleu"), "reached-real-bleu-bleu1")
     assert row(found, "fed-turn", "Overall")["Rank"].text == ""
     assert "†" in row(found, "fed-turn", "Overall")["Spearman"].text
     assert row(found, "topical-usr", "Overall quality")["Rank"].text == "2 of 4"
@@ -142,9 +142,9 @@ def test_sample_and_real_data_share_no_table_and_no_picture(full: Results) -> No
             assert all(block.sample == of_sample for block in part.blocks if isinstance(block, Table))
 
 
-def test_a_standing_comes_with_rank_interval_and_letters(report: Results) -> None:
-    known = tuple(replace(entry, low=1.0, high=2.0, letters="ab") for entry in report.ranking)
-    found = page(metric.build(replace(report, ranking=known)), "bleu")
+def test_a_standing_comes_with_rank_interval_and_letters(results: Results) -> None:
+    known = tuple(replace(entry, low=1.0, high=2.0, letters="ab") for entry in results.ranking)
+    found = page(metric.build(replace(results, ranking=known)), "bleu")
     cells = row(table(found, "ranking-real"), "Test datasets", "bleu1")
     assert (cells["Rank, 95 %"].text, cells["Rank, 95 %"].small, cells["Letters"].text) == ("3", "1–2", "ab")
     assert (cells["Average"].text, cells["Length control"].text) == ("0.200", "0.400")
@@ -152,27 +152,27 @@ def test_a_standing_comes_with_rank_interval_and_letters(report: Results) -> Non
     assert (incomplete["Average"].text, incomplete["Rank, 95 %"].text) == ("–", "")
 
 
-def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(report: Results) -> None:
+def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(results: Results) -> None:
     """On the test board length has (0.7 + 0.1) / 2, bleu1 (0.15 + 0.25) / 2; on the development board bleu1 leads."""
-    said = [block.text for block in section(page(metric.build(report), "bleu"), "standing-real").blocks
+    said = [block.text for block in section(page(metric.build(results), "bleu"), "standing-real").blocks
             if isinstance(block, Prose)]
     assert said == [
         "bleu1 does not beat the length control on “Test datasets”, real data: 0.200 against 0.400.",
         "bleu2 does not beat the length control on “Test datasets”, real data: −0.200 against 0.400."]
-    assert not any("does not beat" in str(part) for part in page(metric.build(report), "length").sections)
+    assert not any("does not beat" in str(part) for part in page(metric.build(results), "length").sections)
 
 
-def test_an_incomplete_row_is_held_against_length_where_both_have_a_value(report: Results) -> None:
+def test_an_incomplete_row_is_held_against_length_where_both_have_a_value(results: Results) -> None:
     """bleu2 lacks fed-turn, Overall; elsewhere it is made -0.5 everywhere, and length has -0.055 on the other four."""
     low = tuple(replace(entry, value=-0.5) if entry.column == "bleu2" and math.isfinite(entry.value) else entry
-                for entry in report.correlations)
-    said = str(section(page(metric.build(replace(report, correlations=low)), "bleu"), "standing-real"))
+                for entry in results.correlations)
+    said = str(section(page(metric.build(replace(results, correlations=low)), "bleu"), "standing-real"))
     assert "−0.500 against −0.055, the means over the 4 cells that both have" in said
 
 
-def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(report: Results) -> None:
+def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(results: Results) -> None:
     """Overall: bleu1 has (0.3 + 0.4 + 0.5 + 0.25) / 4 and is the best; length has (0 + 0.06 - 0.1 + 0.1) / 4."""
-    drawn = section(page(metric.build(report), "bleu"), "profile-real").blocks[0]
+    drawn = section(page(metric.build(results), "bleu"), "profile-real").blocks[0]
     assert isinstance(drawn, Picture)
     assert "overall (4 cells): 0.362, the best" in drawn.text
     assert "interesting (1 cell): 0.100, best 0.200: bleu2" in drawn.text
@@ -192,7 +192,7 @@ def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Results) -> No
     assert pictures["fed-turn, Interesting"].svg.count("h0") == 5, "ratings against themselves: five places"
     assert len(set(re.findall(r"m\d+ ?(-?\d+)h0", pictures["fed-turn, Overall"].svg))) <= 5
     key = (SCRIPT, "x|y")
-    found = apart.findings(look(full), apart.judged(look(full)), key, "real")
+    found = apart.findings(make_index(full), apart.judged(make_index(full)), key, "real")
     assert all(math.isnan(one.people) for one in found), "equal scores agree with nobody"
 
 
@@ -203,15 +203,15 @@ def test_where_scores_are_missing_the_item_is_left_out(full: Results) -> None:
     assert drawn[0].caption.endswith("39")
 
 
-def test_a_report_without_points_has_the_pages_and_says_what_is_lacking(report: Results) -> None:
-    assert metric.NO_POINTS in str(section(page(metric.build(report), "bleu"), "points-real"))
-    assert not [part for found in dataset.build(report) for part in found.sections if part.anchor == "ratings"]
+def test_a_report_without_points_has_the_pages_and_says_what_is_lacking(results: Results) -> None:
+    assert metric.NO_POINTS in str(section(page(metric.build(results), "bleu"), "points-real"))
+    assert not [part for found in dataset.build(results) for part in found.sections if part.anchor == "ratings"]
 
 
-def test_cost_is_told_per_thousand_items(report: Results) -> None:
-    cells = row(table(page(metric.build(report), "length"), "timing-table"), "fed-turn")
+def test_cost_is_told_per_thousand_items(results: Results) -> None:
+    cells = row(table(page(metric.build(results), "length"), "timing-table"), "fed-turn")
     assert cells["Seconds per 1,000 items"].text == "2.50"
-    assert "no time was taken" in str(section(page(metric.build(report), "grade"), "timings"))
+    assert "no time was taken" in str(section(page(metric.build(results), "grade"), "timings"))
 
 
 def test_ranks_and_correlation_are_those_of_scipy() -> None:
@@ -306,14 +306,14 @@ def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Results) -
         assert HIDDEN not in drawn[path].decode(), path
 
 
-def test_an_agreement_of_an_unknown_metric_does_no_harm(report: Results) -> None:
+def test_an_agreement_of_an_unknown_metric_does_no_harm(results: Results) -> None:
     stray = Correlation("fed-turn", "Overall", "stray", "stray", "spearman", 9, 0.9, 0.01, 0.1, 0.95)
-    found = page(metric.build(replace(report, correlations=(*report.correlations, stray))), "bleu")
+    found = page(metric.build(replace(results, correlations=(*results.correlations, stray))), "bleu")
     assert row(table(found, "reached-real-bleu-bleu1"), "fed-turn", "Overall")["Rank"].text == "2 of 4"
 
 
-def test_a_known_scale_is_kept_unless_a_rating_lies_outside(report: Results) -> None:
-    entry = report.datasets[0].qualities[0]
+def test_a_known_scale_is_kept_unless_a_rating_lies_outside(results: Results) -> None:
+    entry = results.datasets[0].qualities[0]
     assert scatters.scale(entry, np.array([2.0, 3.0])) == (1, 5)
     assert scatters.scale(entry, np.array([0.0, 6.0])) == (0, 6)
     assert scatters.scale(replace(entry, low=None, high=None), np.array([2.0, 3.0])) == (2, 3)

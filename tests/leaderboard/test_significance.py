@@ -28,7 +28,7 @@ from leaderboard.blocks.matrix import Matrix, letters, matrices, names
 from leaderboard.blocks.pictures import matrix as picture
 from leaderboard.blocks.tables import Page, Picture, Prose, Table
 from leaderboard.model.duels import WILLIAMS
-from leaderboard.model.lookup import look
+from leaderboard.model.index import make_index
 from leaderboard.pages import significance
 from leaderboard.render import html as render
 
@@ -61,12 +61,12 @@ def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1, valu
                        for (one, other), adjusted in pairs.items()))
 
 
-def matrix(report: Results) -> Matrix:
-    return matrices(look(report))["chat", "quality 0"][WILLIAMS]
+def matrix(results: Results) -> Matrix:
+    return matrices(make_index(results))["chat", "quality 0"][WILLIAMS]
 
 
-def pages(report: Results) -> dict[str, Page]:
-    return {page.path: page for page in significance.build(report)}
+def pages(results: Results) -> dict[str, Page]:
+    return {page.path: page for page in significance.build(results)}
 
 
 def table(page: Page, anchor: str) -> list[list[str]]:
@@ -94,9 +94,9 @@ def test_a_column_is_found_under_the_name_that_comparisons_give_it() -> None:
 
 
 def test_comparisons_of_columns_without_a_value_are_left_out() -> None:
-    report = made()
-    rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in report.correlations)
-    assert [key[0] for key in matrix(replace(report, correlations=rows)).keys] == ["b", HOSTILE, "d"]
+    results = made()
+    rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in results.correlations)
+    assert [key[0] for key in matrix(replace(results, correlations=rows)).keys] == ["b", HOSTILE, "d"]
 
 
 @given(st.integers(1, 9).flatmap(lambda count: st.tuples(
@@ -183,12 +183,12 @@ def test_a_page_has_room_for_eighty_columns_on_eight_qualities_whatever_their_or
     rng = np.random.default_rng(0)
     pairs = {pair: (float(p), float(p / 2)) for pair, p in zip(
         itertools.combinations(values, 2), rng.uniform(0, 0.12, size=80 * 79 // 2), strict=True)}
-    report = made(values=values, pairs=pairs, qualities=2)
-    shuffled = replace(report, comparisons=report.comparisons[::-1], correlations=report.correlations[::-1])
+    results = made(values=values, pairs=pairs, qualities=2)
+    shuffled = replace(results, comparisons=results.comparisons[::-1], correlations=results.correlations[::-1])
     page = pages(shuffled)["significance/chat.html"]
     content = render.html(page, (), (page,), (), ())
     assert 4 * len(content) < 2_000_000
-    assert content == render.html(pages(report)["significance/chat.html"], (), (page,), (), ())
+    assert content == render.html(pages(results)["significance/chat.html"], (), (page,), (), ())
 
 
 def test_what_would_make_a_page_too_large_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

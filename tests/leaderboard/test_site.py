@@ -90,19 +90,19 @@ def test_the_pages_are_as_they_were(site: dict[str, bytes]) -> None:
 
 
 def test_the_order_in_which_a_report_lists_things_does_not_matter(
-        report: Results, site: dict[str, bytes]) -> None:
+        results: Results, site: dict[str, bytes]) -> None:
     rng = random.Random(3)  # noqa: S311 - a test's shuffle
-    parts = {name: tuple(rng.sample(rows := getattr(report, name), len(rows)))
+    parts = {name: tuple(rng.sample(rows := getattr(results, name), len(rows)))
              for name in ("datasets", "metrics", "correlations", "ranking", "skips", "failures", "timings")}
-    run = replace(report.run, options=dict(reversed(list(report.run.options.items()))),
-                  packages=dict(reversed(list(report.run.packages.items()))))
-    shuffled = replace(report, run=run, **parts)
+    run = replace(results.run, options=dict(reversed(list(results.run.options.items()))),
+                  packages=dict(reversed(list(results.run.packages.items()))))
+    shuffled = replace(results, run=run, **parts)
     assert draw(shuffled) == site
-    assert summary(shuffled) == summary(report)
+    assert summary(shuffled) == summary(results)
 
 
-def test_timings_change_costs_and_no_other_number(report: Results, site: dict[str, bytes]) -> None:
-    other = draw(replace(report, timings=()))
+def test_timings_change_costs_and_no_other_number(results: Results, site: dict[str, bytes]) -> None:
+    other = draw(replace(results, timings=()))
     changed = {path for path in site if site[path] != other[path]}
     assert changed >= {"about.html", "index.html"}
     assert not [path for path in changed if path.startswith("dataset/") or path.endswith(("correlations.csv", ".js"))]
@@ -165,9 +165,9 @@ def test_markdown_cells_cannot_break_their_table(site: dict[str, bytes]) -> None
 
 
 def test_the_banner_is_on_every_page_with_sample_data_and_on_no_other(
-        report: Results, site: dict[str, bytes]) -> None:
+        results: Results, site: dict[str, bytes]) -> None:
     marked = {path for path, page in pages(site).items() if BANNER in "".join(page.words)}
-    drawn = [page for view in found_views() for page in view(report)]
+    drawn = [page for view in found_views() for page in view(results)]
     assert marked == {page.path for page in drawn if page.sample}
     assert {"index.html", "about.html", "quality/overall.html", "quality/unrated.html"} <= marked
     assert {path for path in marked if path.startswith("dataset/")} == {
@@ -175,11 +175,11 @@ def test_the_banner_is_on_every_page_with_sample_data_and_on_no_other(
     assert site["LEADERBOARD.md"].decode().count(BANNER) == sum(page.sample and page.markdown for page in drawn)
 
 
-def test_the_csv_files_hold_every_row_in_full_precision(report: Results, site: dict[str, bytes]) -> None:
+def test_the_csv_files_hold_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
     rows = list(csv.DictReader(io.StringIO(site["correlations.csv"].decode())))
-    assert len(rows) == len(report.correlations)
+    assert len(rows) == len(results.correlations)
     assert sorted(float(row["value"]) for row in rows if row["value"]) == sorted(
-        row.value for row in report.correlations if math.isfinite(row.value))
+        row.value for row in results.correlations if math.isfinite(row.value))
     assert {row["origin"] for row in rows if row["dataset"] == "Sample Chat"} == {"sample"}
     assert {row["note"] for row in rows if not row["value"]} == {"all scores are equal"}
 
@@ -191,9 +191,9 @@ def test_people_stand_below_the_metrics_they_are_held_against(site: dict[str, by
     assert "People among themselves" not in site["dataset/fed-dial.html"].decode()
 
 
-def test_a_rank_comes_with_its_interval(report: Results) -> None:
-    known = tuple(replace(row, low=1.0, high=3.0) if row.rank else row for row in report.ranking)
-    assert "1–3" in draw(replace(report, ranking=known))["index.html"].decode()
+def test_a_rank_comes_with_its_interval(results: Results) -> None:
+    known = tuple(replace(row, low=1.0, high=3.0) if row.rank else row for row in results.ranking)
+    assert "1–3" in draw(replace(results, ranking=known))["index.html"].decode()
 
 
 def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -> None:
@@ -210,13 +210,13 @@ def test_every_file_names_the_models_beside_the_scores(site: dict[str, bytes]) -
 
 @pytest.mark.parametrize("name", ["evaluate:./my.py:score", "st:all-MiniLM-L6-v2", "hf:org/model@refs/pr/1",
                                   "évaluation:C:\\x", "=1+1", "evaluate:a_b[k=*,v=|]"])
-def test_a_metric_that_an_adapter_names_is_as_good_as_any(report: Results, name: str) -> None:
+def test_a_metric_that_an_adapter_names_is_as_good_as_any(results: Results, name: str) -> None:
     def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(replace(row, metric=name, column=name) if row.metric == "length" else row for row in rows)
-    entry = next(entry for entry in report.metrics if entry.name == "length")
+    entry = next(entry for entry in results.metrics if entry.name == "length")
     found = draw(replace(
-        report, metrics=(*report.metrics, replace(entry, name=name, columns=(name,))),
-        correlations=renamed(report.correlations), ranking=renamed(report.ranking)))
+        results, metrics=(*results.metrics, replace(entry, name=name, columns=(name,))),
+        correlations=renamed(results.correlations), ranking=renamed(results.ranking)))
     test_every_internal_link_leads_somewhere(found)
     test_every_link_in_the_markdown_leads_somewhere(found)
     test_pages_are_well_formed_with_distinct_ids(found)
@@ -226,17 +226,17 @@ def test_a_metric_that_an_adapter_names_is_as_good_as_any(report: Results, name:
     assert name in "".join(pages(found)["index.html"].words)
 
 
-def test_the_csv_file_of_ranking_ranks_no_incomplete_row(report: Results, site: dict[str, bytes]) -> None:
+def test_the_csv_file_of_ranking_ranks_no_incomplete_row(results: Results, site: dict[str, bytes]) -> None:
     rows = list(csv.DictReader(io.StringIO(site["ranking.csv"].decode())))
-    assert len(rows) == len(report.ranking)
+    assert len(rows) == len(results.ranking)
     for row in rows:
         assert (row["covered"] == row["cells"]) == bool(row["rank"]) == bool(row["value"])
 
 
 @pytest.mark.parametrize("gone", ["ranking", "correlations", "metrics", "skips", "failures"])
-def test_a_report_may_lack_a_part(report: Results, gone: str) -> None:
-    assert "index.html" in draw(replace(report, **{gone: ()}))
-    assert summary(replace(report, **{gone: ()}))
+def test_a_report_may_lack_a_part(results: Results, gone: str) -> None:
+    assert "index.html" in draw(replace(results, **{gone: ()}))
+    assert summary(replace(results, **{gone: ()}))
 
 
 def test_an_empty_report_is_still_a_site() -> None:

@@ -8,15 +8,15 @@ from harness.results.rows import Results, Skip
 from leaderboard.site import summary
 
 
-def test_no_line_is_wider_than_the_terminal(report: Results) -> None:
+def test_no_line_is_wider_than_the_terminal(results: Results) -> None:
     long = tuple(replace(row, metric="m" * 90, column="c" * 90) if row.metric == "length" else row
-                 for row in report.ranking)
-    for entry in (report, replace(report, ranking=long)):
+                 for row in results.ranking)
+    for entry in (results, replace(results, ranking=long)):
         assert max(map(len, summary(entry).splitlines())) <= 110
 
 
-def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(report: Results) -> None:
-    text = summary(report)
+def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(results: Results) -> None:
+    text = summary(results)
     places = [text.index(part) for part in (
         "Development datasets: Spearman, averages. Data: real", "Data: the bundled sample", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
@@ -25,38 +25,38 @@ def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(report: 
     assert places == sorted(places)
 
 
-def test_an_incomplete_column_says_how_much_it_covers(report: Results) -> None:
-    line = next(line for line in summary(report).splitlines() if line.split()[0:1] == ["bleu2"])
+def test_an_incomplete_column_says_how_much_it_covers(results: Results) -> None:
+    line = next(line for line in summary(results).splitlines() if line.split()[0:1] == ["bleu2"])
     assert line.split() == ["bleu2", *["–", "4", "of", "5", "cells"] * 2, "–", "–", "15"]
 
 
-def test_letters_and_cost_stand_behind_the_averages_where_they_are_known(report: Results) -> None:
-    lettered = replace(report, ranking=tuple(replace(row, letters="ab" if row.rank else "")
-                                               for row in report.ranking))
+def test_letters_and_cost_stand_behind_the_averages_where_they_are_known(results: Results) -> None:
+    lettered = replace(results, ranking=tuple(replace(row, letters="ab" if row.rank else "")
+                                               for row in results.ranking))
     line = next(line for line in summary(lettered).splitlines() if line.split()[1:2] == ["bleu1"])
     assert line.split()[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
     assert "Group" in summary(lettered)
-    assert "Group" not in summary(report)
-    assert "s/1,000" not in summary(replace(report, timings=()))
+    assert "Group" not in summary(results)
+    assert "s/1,000" not in summary(replace(results, timings=()))
 
 
-def test_the_models_stand_behind_the_name_or_where_there_is_no_room_below_it(report: Results) -> None:
-    assert "grade (bert-base, w2v.txt)  " in summary(report)
-    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in report.metrics)
-    lines = summary(replace(report, metrics=long)).splitlines()
+def test_the_models_stand_behind_the_name_or_where_there_is_no_room_below_it(results: Results) -> None:
+    assert "grade (bert-base, w2v.txt)  " in summary(results)
+    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in results.metrics)
+    lines = summary(replace(results, metrics=long)).splitlines()
     (row, *_) = (place for place, line in enumerate(lines) if line.split()[:2] == ["1", "grade"])
     assert lines[row + 1].strip() == f"({'m' * 50})"
     assert lines[row + 1].index("(") == lines[row].index("grade") + 2
 
 
-def test_sample_data_is_announced(report: Results) -> None:
+def test_sample_data_is_announced(results: Results) -> None:
     said, first = "Computed on the bundled sample: made by a script with simulated raters", "Data: the bundled sample"
-    assert -1 < summary(report).index(said) < summary(report).index(first)
-    assert summary(report).index("real human judgements") < summary(report).index(said)
-    real = tuple(row for row in report.ranking if row.origin == "real")
-    assert "simulated" not in summary(replace(report, ranking=real))
+    assert -1 < summary(results).index(said) < summary(results).index(first)
+    assert summary(results).index("real human judgements") < summary(results).index(said)
+    real = tuple(row for row in results.ranking if row.origin == "real")
+    assert "simulated" not in summary(replace(results, ranking=real))
 
 
-def test_nothing_from_outside_steers_the_terminal(report: Results) -> None:
-    hostile = replace(report, skips=(Skip("d\x1b[2J", "m\r\nx", "why\x07\u202e"),))
+def test_nothing_from_outside_steers_the_terminal(results: Results) -> None:
+    hostile = replace(results, skips=(Skip("d\x1b[2J", "m\r\nx", "why\x07\u202e"),))
     assert all(sign.isprintable() or sign == "\n" for sign in summary(hostile))

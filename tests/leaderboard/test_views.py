@@ -36,20 +36,20 @@ def names(found: Table, group: int) -> list[str]:
     return [cells[1].text for cells in found.groups[group].rows]
 
 
-def test_no_table_mixes_sample_and_real_data(report: Results) -> None:
-    for found in tables((*overall.build(report), *quality.build(report))):
+def test_no_table_mixes_sample_and_real_data(results: Results) -> None:
+    for found in tables((*overall.build(results), *quality.build(results))):
         datasets = {heading.text for heading in found.headings} & (SAMPLE | REAL)
         assert datasets <= (SAMPLE if found.sample else REAL)
         assert ("bundled sample" in found.data) == found.sample
 
 
-def test_every_table_says_which_data_it_is_on(report: Results) -> None:
+def test_every_table_says_which_data_it_is_on(results: Results) -> None:
     for view in found_views():
-        assert all(found.data for found in tables(view(report)))
+        assert all(found.data for found in tables(view(results)))
 
 
-def test_a_page_on_sample_data_knows_it(report: Results) -> None:
-    pages = {page.label: page for view in found_views() for page in view(report)
+def test_a_page_on_sample_data_knows_it(results: Results) -> None:
+    pages = {page.label: page for view in found_views() for page in view(results)
              if page.group in ("", "Datasets", "Qualities")}
     assert {label for label, page in pages.items() if page.sample} >= {
         "Overall", "About", "Sample Chat", "sample chat", "overall", "unrated"}
@@ -57,28 +57,28 @@ def test_a_page_on_sample_data_knows_it(report: Results) -> None:
     assert {label for label, page in pages.items() if page.mixed} >= {"Overall", "About", "overall"}
 
 
-def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(report: Results) -> None:
-    assert [found.anchor for found in tables(overall.build(report)) if found.headings[0].kind == "rank"] == [
+def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(results: Results) -> None:
+    assert [found.anchor for found in tables(overall.build(results)) if found.headings[0].kind == "rank"] == [
         f"{board}-{origin}-{statistic}" for board in ("dev", "test") for origin in ("real", "sample")
         for statistic in ("spearman", "pearson", "kendall")]
 
 
-def test_the_overall_board_shows_the_averages_of_both_rules(report: Results) -> None:
+def test_the_overall_board_shows_the_averages_of_both_rules(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
-    cells = row(table(overall.build(report), "Overall", "dev-real-spearman"), "bleu1")
+    cells = row(table(overall.build(results), "Overall", "dev-real-spearman"), "bleu1")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("1", "0.333")
     assert (cells["Mean of qualities"].text, cells["Mean of qualities"].small) == ("0.300", "rank 1")
     assert [cells[name].text for name in ("fed-dial", "fed-turn", "topical-usr")] == ["0.500", "0.200", "0.300"]
 
 
-def test_the_test_board_is_ranked_by_the_rule_of_the_test_datasets(report: Results) -> None:
-    found = table(overall.build(report), "Overall", "test-real-spearman")
+def test_the_test_board_is_ranked_by_the_rule_of_the_test_datasets(results: Results) -> None:
+    found = table(overall.build(results), "Overall", "test-real-spearman")
     assert [heading.text for heading in found.headings][2] == "Mean of qualities"
     assert names(found, 0) == ["length", "<script>alert('x')</script> / x|y", "bleu1", "bleu2"]
 
 
-def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(report: Results) -> None:
-    found = table(overall.build(report), "Overall", "dev-real-spearman")
+def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(results: Results) -> None:
+    found = table(overall.build(results), "Overall", "dev-real-spearman")
     assert found.groups[1].title == UNRANKED
     assert names(found, 1) == ["bleu2", "grade"]
     cells = row(found, "bleu2")
@@ -88,15 +88,15 @@ def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(report
     assert cells["topical-usr"].text == "0.400"
 
 
-def test_an_incomplete_standing_is_not_believed_its_average(report: Results) -> None:
+def test_an_incomplete_standing_is_not_believed_its_average(results: Results) -> None:
     claimed = tuple(replace(entry, value=0.99, rank=1) if entry.covered < entry.cells else entry
-                    for entry in report.ranking)
-    found = overall.build(replace(report, ranking=claimed))
+                    for entry in results.ranking)
+    found = overall.build(replace(results, ranking=claimed))
     assert all("0.990" not in {cell.text for cell in cells} for board in tables(found) for cells in board.rows)
 
 
-def test_a_missing_value_is_never_a_zero_and_says_why(report: Results) -> None:
-    pages = (*overall.build(report), *dataset.build(report), *quality.build(report))
+def test_a_missing_value_is_never_a_zero_and_says_why(results: Results) -> None:
+    pages = (*overall.build(results), *dataset.build(results), *quality.build(results))
     for found in tables(pages):
         for cells in found.rows:
             assert all(cell.title for cell in cells if cell.text == "–")
@@ -110,27 +110,27 @@ def test_a_missing_value_is_never_a_zero_and_says_why(report: Results) -> None:
     ("sample chat", "bleu1", "Unrated", "nobody rated this quality"),
     ("Sample Chat", "bleu2", "Overall", ""),
     ("sample chat", "<script>alert('x')</script> / x|y", "Overall", "not scored in this run")])
-def test_the_reason_is_the_one_the_run_gave(report: Results, page: str, name: str, column: str, why: str) -> None:
-    pages = dataset.build(report)
+def test_the_reason_is_the_one_the_run_gave(results: Results, page: str, name: str, column: str, why: str) -> None:
+    pages = dataset.build(results)
     assert row(table(pages, page, "agreement-spearman"), name)[column].why == why
 
 
-def test_a_quality_that_nobody_rated_does_not_count(report: Results) -> None:
-    found = table(dataset.build(report), "sample chat", "agreement-spearman")
+def test_a_quality_that_nobody_rated_does_not_count(results: Results) -> None:
+    found = table(dataset.build(results), "sample chat", "agreement-spearman")
     assert names(found, 0) == ["bleu1", "bleu2"]
     assert row(found, "bleu1")["Mean"].text == "0.800"
     assert row(found, "length")["Metric"].small == "0 of 1 cells"
 
 
-def test_a_dataset_page_marks_weak_best_and_second(report: Results) -> None:
-    found = table(dataset.build(report), "fed-turn", "agreement-spearman")
+def test_a_dataset_page_marks_weak_best_and_second(results: Results) -> None:
+    found = table(dataset.build(results), "fed-turn", "agreement-spearman")
     marks = {name: row(found, name)["Interesting"].marks for name in ("bleu1", "bleu2", "length")}
     assert marks == {"bleu1": ("second", "weak"), "bleu2": ("best",), "length": ()}
     assert next(heading.small for heading in found.headings if heading.text == "Interesting") == "n = 100"
 
 
-def test_a_quality_board_joins_the_datasets_that_share_the_dimension(report: Results) -> None:
-    found = table(quality.build(report), "overall", "real-spearman")
+def test_a_quality_board_joins_the_datasets_that_share_the_dimension(results: Results) -> None:
+    found = table(quality.build(results), "overall", "real-spearman")
     assert [heading.text for heading in found.headings] == [
         "Rank", "Metric", "Mean", "Cost", "Needs", "Family", "fed-dial", "fed-turn", "topical-usr", "a|b"]
     assert found.headings[8].small == "dev, turn, “Overall quality”, n = 100"
@@ -138,23 +138,23 @@ def test_a_quality_board_joins_the_datasets_that_share_the_dimension(report: Res
     assert row(found, "bleu2")["Metric"].small == "3 of 4 cells"
 
 
-def test_equal_means_share_a_rank(report: Results) -> None:
-    equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in report.correlations)
-    found = table(dataset.build(replace(report, correlations=equal)), "fed-turn", "agreement-spearman")
+def test_equal_means_share_a_rank(results: Results) -> None:
+    equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in results.correlations)
+    found = table(dataset.build(replace(results, correlations=equal)), "fed-turn", "agreement-spearman")
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
 
 
-def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(report: Results) -> None:
-    assert row(table(dataset.build(report), "fed-dial", "agreement-spearman"), "bleu1:max")["Overall"].text == "0.600"
-    for found in tables((*overall.build(report), *quality.build(report))):
+def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(results: Results) -> None:
+    assert row(table(dataset.build(results), "fed-dial", "agreement-spearman"), "bleu1:max")["Overall"].text == "0.600"
+    for found in tables((*overall.build(results), *quality.build(results))):
         assert "bleu1:max" not in {cells[1].text for cells in found.rows}
-    page = next(page for page in quality.build(report) if page.label == "overall")
+    page = next(page for page in quality.build(results) if page.label == "overall")
     assert "bleu1:max" in str(page.sections[0].blocks[-1])
 
 
-def test_a_row_of_scores_names_the_models_it_comes_from(report: Results) -> None:
+def test_a_row_of_scores_names_the_models_it_comes_from(results: Results) -> None:
     models = {"grade": "bert-base, w2v.txt", "<script>alert('x')</script> / x|y": "a|<b>"}
-    pages = (*overall.build(report), *dataset.build(report), *quality.build(report))
+    pages = (*overall.build(results), *dataset.build(results), *quality.build(results))
     boards = [found for found in tables(pages) if found.headings[0].kind == "rank"]
     assert len(boards) > 20
     for found in boards:
@@ -162,8 +162,8 @@ def test_a_row_of_scores_names_the_models_it_comes_from(report: Results) -> None
             assert cells[1].model == models.get(cells[1].text, "")
 
 
-def test_columns_of_the_same_name_are_told_apart_by_their_metrics(report: Results) -> None:
+def test_columns_of_the_same_name_are_told_apart_by_their_metrics(results: Results) -> None:
     twice = tuple(replace(entry, columns=("length",)) if entry.name == "grade" else entry
-                  for entry in report.metrics)
-    found = table(dataset.build(replace(report, metrics=twice)), "fed-turn", "agreement-spearman")
+                  for entry in results.metrics)
+    found = table(dataset.build(replace(results, metrics=twice)), "fed-turn", "agreement-spearman")
     assert {"length", "grade / length"} <= {cells[1].text for cells in found.rows}

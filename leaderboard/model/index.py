@@ -25,10 +25,10 @@ DATA: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class Index:
     """A report by key. Nothing in it depends on the order in which the report lists things."""
 
-    report: Results
+    results: Results
     datasets: tuple[DatasetEntry, ...]
     statistics: tuple[str, ...]
     dataset_paths: dict[str, str]
@@ -41,13 +41,13 @@ class Lookup:
     learned: frozenset[tuple[str, str]]
     """Metrics with the datasets on which they are scored with weights that were learned there."""
 
-    def agreement(self, dataset: str, quality: str, key: Key, statistic: str) -> Correlation | None:
+    def correlation(self, dataset: str, quality: str, key: Key, statistic: str) -> Correlation | None:
         """Find what the run has for a column on a quality, if anything."""
         return self.correlations.get((dataset, quality, *key, statistic))
 
     def why(self, dataset: str, quality: str, key: Key, statistic: str) -> str:
         """Say why there is no value."""
-        found = self.agreement(dataset, quality, key, statistic)
+        found = self.correlation(dataset, quality, key, statistic)
         if found is not None:
             return found.note or "no value, and no reason given"
         return self.reasons.get((dataset, key[0]), "not scored in this run")
@@ -61,7 +61,7 @@ class Lookup:
     def data(self, origin: str, board: str | None = None) -> str:
         """Say in words which data a table is on: people or the script, how many datasets of a board, cut or whole."""
         count = len(self.on(origin, board))
-        limit = self.report.run.options.get("limit")
+        limit = self.results.run.options.get("limit")
         return "; ".join(filter(None, (
             DATA[origin],
             "" if board is None else f"{count} dataset" + ("s" if count != 1 else ""),
@@ -70,30 +70,30 @@ class Lookup:
     def standing_keys(self, origin: str) -> set[Key]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""
         names = {entry.name for entry in self.on(origin)}
-        return ({(row.metric, row.column) for row in self.report.ranking if row.origin == origin}
-                or {(row.metric, row.column) for row in self.report.correlations if row.dataset in names})
+        return ({(row.metric, row.column) for row in self.results.ranking if row.origin == origin}
+                or {(row.metric, row.column) for row in self.results.correlations if row.dataset in names})
 
 
 @once
-def look(report: Results) -> Lookup:
+def make_index(results: Results) -> Index:
     """Make a report ready for drawing."""
-    datasets = tuple(sorted(report.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
+    datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
     dimensions = {quality.dimension for entry in datasets for quality in entry.qualities}
-    return Lookup(
-        report=report,
+    return Index(
+        results=results,
         datasets=datasets,
-        statistics=ordered(row.statistic for row in report.correlations),
+        statistics=ordered(row.statistic for row in results.correlations),
         dataset_paths={name: f"dataset/{slug}.html"
                        for name, slug in slugs(entry.name for entry in datasets).items()},
         quality_paths={name: f"quality/{slug}.html" for name, slug in slugs(dimensions).items()},
         cards={name: f"metric/{slug}.html"
-               for name, slug in slugs(entry.name for entry in report.metrics).items()},
-        labels=_labels(report),
-        models={entry.name: ", ".join(entry.models) for entry in report.metrics},
+               for name, slug in slugs(entry.name for entry in results.metrics).items()},
+        labels=_labels(results),
+        models={entry.name: ", ".join(entry.models) for entry in results.metrics},
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
-                    for row in report.correlations},
-        reasons=_reasons(report),
-        learned=frozenset((entry.name, dataset.name) for entry in report.metrics for dataset in datasets
+                    for row in results.correlations},
+        reasons=_reasons(results),
+        learned=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets
                           if dataset.name in entry.learned_on and origin_of(dataset) == "real"),
     )
 
@@ -124,21 +124,21 @@ def there(row: Correlation | None) -> bool:
     return row is not None and math.isfinite(row.value)
 
 
-def _labels(report: Results) -> dict[Key, str]:
+def _labels(results: Results) -> dict[Key, str]:
     """Call a column by its own name where that says which metric it is of, else with the metric before it."""
-    keys = {(row.metric, row.column) for row in report.correlations}
-    keys |= {(row.metric, row.column) for row in report.ranking}
-    keys |= {(entry.name, column) for entry in report.metrics for column in entry.columns}
+    keys = {(row.metric, row.column) for row in results.correlations}
+    keys |= {(row.metric, row.column) for row in results.ranking}
+    keys |= {(entry.name, column) for entry in results.metrics for column in entry.columns}
     shared = Counter(column for _, column in keys)
     return {(metric, column): column if column.startswith(metric) and shared[column] == 1
             else f"{metric} / {column}" if column != metric else column
             for metric, column in sorted(keys)}
 
 
-def _reasons(report: Results) -> dict[Key, str]:
+def _reasons(results: Results) -> dict[Key, str]:
     found: dict[Key, set[str]] = defaultdict(set)
-    for skip in report.skips:
+    for skip in results.skips:
         found[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
-    for failure in report.failures:
+    for failure in results.failures:
         found[failure.dataset, failure.metric].add(f"crashed: {failure.error}")
     return {cell: "; ".join(sorted(reasons)) for cell, reasons in found.items()}
