@@ -27,6 +27,7 @@ import numpy.typing as npt
 from benchmarks.dataset import Item
 from metrics import evidence as evidences
 from metrics import registry
+from metrics.column import of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
 from metrics.metric import Column, Columns, Metric, MetricCard, signature
@@ -36,8 +37,6 @@ from metrics.registry import Chosen
 Table: TypeAlias = npt.NDArray[np.float64]
 """The inputs' scores: (inputs, items)."""
 
-AT = "@"
-"""Between a column and the quality that it is for."""
 FURTHEST = 3.0
 """Scores further from the mean than so many spreads count as so far: one wild likelihood is no opinion."""
 
@@ -147,7 +146,7 @@ def compose(metric: Composite, table: Table, evidence: Evidence, dimensions: Seq
     every = weights or {dimension: metric.weights(evidence, dimension) for dimension in evidence.dimensions or ("",)}
     one = mixed(scaled, np.mean([*every.values()], axis=0))
     return {name: one, single[0]: one,
-            **{f"{name}{AT}{dimension}": mixed(scaled, given) for dimension, given in weights.items()}}
+            **{of_quality(name, dimension): mixed(scaled, given) for dimension, given in weights.items()}}
 
 
 def mixed(scaled: Table, weights: Vector) -> Column:

@@ -10,23 +10,20 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, runtime_checkable
 from weakref import WeakKeyDictionary
 
-import numpy as np
-import numpy.typing as npt
-
 from benchmarks.dataset import Item, Level
-from metrics.errors import MissingResource
+from metrics.column import Column as Column  # what a metric gives, and what its author imports from here
+from metrics.column import Columns as Columns
+from metrics.errors import MetricError, MissingResource
 
 if TYPE_CHECKING:
     from metrics.models.service import Models
-
-Column: TypeAlias = npt.NDArray[np.float64]
-"""One score per item, higher is better; NaN means not scorable."""
 
 NEEDS = ("references", "context", "facts")
 """What a metric can need of an item."""
@@ -34,7 +31,10 @@ NEEDS = ("references", "context", "facts")
 KINDS = ("encoder", "lm", "vectors")
 """The kinds of model that a metric can take."""
 
-Columns: TypeAlias = Mapping[str, Column]
+GROUP = "harness.metrics"
+"""The group of entry points by which packages bring metrics."""
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,30 @@ class File(str):
 
 
 NO_FILE = File()
+
+
+def is_name(text: str) -> bool:
+    """Whether a metric can have that name: small letters and digits, with hyphens between."""
+    return _NAME.fullmatch(text) is not None
+
+
+def as_metric(kind: Any) -> type[Metric]:
+    """The class itself, where it is a metric; MetricError with what it lacks."""
+    own = getattr(kind, "card", None)
+    scores = callable(getattr(kind, "score", None))
+    if not (dataclasses.is_dataclass(kind) and scores and isinstance(own, MetricCard)):
+        raise MetricError(f"{kind.__qualname__} is no dataclass with a card and a method score")
+    if not is_name(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
+        raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
+                          f"and needs among {', '.join(NEEDS)}")
+    named = {field.name for field in dataclasses.fields(kind)} & set(KINDS)
+    if named != set(own.models):
+        raise MetricError(f"{own.name!r}: its card has models={own.models!r} and its options for models are "
+                          f"{', '.join(sorted(named)) or 'none'}; each of {', '.join(KINDS)} stands in both or neither")
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise MetricError(f"{own.name!r}: the option {field.name!r} has no default, and every option has one")
+    return cast("type[Metric]", kind)
 
 
 def options(metric: Metric) -> dict[str, Any]:

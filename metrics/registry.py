@@ -23,17 +23,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import metrics as package
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import KINDS, NEEDS, Metric, MetricCard, unsigned
+from metrics.metric import GROUP, Metric, MetricCard, as_metric, unsigned
 
-GROUP = "harness.metrics"
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 """The folders of metrics."""
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +106,6 @@ def is_path(name: str) -> bool:
     return name.endswith(".py") or "\\" in name or ("/" in name and name.partition("/")[0] not in names())
 
 
-def is_name(text: str) -> bool:
-    """Whether a metric can have that name: small letters and digits, with hyphens between."""
-    return _NAME.fullmatch(text) is not None
-
-
 def is_built_in(name: str) -> bool:
     """Whether the project comes with a metric of that name."""
     return name in _built_in()
@@ -134,7 +127,10 @@ def _kind(name: str) -> type[Metric]:
     if is_path(name):
         from metrics.external import files
 
-        return files.metric_class(name)
+        kind = files.metric_class(name)
+        if is_built_in(kind.card.name):
+            raise BrokenPlugin(f"{name}: a built-in metric is named {kind.card.name!r}; give the card another name")
+        return kind
     if ":" not in name:
         return metric_class(name)
     from metrics.external import libraries
@@ -214,25 +210,6 @@ def _class_in(module: Any, name: str) -> type[Metric]:
         if inspect.isclass(value) and isinstance(own, MetricCard) and own.name == name:
             return as_metric(value)
     raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
-
-
-def as_metric(kind: Any) -> type[Metric]:
-    """The class itself, where it is a metric; MetricError with what it lacks."""
-    own = getattr(kind, "card", None)
-    scores = callable(getattr(kind, "score", None))
-    if not (dataclasses.is_dataclass(kind) and scores and isinstance(own, MetricCard)):
-        raise MetricError(f"{kind.__qualname__} is no dataclass with a card and a method score")
-    if not is_name(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
-        raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
-                          f"and needs among {', '.join(NEEDS)}")
-    named = {field.name for field in dataclasses.fields(kind)} & set(KINDS)
-    if named != set(own.models):
-        raise MetricError(f"{own.name!r}: its card has models={own.models!r} and its options for models are "
-                          f"{', '.join(sorted(named)) or 'none'}; each of {', '.join(KINDS)} stands in both or neither")
-    for field in dataclasses.fields(kind):
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise MetricError(f"{own.name!r}: the option {field.name!r} has no default, and every option has one")
-    return cast("type[Metric]", kind)
 
 
 def given(kind: type[Any], name: str, asked: str, text: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from harness.errors import BadBundle
 from harness.results.full_scores import Name
 from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
 from harness.statistics.panel import Vector
-from metrics.composition import AT
+from metrics.column import of_quality, split_quality
 
 LIMIT = 128 << 20
 """Bytes that a bundle may have, packed or unpacked."""
@@ -151,12 +151,12 @@ def _names(file: str, given: list[str], known: Collection[Name]) -> list[Name]:
     plain, slashed = {heading(name): name for name in known}, {"/".join(name): name for name in known}
     found = []
     for one in given:
-        before, at, quality = one.rpartition(AT)
+        before, quality = split_quality(one, slashed)
         if one in plain:
             found.append(plain[one])
-        elif at and before in slashed:
+        elif quality:
             metric, column = slashed[before]
-            found.append((metric, f"{column}{AT}{quality}"))
+            found.append((metric, of_quality(column, quality)))
         else:
             raise Refused(f"{file}: the column {one!r:.100} is of no metric of the bundle")
     return found

@@ -69,9 +69,10 @@ def run(args: argparse.Namespace) -> int:
 def _check(name: str, folder: Path) -> None:
     """Refuse a name that no metric can have, or that is taken, and a folder that is there."""
     from metrics import registry
+    from metrics.metric import is_name
 
     module = name.replace("-", "_")
-    if not registry.is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
+    if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise BadConfig(f"{name!r}: a metric is named by small letters, digits and hyphens, a letter first, as in "
                         "my-metric")
     if name in registry.names():

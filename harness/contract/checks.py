@@ -16,9 +16,8 @@ from benchmarks.dataset import Dataset
 from harness.contract import hard
 from harness.contract.trial import Broken, Finding, Scored, Trial
 from harness.scoring import score
-from metrics import registry
 from metrics.errors import CannotScore, MissingResource
-from metrics.metric import Column, signature
+from metrics.metric import Column, as_metric, signature
 
 Check = Callable[[Trial], Finding]
 SEED = 7
@@ -42,7 +41,7 @@ def cost(trial: Trial) -> Finding:
 
 def card(trial: Trial) -> Finding:
     """What the card has to say is said, and the signature is one line."""
-    registry.as_metric(type(trial.metric))
+    as_metric(type(trial.metric))
     own = trial.metric.card
     if lacking := [name for name in ("title", "family") if not getattr(own, name)]:
         raise Broken(f"the card has no {' and no '.join(lacking)}")

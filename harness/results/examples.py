@@ -19,7 +19,7 @@ from benchmarks.dataset import Dataset, Item, Utterance
 from harness.results.rows import Correlation, Example, ItemScores
 from harness.run.compare import labels
 from harness.run.correlate import Judged
-from metrics.composition import AT
+from metrics.column import of_quality
 
 EVERY = "all qualities"
 OVERALL = "overall"
@@ -86,7 +86,7 @@ def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dic
     for (metric, column), plain in points.scores.items():
         if metric in metrics and metric not in seen:
             seen.add(metric)
-            values = points.scores.get((metric, f"{column}{AT}{people.dimension}"), plain)
+            values = points.scores.get((metric, of_quality(column, people.dimension)), plain)
             given = places(np.where(rated, values, np.nan))
             if np.isfinite(given).any():
                 found[metric, column] = given

@@ -17,7 +17,7 @@ from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
 from metrics import registry as metrics
-from metrics.composition import AT
+from metrics.column import of_quality, split_quality
 
 Name = tuple[str, str]
 """Metric and column."""
@@ -25,12 +25,15 @@ Name = tuple[str, str]
 
 def plain(names: Mapping[Name, object]) -> Iterator[Name]:
     """The columns without those made for one quality (`COLUMN@QUALITY`), which stand for them there."""
-    yield from (name for name in names if (name[0], name[1].rpartition(AT)[0]) not in names)
+    columns: dict[str, list[str]] = {}
+    for metric, column in names:
+        columns.setdefault(metric, []).append(column)
+    yield from (name for name in names if not split_quality(name[1], columns[name[0]])[1])
 
 
 def on(scores: Mapping[Name, Vector], name: Name, dimension: str) -> Vector:
     """A column on one quality: that made for it, else the plain one."""
-    return scores.get((name[0], f"{name[1]}{AT}{dimension}"), scores[name])
+    return scores.get((name[0], of_quality(name[1], dimension)), scores[name])
 
 
 def scores(report: Results, points: ItemScores, store: ScoreStore) -> tuple[dict[Name, Vector], tuple[str, ...]]:

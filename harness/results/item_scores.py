@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.results.rows import ItemScores
-from metrics.composition import AT
+from metrics.column import of_quality
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str
     scores: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
     for (metric, name), column in columns.items():
         scores[metric, name] = _single(column.on(""))
-        scores |= {(metric, f"{name}{AT}{one.quality.dimension}"): _single(column.on(one.quality.dimension))
+        scores |= {(metric, of_quality(name, one.quality.dimension)): _single(column.on(one.quality.dimension))
                    for one in wanted if column.has(one.quality.dimension)}
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),

@@ -13,7 +13,7 @@ from harness.results.rows import Correlation
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import coefficients
 from harness.statistics.panel import Codes, Panel, Vector, codes, panel
-from metrics.composition import AT
+from metrics.column import of_quality, split_quality
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Column:
 
     def on(self, dimension: str) -> Vector:
         """The scores for one quality: those made for it (`COLUMN@QUALITY`) take the place of the plain ones."""
-        return self.scores.get(f"{self.name}{AT}{dimension}", self.scores[self.name])
+        return self.scores.get(of_quality(self.name, dimension), self.scores[self.name])
 
     def has(self, dimension: str) -> bool:
         """Whether there are scores made for one quality."""
-        return f"{self.name}{AT}{dimension}" in self.scores
+        return of_quality(self.name, dimension) in self.scores
 
 
 def columns(
@@ -101,7 +101,7 @@ def cells(
     given = columns(dataset, scored, aggregations)
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     plain = _table(dataset, given.values(), "")
-    own = any(AT in name for column in given.values() for name in column.scores)
+    own = any(split_quality(name, column.scores)[1] for column in given.values() for name in column.scores)
     return tuple(TargetData(dataset.card.name, one, tuple(given),
                       _table(dataset, given.values(), one.quality.dimension) if own else plain, system, context)
                  for one in qualities)
@@ -134,7 +134,7 @@ def _table(dataset: Dataset, given: Collection[Column], dimension: str) -> npt.N
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
     """Whether a column was asked for: turns together in one of the ways, or scores that are of no turns."""
-    if column.rpartition(AT)[0] in columns:
+    if split_quality(column, columns)[1]:
         return False  # it stands for the plain one on its quality
     plain, _, way = column.rpartition(":")
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself

@@ -19,10 +19,11 @@ from harness.errors import StoreError
 from harness.scoring import score
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.scoring.store import ScoreStore
-from metrics.composition import AT, Composite, compose, learned
+from metrics.column import Column, of_quality, split_quality
+from metrics.composition import Composite, compose, learned
 from metrics.errors import CannotScore, MissingResource
 from metrics.evidence import Evidence
-from metrics.metric import Column, Metric, signature
+from metrics.metric import Metric, signature
 from metrics.models.service import Models
 
 WAYS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
@@ -95,8 +96,11 @@ def composed(metric: Composite, source: Source) -> Scores:
     for way in WAYS:
         if not way or any(one.column + way in scores for one, scores in inputs):
             table = np.array([one.of(scores, way) for one, scores in inputs])
-            found = _checked(metric, dataset, compose(metric, table, evidence, _dimensions(dataset.card)))
-            columns |= {_named(column, way): values for column, values in found.items()}
+            found = score.checked(metric, dataset.items,
+                                  compose(metric, table, evidence, _dimensions(dataset.card)))
+            for name, values in found.items():
+                column, quality = split_quality(name, metric.card.columns)
+                columns[of_quality(f"{column}{way}", quality)] = values
     return Scores(tuple(item.id for item in dataset.items), columns, time.perf_counter() - start)
 
 
@@ -138,20 +142,3 @@ def _input(name: str, metric: Metric, source: Source) -> Scores:
 
 def _dimensions(card: DatasetCard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(quality.dimension for quality in card.qualities))
-
-
-def _named(column: str, way: str) -> str:
-    plain, at, dimension = column.partition(AT)
-    return f"{plain}{way}{at}{dimension}"
-
-
-def _checked(metric: Composite, dataset: Dataset, found: dict[str, Column]) -> dict[str, Column]:
-    """The columns as promised, those of every quality too."""
-    plain = {column: values for column, values in found.items() if AT not in column}
-    score.checked(metric, dataset.items, plain)
-    for dimension in {column.partition(AT)[2] for column in found.keys() - plain.keys()}:
-        score.checked(metric, dataset.items,
-                        {column: found.get(f"{column}{AT}{dimension}", values) for column, values in plain.items()})
-    return found
-
-

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from benchmarks.dataset import SYSTEM, Dataset, Item
 from harness.errors import BadScores
-from metrics.composition import AT, Composite
+from metrics.column import of_quality, split_quality
+from metrics.composition import Composite
 from metrics.errors import CannotScore
 from metrics.metric import Column, Metric, checkpoints
 from metrics.models.service import Models
@@ -94,9 +95,9 @@ def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[st
     together = {}
     for name, column in columns.items():
         parts = np.split(column, ends)
-        plain, at, dimension = name.rpartition(AT) if name.rpartition(AT)[0] in columns else (name, "", "")
+        plain, quality = split_quality(name, columns)
         for way, combine in AGGREGATIONS.items():
-            label = name if way == "mean" else f"{plain}:{way}{at}{dimension}"
+            label = name if way == "mean" else of_quality(f"{plain}:{way}", quality)
             together[label] = np.array([_together(part, combine) for part in parts])
     return together
 
@@ -105,7 +106,7 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
     """The columns as the card promised them, and what was made for one quality (`COLUMN@QUALITY`); else BadScores."""
     name, promised = metric.card.name, metric.card.columns
     keys = list(map(str, columns.keys())) if hasattr(columns, "keys") else None
-    own = [key for key in keys or () if key not in promised and key.rpartition(AT)[0] in promised]
+    own = [key for key in keys or () if key not in promised and split_quality(key, promised)[1]]
     if keys is None or sorted(keys) != sorted([*promised, *own]):
         given = type(columns).__name__ if keys is None else ", ".join(sorted(keys))
         raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {given}")

@@ -18,11 +18,10 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
-from metrics import registry
 from metrics.errors import BrokenPlugin, MetricError
 from metrics.external import importing
 from metrics.external.importing import Files, Source, guarded
-from metrics.metric import Metric, MetricCard, made_from
+from metrics.metric import GROUP, Metric, MetricCard, as_metric, made_from
 
 OWN = ("benchmarks", "metrics", "harness", "leaderboard")
 """The packages of this project, which no plug-in may take the place of."""
@@ -110,13 +109,13 @@ def _entry_point(asked: str, folder: Path) -> EntryPoint:
     if not path.is_file():
         raise BrokenPlugin(f"{asked}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
     try:
-        points = tomllib.loads(_read(asked, path).decode())["project"]["entry-points"][registry.GROUP]
+        points = tomllib.loads(_read(asked, path).decode())["project"]["entry-points"][GROUP]
         (name, value), = points.items()
         module, attribute = value.split(":")
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BrokenPlugin(f"{asked}: pyproject.toml: {error}") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BrokenPlugin(f'{asked}: pyproject.toml: [project.entry-points."{registry.GROUP}"] should hold one line, '
+        raise BrokenPlugin(f'{asked}: pyproject.toml: [project.entry-points."{GROUP}"] should hold one line, '
                            'NAME = "MODULE:CLASS"') from error
     return EntryPoint(name, module.strip(), attribute.strip())
 
@@ -132,16 +131,13 @@ def _make_room(asked: str, top: str, folder: Path) -> None:
 
 
 def _checked(where: str, kind: Any) -> type[Metric]:
-    """The class, where it is a metric whose name is not taken."""
+    """The class, where it is a metric."""
     if not inspect.isclass(kind):
         raise BrokenPlugin(f"{where}: {kind!r:.80} is no class")
     try:
-        found = registry.as_metric(kind)
+        return as_metric(kind)
     except MetricError as error:
         raise BrokenPlugin(f"{where}: {error}") from error
-    if registry.is_built_in(found.card.name):
-        raise BrokenPlugin(f"{where}: a built-in metric is named {found.card.name!r}; give the card another name")
-    return found
 
 
 def _noted(kind: type[Metric], digest: str) -> type[Metric]:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
+from metrics.column import Column
 from metrics.errors import BadOption
-from metrics.metric import Column
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.causal import LOGITS

@@ -12,7 +12,7 @@ from metrics.errors import BadOption, MissingResource
 from metrics.models import eight_bit, packed, storage
 from metrics.models.device import Machine
 from metrics.models.weights import Weights
-from metrics.training.checkpoint import Checkpoint
+from metrics.training.checkpoint import Checkpoint, learned
 
 NEAR = 0.01
 """How far scores may lie apart by rounding."""
@@ -98,15 +98,13 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    from metrics.training.loop import kept
-
     try:
         network = kind(**checkpoint.config["network"])
         found = load_file(checkpoint.folder / "model.safetensors")
         missing, foreign = network.load_state_dict(storage.unpacked(found), strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
-    if apart := sorted({*foreign, *(set(missing) & kept(network).keys())}):
+    if apart := sorted({*foreign, *(set(missing) & learned(network).keys())}):
         raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 

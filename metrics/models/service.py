@@ -16,20 +16,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks.storage import assertions
 from benchmarks.storage.files import write_atomically
-from benchmarks.storage.resources import resource_path
 from metrics.errors import MissingResource
-from metrics.models import small_lm
+from metrics.models import resources, small_lm
 from metrics.models import weights as files
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, Memory
+from metrics.models.resources import Resource
 from metrics.models.weights import Weights
 from metrics.training import checkpoint
 from metrics.training.checkpoint import Checkpoint
@@ -57,15 +55,6 @@ class Choice:
     batch_tokens: int | None = None
     keep_embeddings: bool = False
     download: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A file that a metric reads, and the sha256 of its content."""
-
-    name: str
-    path: Path
-    digest: str
 
 
 @dataclass
@@ -167,12 +156,7 @@ class Models:
 
     def resource(self, name: str) -> Resource:
         """The named resource, or MissingResource with what to do."""
-        if name not in LOCATIONS:
-            raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
-        for path in LOCATIONS[name](self.home):
-            if path.is_file():
-                return _resource(name, path)
-        raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
+        return resources.find(name, self.home)
 
     def identity(self, kind: str, name: str = "") -> str:
         """What a score that used this model depends on: the name, the digests, how it is computed."""
@@ -245,7 +229,7 @@ class Models:
         note = self.home / "vectors" / f"{seen}.sha256"
         if note.is_file() and len(told := note.read_text(encoding="ascii").strip()) == 64:
             return Resource(path.name, path, told)
-        found = _resource(path.name, path)
+        found = resources.of_file(path.name, path)
         note.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(note, found.digest.encode())
         return found
@@ -261,27 +245,3 @@ def _check_installed() -> None:
     for package in ("torch", "transformers"):
         if importlib.util.find_spec(package) is None:
             raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
-
-
-def _resource(name: str, path: Path) -> Resource:
-    return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
-
-
-def _wordnet(home: Path) -> list[Path]:
-    inside = Path("corpora", "wordnet.zip")
-    folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
-    folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
-    return [resource_path(home, "wordnet"), *(folder / inside for folder in folders)]
-
-
-LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
-    "wordnet": _wordnet,
-    "conceptnet": lambda home: [assertions.path(home)],
-}
-"""Where each resource may lie, best first."""
-
-
-@functools.lru_cache
-def _digest(path: Path, _modified: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

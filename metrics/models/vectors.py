@@ -17,7 +17,7 @@ from metrics.models.vector_table import Damaged, Table, converted
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
-    from metrics.models.service import Resource
+    from metrics.models.resources import Resource
 
 
 class WordVectors:

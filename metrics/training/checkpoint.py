@@ -128,6 +128,13 @@ def amend(found: Checkpoint, more: Mapping[str, Any]) -> Checkpoint:
     return read(found.name, found.folder)
 
 
+def learned(network: Any) -> dict[str, Any]:
+    """What of a network is learned, by name: its parameters that require a gradient, each once, and its buffers."""
+    parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
+    trained = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
+    return trained | {name: held for name, held in network.state_dict().items() if name not in parameters}
+
+
 def check_place(folder: Path) -> None:
     """Refuse a folder that holds anything but a checkpoint: it would be gone with the next one."""
     if folder.exists() and not folder.is_dir():

@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError
 from metrics.models.device import Machine
+from metrics.training.checkpoint import learned
 from metrics.training.recipe import Objective, Recipe
 
 if TYPE_CHECKING:
@@ -79,13 +80,6 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
                 write_atomically(state, training.written())
             tell(look)
         return training.fitted()
-
-
-def kept(network: Any) -> dict[str, torch.Tensor]:
-    """What of a network is learned, by name: its parameters that require a gradient, each once, and its buffers."""
-    parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
-    learned = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
-    return learned | {name: held for name, held in network.state_dict().items() if name not in parameters}
 
 
 def on_device(batch: Any, device: str) -> Any:
@@ -162,7 +156,7 @@ class _Training:
         self.curve.append(look)
         if self._least is look:
             with self._averaged():
-                self.best = {name: one.to("cpu", copy=True) for name, one in kept(self.network).items()}
+                self.best = {name: one.to("cpu", copy=True) for name, one in learned(self.network).items()}
         self.seconds += time.perf_counter() - start
         return look
 
@@ -221,7 +215,7 @@ class _Training:
     @property
     def _about(self) -> str:
         """What a state must have in common with the training that goes on from it."""
-        shapes = {name: list(one.shape) for name, one in kept(self.network).items()}
+        shapes = {name: list(one.shape) for name, one in learned(self.network).items()}
         return json.dumps([self.seed, dataclasses.asdict(self.recipe), shapes, self.device])
 
     def written(self) -> bytes:
@@ -232,7 +226,7 @@ class _Training:
         torch.save({
             "about": self._about, "step": self.step, "seconds": self.seconds,
             "curve": [dataclasses.astuple(look) for look in self.curve],
-            "network": kept(self.network), "average": self.average, "best": self.best,
+            "network": learned(self.network), "average": self.average, "best": self.best,
             "optimizer": self.optimizer.state_dict(),
             "generator": json.dumps(self.generator.bit_generator.state),
             "torch": torch.get_rng_state(),

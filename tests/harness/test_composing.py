@@ -30,7 +30,7 @@ from metrics import registry
 from metrics.control.length import Length
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence
-from metrics.metric import Column, Columns
+from metrics.metric import GROUP, Column, Columns
 from metrics.models.service import Models
 
 INPUTS = "length+distinct-1+repetition"
@@ -217,7 +217,7 @@ def test_a_metric_of_another_package_can_be_an_input(home: Path, real: dict[str,
         "    def score(self, items, models):\n"
         "        return {'shout': [float(len(item.response.text)) for item in items]}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("shout", "shout:Shout", registry.GROUP)
+    point = EntryPoint("shout", "shout:Shout", GROUP)
     monkeypatch.setattr(registry, "_plugged_in", lambda: {"shout": point})
     asked = "weighted[inputs=shout+distinct-1]"
     try:

@@ -20,6 +20,7 @@ from harness.cli import main  # noqa: E402
 from harness.learning import train  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
+from metrics.metric import GROUP  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import checkpoint, trainables  # noqa: E402
 from tests.conftest import ROOT, make_item  # noqa: E402
@@ -47,7 +48,7 @@ def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setitem(sys.modules, "follows", module)
     exec(compile(code, str(path), "exec"), module.__dict__)  # noqa: S102
     monkeypatch.setattr(registry, "entry_points",
-                        lambda group: [EntryPoint("follows", "follows:Follows", registry.GROUP)])
+                        lambda group: [EntryPoint("follows", "follows:Follows", GROUP)])
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(trainables, "_backbones", tuple)
     monkeypatch.setattr(registry, "_built_in", dict)

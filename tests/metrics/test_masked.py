@@ -16,7 +16,8 @@ from metrics.models.masked import MaskedModel, log_likelihoods, mean_log_likelih
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint
 from metrics.training.backbones.mlm import MaskedLanguageModel, masked
-from metrics.training.loop import fit, kept, randomness
+from metrics.training.checkpoint import learned
+from metrics.training.loop import fit, randomness
 from metrics.training.recipe import Objective, Recipe, TrainingData
 from tests import tiny
 from tests.conftest import make_item
@@ -143,7 +144,7 @@ def test_training_learns_and_keeps_only_what_it_trained(home: Path, tiny_encoder
     objective, weights = train(home, tiny_encoder, rank)
     assert {name.partition(".")[0] for name in weights} == (
         {"dense", "norm", "bias", "mask", "down", "up"} if rank else {"dense", "norm", "bias"})
-    assert weights.keys() == kept(objective.network).keys()
+    assert weights.keys() == learned(objective.network).keys()
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     fresh = MaskedLanguageModel(rank=rank).objective(training_data(models))
     before, after = fresh.told(fresh.network), objective.told(objective.network)

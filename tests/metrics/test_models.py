@@ -10,7 +10,8 @@ import pytest
 
 from metrics.errors import MetricError, MissingResource
 from metrics.models import weights
-from metrics.models.service import LOCATIONS, Choice, Models
+from metrics.models.resources import LOCATIONS
+from metrics.models.service import Choice, Models
 
 pytest.importorskip("torch")
 

@@ -139,7 +139,7 @@ def test_what_has_not_changed_is_one_class(tmp_path: Path) -> None:
     ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
     (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
-    (source(name="bleu"), "a built-in metric is named 'bleu'"), ("raise KeyError", "line 1: KeyError"),
+    ("raise KeyError", "line 1: KeyError"),
     ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
 ])
 def test_a_file_that_is_no_metric_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str,
@@ -152,6 +152,11 @@ def test_a_file_that_is_no_metric_is_told_in_one_line(tmp_path: Path, capsys: py
     assert error.err.count("\n") == 1
     assert error.out == ""
     assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
+
+
+def test_a_file_may_not_take_the_name_of_a_built_in_metric(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=r"marks.py: a built-in metric is named 'bleu'; give the card another name"):
+        registry.choose(file(tmp_path, source(name="bleu")))
 
 
 @pytest.mark.parametrize(("entry", "part"), [

@@ -15,7 +15,7 @@ import pytest
 from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
-from metrics.metric import MetricCard, options, signature
+from metrics.metric import GROUP, MetricCard, options, signature
 from metrics.models.service import Models
 
 EXPECTED = {"bleu", "chrf", "meteor", "rouge-l", "delta-bleu", "distinct", "random", "length", "context-overlap",
@@ -90,7 +90,7 @@ def _fresh() -> Any:
 @pytest.mark.parametrize("value", [f"{__name__}:Mine", __name__])
 def test_an_entry_point_names_a_class_or_its_module(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
-    point = EntryPoint("mine", value, registry.GROUP)
+    point = EntryPoint("mine", value, GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [point])
     assert "mine" in registry.names()
     assert registry.choose("mine").metric == Mine()
@@ -98,7 +98,7 @@ def test_an_entry_point_names_a_class_or_its_module(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("_fresh")
 def test_a_plug_in_may_not_shadow_a_built_in_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("bleu", "x:Y", registry.GROUP)])
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("bleu", "x:Y", GROUP)])
     assert registry.names().count("bleu") == 1
     assert registry.card("bleu").title == "BLEU"
     assert registry.shadowing() == ("bleu (x:Y) is left out: a built-in metric has that name",)
@@ -113,7 +113,7 @@ def test_a_plug_in_may_not_shadow_a_built_in_metric(monkeypatch: pytest.MonkeyPa
 def test_a_broken_plug_in_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                                              tmp_path: Path, name: str, value: str, part: str) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint(name, value, registry.GROUP)])
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint(name, value, GROUP)])
     with pytest.raises(BrokenPlugin) as caught:
         registry.choose(name)
     assert part in str(caught.value)

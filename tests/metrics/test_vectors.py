@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from metrics.errors import MissingResource
 from metrics.models import vector_files
 from metrics.models.memory import Vectors
-from metrics.models.service import Choice, Models, Resource
+from metrics.models.resources import Resource
+from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors, from_encoder, from_file
 from tests.conftest import ROOT
 

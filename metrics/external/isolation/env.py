@@ -18,7 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation import settings
-from metrics.external.isolation.settings import GROUP, MARK
+from metrics.external.isolation.settings import MARK
+from metrics.metric import GROUP
 
 STDERR = 2
 """Where pip tells how it goes: the output of a command is its result alone."""

@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin
+from metrics.metric import GROUP
 
-GROUP = "harness.metrics"
 MARK = ".made-by-harness"
 """A file that tells a `.venv` made by `harness env create` from one of the user's."""
 TIMEOUT = 3600.0

@@ -24,7 +24,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metrics.metric import Column
+    from metrics.column import Column
 
 Form = Literal["arrow", "json"]
 PROTOCOL = 1

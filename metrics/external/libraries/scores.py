@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import Item
 from benchmarks.formats import scorefile
-from metrics.composition import AT
+from metrics.column import of_quality
 from metrics.errors import CannotScore, MetricError
 from metrics.metric import Column, Columns, Metric, MetricCard
 from metrics.models.service import Models
@@ -44,7 +44,7 @@ class ScoresOfFile:
         found = {name: self._column(ids, self.scores)}
         for dimension, given in self.by_quality.items():
             if any(one in given for one in ids):
-                found[f"{name}{AT}{dimension}"] = self._column(ids, {**self.scores, **given})
+                found[of_quality(name, dimension)] = self._column(ids, {**self.scores, **given})
         if not any(np.isfinite(column).any() for column in found.values()):
             raise CannotScore("the file has no score of its items")
         return found

@@ -1,0 +1,58 @@
+"""Resources: the files that metrics read, such as WordNet, by name, wherever they lie on this machine."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.storage import assertions
+from benchmarks.storage.resources import resource_path
+from metrics.errors import MissingResource
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A file that a metric reads, and the sha256 of its content."""
+
+    name: str
+    path: Path
+    digest: str
+
+
+def find(name: str, home: Path) -> Resource:
+    """The named resource, or MissingResource with what to do."""
+    if name not in LOCATIONS:
+        raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
+    for path in LOCATIONS[name](home):
+        if path.is_file():
+            return of_file(name, path)
+    raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
+
+
+def of_file(name: str, path: Path) -> Resource:
+    """The resource that a file is."""
+    return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
+
+
+def _wordnet(home: Path) -> list[Path]:
+    inside = Path("corpora", "wordnet.zip")
+    folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
+    folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
+    return [resource_path(home, "wordnet"), *(folder / inside for folder in folders)]
+
+
+LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
+    "wordnet": _wordnet,
+    "conceptnet": lambda home: [assertions.path(home)],
+}
+"""Where each resource may lie, best first."""
+
+
+@functools.lru_cache
+def _digest(path: Path, _modified: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
