@@ -20,12 +20,7 @@ NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.mod
 
 CIRCLES: tuple[frozenset[str], ...] = (  # MUST END EMPTY: who ends a circle deletes its entry here and adds none
     frozenset({"harness.studies._dim_page", "harness.studies.dimensions"}),
-    frozenset({"metrics.external.files", "metrics.registry"}),
     frozenset({"metrics.trained.fined_eval.judges", "metrics.trained.fined_eval.signals"}),
-    frozenset({"metrics.metric", "metrics.models.causal", "metrics.models.continuations", "metrics.models.encoder",
-               "metrics.models.masked", "metrics.models.networks", "metrics.models.service",
-               "metrics.models.small_lm", "metrics.models.vectors", "metrics.training.loop",
-               "metrics.training.recipe"}),
 )
 
 FILES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
