@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
+from tests import suite_run as suite
 from tests import tiny
 from tests.guard import sitecustomize
 
@@ -85,6 +86,13 @@ def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny language model with random weights; tests that need it skip without torch."""
     pytest.importorskip("torch")
     return tiny.causal(tmp_path_factory.mktemp("models") / "tiny-lm")
+
+
+@pytest.fixture(scope="session")
+def suite_run(tmp_path_factory: pytest.TempPathFactory) -> suite.SuiteRun:
+    """A finished run of a few metrics on a few datasets, for reading alone; all workers of a session share it."""
+    folder = tmp_path_factory.getbasetemp()
+    return suite.at((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "suite-run")
 
 
 def make_card(name: str = "toy", level: str = "turn", **more: object) -> DatasetCard:

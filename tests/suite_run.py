@@ -1,0 +1,68 @@
+"""One small run that every test of results, pages, bundles and commands may read, and none may write to."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.cli import main
+from harness.results import files
+from harness.results.rows import Results
+
+DATASETS = ("fed-turn", "persona-usr", "fed-dial", "jsalt")
+"""Turns without references, turns with them, dialogues, and a test set."""
+METRICS = ("bleu", "rouge-l", "distinct", "length", "random", "rank-average[inputs=length+distinct]")
+"""The first two are skipped wherever there are no references."""
+
+CRASHING = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True, slots=True)
+class Crashing:
+    """Counts letters, but raises on FED's turns."""
+
+    card: ClassVar[MetricCard] = MetricCard(name="crashing", title="Crashing", columns=("crashing",), family="plug-in")
+
+    def score(self, items, models):
+        if items[0].id.startswith("fed-turn"):
+            raise ValueError("odd <b>reply</b>")
+        return {"crashing": [float(len(item.response.text)) for item in items]}
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """A finished run: its home, its folder (`harness run --out`), and its results read back."""
+
+    home: Path
+    out: Path
+    results: Results
+
+
+def at(folder: Path) -> SuiteRun:
+    """The run in this folder; the first process that comes makes it, the others wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            _make(folder)
+            (folder / "done").touch()
+    return SuiteRun(folder / "home", folder / "out", files.read(folder / "out" / "report"))
+
+
+def _make(folder: Path) -> None:
+    (folder / "crashing.py").write_text(CRASHING)
+    flags = [word for name in (*METRICS, str(folder / "crashing.py")) for word in ("--metric", name)]
+    flags += [word for name in DATASETS for word in ("--dataset", name)]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        status = main(["run", "--data", "sample", *flags, "--draws", "50", "--permutations", "50",
+                       "--home", str(folder / "home"), "--out", str(folder / "out")])
+    if status != 1:  # 1: a metric crashed, as it should
+        raise RuntimeError(f"the run of the suite ended with status {status}:\n{said.getvalue()}")
