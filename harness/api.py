@@ -18,13 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Reference, Utterance
+from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
-from harness.scoring.composites import Source
-from harness.scoring.score import Scores
-from harness.scoring.store import ScoreStore
+from harness.scoring.scorer import Scorer, dataset_of
 from metrics import registry
 from metrics.errors import CannotScore
 from metrics.metric import Column
@@ -47,43 +45,19 @@ def score(
     those of all that it was learned on.
     """
     chosen = registry.choose(metric, seed=seed).metric
-    dataset = items if isinstance(items, Dataset) else _dataset([_item(place, one) for place, one in enumerate(items)])
+    dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), items)))
     if not dataset.items:
         raise CannotScore("there are no items")
     folder = home_folder(Path(home) if home else None)
     models = _models(folder, Choice(encoder, lm, vectors, device, precision, batch_tokens, download=not offline))
-    found = Source(dataset, models, Unkept(folder)).scores(chosen)
-    return {name: found.columns[name] for name in chosen.card.columns}
+    columns = Scorer(dataset, models).scores(chosen).columns
+    return {name: columns[name] for name in chosen.card.columns}
 
 
 @functools.lru_cache(maxsize=2)
 def _models(home: Path, choice: Choice) -> Models:
     """The models service of a choice, so that a second call finds its networks loaded."""
     return Models(home, choice)
-
-
-class Unkept(ScoreStore):
-    """A store that keeps nothing: whoever calls has the scores already."""
-
-    def get(self, fingerprint: str, signature: str) -> Scores | None:  # noqa: ARG002
-        """Nothing."""
-        return None
-
-    def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
-        """Nothing is written."""
-
-
-def _dataset(items: Sequence[Item]) -> Dataset:
-    """Items of one level as a dataset of no name and no ratings."""
-    whole = {item.response is None for item in items}
-    if len(whole) > 1:
-        raise BadConfig("some items have a response and others are whole dialogues; score them apart")
-    repeated = len(items) - len({item.id for item in items})
-    if repeated:
-        raise BadConfig(f"{repeated} items have the id of another one; ids are optional, or each its own")
-    card = DatasetCard(name="", title="", split="dev", level="dialogue" if True in whole else "turn", qualities=(),
-                       size=len(items), sources=(), licence="", citation="")
-    return Dataset(card, tuple(items), (), "imported")
 
 
 def _item(place: int, given: Item | Mapping[str, Any]) -> Item:

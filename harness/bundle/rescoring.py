@@ -9,12 +9,11 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.dataset import Dataset
-from harness.api import Unkept
 from harness.bundle import Bundle, Scored, placeless
 from harness.bundle.check import TOLERANCE, Checked, Drift
 from harness.results.rows import MetricEntry
 from harness.run import entries
-from harness.scoring.composites import Source
+from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
 from metrics import registry
 from metrics.composition import Composite
@@ -77,7 +76,7 @@ def _dataset(chosen: Chosen, dataset: Dataset, models: Models, scored: Scored | 
     label, where = chosen.label, f"{dataset.card.name}, {chosen.label}"
     told = {column: values for (metric, column), values in scored.columns.items() if metric == label} if scored else {}
     try:
-        found = Source(dataset, models, Unkept(Path())).scores(chosen.metric)
+        found = Scorer(dataset, models).scores(chosen.metric)
     except Exception as error:  # a plug-in is foreign code
         if told or not isinstance(error, MetricError):
             checked.drifts.append(Drift(f"{where}, scores", f"{len(told)} columns", f"none: {placeless(str(error))}"))

@@ -17,7 +17,7 @@ from harness.challenge.ranking import signed, totals_under
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import FORMS
 from harness.run import correlate
-from harness.scoring.composites import Source
+from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
 from metrics import registry
@@ -49,7 +49,7 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
         columns: dict[str, dict[Cell, Vector]] = {}
         try:
             for one in ground.fields:
-                scores = Source(one.dataset, models, ScoreStore(kept)).scores(chosen.metric)
+                scores = Scorer(one.dataset, models, ScoreStore(kept)).scores(chosen.metric)
                 found = correlate.columns(one.dataset, {(chosen.label, chosen.suffix): scores})
                 for (_, column), given in found.items():
                     columns.setdefault(column, {}).update({

@@ -15,8 +15,8 @@ from benchmarks.storage.files import write_atomically
 from harness.challenge import baselines, ground, rulebook, submissions
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
-from harness.scoring.composites import Source
 from harness.scoring.score import Scores
+from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import registry as metrics
 from metrics.models.service import Choice, Models
@@ -165,11 +165,11 @@ def _table(rows: Iterator[tuple[str, str]]) -> str:
 def _example(datasets: list[Dataset], home: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """The score files of made-up teams, from metrics that need no model; that of the last is broken."""
     models = Models(home, Choice(download=False))
-    sources = [Source(one, models, ScoreStore(folder / "ranking" / "scores")) for one in datasets]
+    scorers = [Scorer(one, models, ScoreStore(folder / "ranking" / "scores")) for one in datasets]
     for team, names in TEAMS.items():
         for number, name in enumerate(names, start=1):
             chosen = metrics.choose(name)
-            scores = [source.scores(chosen.metric) for source in sources]
+            scores = [scorer.scores(chosen.metric) for scorer in scorers]
             lines = [line for one in scores for line in _lines(one, chosen.metric.card.columns[0])]
             place = f"{submissions.FOLDER}/{team}/{number}"
             yield f"{place}/scores.csv", _table(iter(_broken(lines) if team == BROKEN else lines))

@@ -12,7 +12,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.learning.calibrate import LeftOut
-    from harness.scoring.composites import Source
+    from harness.scoring.scorer import Scorer
     from metrics.composition import Composite
     from metrics.evidence import Evidence
     from metrics.models.service import Models
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
     models, left_out = Models(args.home, choice), calibrate.LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
-    found = calibrate.calibrate(metric, _sources(args, models), models, drawn, args.seed, left_out)
+    found = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     models.close()
     found = calibrate.with_card(found, command(args), drawn, args.seed, left_out)
     names = tuple(one.name for one in metric.made_of())
@@ -77,10 +77,10 @@ def _chosen(args: argparse.Namespace) -> Composite:
     return metric
 
 
-def _sources(args: argparse.Namespace, models: Models) -> Iterator[Source]:
+def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
     """The datasets, one in memory at a time."""
     from benchmarks import registry
-    from harness.scoring.composites import Source
+    from harness.scoring.scorer import Scorer
     from harness.scoring.store import ScoreStore
 
     store = ScoreStore(args.scores / "scores")
@@ -93,7 +93,7 @@ def _sources(args: argparse.Namespace, models: Models) -> Iterator[Source]:
                 raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
                                 f"`harness fetch {card.name}` or import it first")
             continue
-        yield Source(dataset, models, store)
+        yield Scorer(dataset, models, store)
 
 
 def command(args: argparse.Namespace) -> str:

@@ -1,6 +1,6 @@
 """Learning the weights of a composition: how far its inputs agree with people on development datasets.
 
-    calibrate(metric, datasets, sources) -> Evidence      the numbers that all rules for weights start from
+    calibrate(metric, datasets, scorers) -> Evidence      the numbers that all rules for weights start from
 
 Of every dataset some items are drawn (300 for MME-CRS, as in its paper). A quality with too few rated ones among them,
 or whose ratings are all the same, is left out and told; so is a dataset on which an input cannot be scored. An input
@@ -24,7 +24,7 @@ from benchmarks.storage import store
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged
-from harness.scoring.composites import Source
+from harness.scoring.scorer import Scorer
 from harness.statistics.panel import codes, panel
 from harness.statistics.product_moment import pearson, spearman
 from metrics.composition import Composite, Table, signed
@@ -48,21 +48,21 @@ class LeftOut:
         self.reasons.append((what, why))
 
 
-def calibrate(metric: Composite, sources: Iterable[Source], models: Models, drawn: int, seed: int,
+def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
               left_out: LeftOut) -> Evidence:
     """The evidence of a composition's inputs on some datasets; BadConfig where no quality of any can be used."""
     names = tuple(one.name for one in metric.made_of())
-    witnesses = [found for source in sources if (found := _witness(metric, source, drawn, seed, left_out))]
+    witnesses = [found for scorer in scorers if (found := _witness(metric, scorer, drawn, seed, left_out))]
     if not witnesses:
         told = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
         raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {told}")
     return Evidence(names, tuple(witnesses), signed(metric, models))
 
 
-def _witness(metric: Composite, source: Source, drawn: int, seed: int, left_out: LeftOut) -> Witness | None:
-    dataset = source.dataset
+def _witness(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: LeftOut) -> Witness | None:
+    dataset = scorer.dataset
     try:
-        table = _table(metric, source)
+        table = _table(metric, scorer)
     except CannotScore as error:
         left_out.add(dataset.card.name, str(error))
         return None
@@ -79,11 +79,11 @@ def _witness(metric: Composite, source: Source, drawn: int, seed: int, left_out:
                    _each(np.nanstd, chosen), _alike(chosen), usable)
 
 
-def _table(metric: Composite, source: Source) -> Table:
+def _table(metric: Composite, scorer: Scorer) -> Table:
     """The inputs' scores (inputs, items)."""
     columns = []
     for one in metric.made_of():
-        column = one.of(source.scores(one.chosen.metric).columns)
+        column = one.of(scorer.scores(one.chosen.metric).columns)
         if not np.isfinite(column).any():
             raise CannotScore(f"its input {one.name} has no score there")
         columns.append(column)

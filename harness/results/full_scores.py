@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import registry as datasets
 from harness.results.rows import DatasetEntry, ItemScores, MetricEntry, Results
-from harness.scoring.composites import composed_key
+from harness.scoring import composites
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
@@ -57,7 +57,7 @@ def _kept(entry: MetricEntry, dataset: DatasetEntry, store: ScoreStore) -> Score
     """What the store has by the signature, or by that of a composition on the dataset."""
     found = store.get(dataset.fingerprint, entry.signature)
     if found is None and dataset.name in datasets.names():
-        found = store.get(dataset.fingerprint, composed_key(entry.signature, datasets.card(dataset.name)))
+        found = store.get(dataset.fingerprint, composites.composed_key(entry.signature, datasets.card(dataset.name)))
     return found
 
 

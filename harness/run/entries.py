@@ -53,7 +53,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
-        learned_on=composites.seen(chosen.metric, models),
+        learned_on=composites.learned_on(chosen.metric, models),
     )
 
 

@@ -35,10 +35,10 @@ from harness.run.preparing import Context
 from harness.run.rank import Board, ranking
 from harness.run.redaction import redacted
 from harness.scoring import composites
-from harness.scoring.composites import Source
 from harness.scoring.executors import cutting, worker
 from harness.scoring.executors.seeing import SCORING
 from harness.scoring.score import Scores
+from harness.scoring.scorer import Scorer
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.registry import Chosen
 
@@ -175,12 +175,12 @@ def _examples(context: Context, dataset: Dataset, qualities: tuple[Judged, ...],
     if not context.examples:
         return ()
     metrics = {chosen.label for chosen in context.plan.chosen if chosen.metric.card.family != "control"
-               and dataset.card.name not in composites.seen(chosen.metric, context.models)}
+               and dataset.card.name not in composites.learned_on(chosen.metric, context.models)}
     rows = [row for row in found.correlations if row.dataset == dataset.card.name]
     return examples.find(dataset, qualities, found.points[-1], rows, metrics, context.examples)
 
 
-def _cell(context: Context, source: Source, chosen: Chosen, found: Found) -> Scores | None:
+def _cell(context: Context, source: Scorer, chosen: Chosen, found: Found) -> Scores | None:
     """The scores of a cell, from the store or fresh. What a metric raises costs its cell alone."""
     name, label = source.dataset.card.name, chosen.label
     try:
@@ -234,7 +234,7 @@ def _ranking(context: Context, found: Found) -> Iterator[RankingRow]:
     """
     real = {entry.name for entry in found.datasets if entry.origin != "sample"}
     seen = {(chosen.label, dataset) for chosen in context.plan.chosen
-            for dataset in composites.seen(chosen.metric, context.models) if dataset in real}
+            for dataset in composites.learned_on(chosen.metric, context.models) if dataset in real}
     unseen = [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in found.correlations]
     referenced = {entry.name for entry in found.datasets if "references" in entry.has}
     for (split, kind), cells in sorted(found.cells.items()):

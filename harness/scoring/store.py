@@ -70,10 +70,11 @@ class ScoreStore:
         """Keep the scores of a cell, in place of older ones."""
         folder, stem, content = _folder(fingerprint), _stem(signature), _packed(scores, signature)
         name = f"{folder}/{stem}-{_digest(content)}.parquet"
-        self.blobs.write(name, content)
-        for old in self.blobs.names(folder, f"{stem}-*.parquet"):
-            if old != name:
-                self.blobs.remove(old)
+        with _told(self.root):
+            self.blobs.write(name, content)
+            for old in self.blobs.names(folder, f"{stem}-*.parquet"):
+                if old != name:
+                    self.blobs.remove(old)
 
     def put_part(self, fingerprint: str, signature: str, span: Span, scores: Scores) -> None:
         """Keep the scores of a part of a cell."""

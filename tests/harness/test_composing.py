@@ -21,7 +21,8 @@ from harness.results import files
 from harness.results.rows import Results
 from harness.run import correlate
 from harness.scoring import composites
-from harness.scoring.composites import Source, same_dialogues
+from harness.scoring.composites import same_dialogues
+from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import codes, panel
 from harness.statistics.product_moment import spearman
@@ -77,7 +78,7 @@ def learned_for(dataset: Dataset) -> tuple[str, ...]:
 def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:
     """Spearman of every column with every quality, as a run has them, by quality and the column's plain name."""
     chosen = registry.choose(asked)
-    scores = Source(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
+    scores = Scorer(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
     qualities = correlate.judged(dataset, dataset.card.qualities)
     return {(cell.quality, column): spearman(cell.panel(row))
             for cell in correlate.cells(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
@@ -168,7 +169,7 @@ def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str,
     assert len(calls) == 3, "once for each dataset"
     scores = ScoreStore(home / "out" / "scores")
     for rescore, count in ((False, 3), (True, 4)):
-        source = Source(real["fed-turn"], Models(home), scores, rescore)
+        source = Scorer(real["fed-turn"], Models(home), scores, rescore)
         for asked in (ASKED, "length", f"rank-average[inputs={INPUTS}]", "length"):
             source.scores(registry.choose(asked).metric)
         assert len(calls) == count, "kept from before, but where scoring again was asked for"
@@ -177,7 +178,7 @@ def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str,
 def test_a_composition_that_was_made_is_kept(home: Path, real: dict[str, Dataset]) -> None:
     calibrated(home)
     metric, scores = registry.choose(ASKED).metric, ScoreStore(home / "out" / "scores")
-    made = [Source(real["fed-turn"], Models(home), scores) for _ in range(2)]
+    made = [Scorer(real["fed-turn"], Models(home), scores) for _ in range(2)]
     first, second = (source.scores(metric) for source in made)
     assert [len(source.fresh) for source in made] == [1, 0]
     for column, values in first.columns.items():

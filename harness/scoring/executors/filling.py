@@ -14,13 +14,13 @@ from itertools import chain
 from typing import Any, Self
 
 from benchmarks.dataset import Dataset
-from harness.scoring.composites import Source
 from harness.scoring.executors import cutting
 from harness.scoring.executors.cutting import Cell
 from harness.scoring.executors.local import Local
 from harness.scoring.executors.scheduler import Crew, Limits, Outcomes, Watcher
 from harness.scoring.executors.tasks import Executor
 from harness.scoring.locks import Claims
+from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore, stem
 from metrics.models.service import Models
 from metrics.registry import Chosen
@@ -56,10 +56,10 @@ class Filling:
         self.executor.close()
         self.claims.__exit__(*raised)
 
-    def source(self, dataset: Dataset) -> Source:
+    def source(self, dataset: Dataset) -> Scorer:
         """Where the scores of a dataset come from, now that the store is filled."""
         here = dataset.fingerprint
-        return Source(dataset, self.models, self.store, self.rescore,
+        return Scorer(dataset, self.models, self.store, self.rescore,
                       {key for fingerprint, key in self.scored if fingerprint == here},
                       {key: error for (fingerprint, key), error in self.outcomes.items() if fingerprint == here})
 
