@@ -1,8 +1,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+DEFAULT := not slow and not faults and not browser and not long
+STEP   = @printf '\n== %s\n'
 
-.PHONY: environment leaderboard test faults browser bench clean
+.PHONY: environment leaderboard test test-all faults browser bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -15,18 +17,25 @@ environment: $(VENV)/.installed
 leaderboard: environment  ## everything, on the data that is here
 	$(BIN)/harness run --all
 
-test: environment  ## lint, types, docs, tests: what tox runs, in one environment
+test: environment  ## before every commit: lint, types, the default suite
+	$(STEP) 'test 1 of 3: lint'
 	$(BIN)/ruff check .
+	$(STEP) 'test 2 of 3: types'
 	$(BIN)/mypy
-	$(BIN)/pytest tests/docs
-	$(BIN)/pytest -n 2 --durations 20 -m "not slow and not faults and not long and not browser" --ignore tests/docs
-	$(BIN)/pytest -n 2 --durations 20 -m slow
+	$(STEP) 'test 3 of 3: the default suite, on two processes'
+	$(BIN)/pytest -n 2 --durations 10 -m "$(DEFAULT)"
+
+test-all: test faults browser  ## the wheel, real data, studies and fuzzing as well
+	$(STEP) 'slow tests'
+	$(BIN)/pytest -n 2 --durations 10 -m slow
 
 faults: environment  ## runs that are killed, damaged, starved and run over one another
-	$(BIN)/pytest -n 2 --durations 20 -m faults tests/faults
+	$(STEP) 'faults'
+	$(BIN)/pytest -n 2 --durations 10 -m faults tests/faults
 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
-	$(BIN)/pytest -n 2 --durations 20 --dist loadfile -m browser tests/browser
+	$(STEP) 'browser'
+	$(BIN)/pytest -n 2 --durations 10 --dist loadfile -m browser tests/browser
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py
@@ -36,7 +45,6 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/site.py
 	$(BIN)/python tests/bench/commands.py
 	$(BIN)/python tests/bench/neural.py
-	$(BIN)/harness bench models
 
 clean:
 	rm -rf $(VENV) .tox dist
