@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
-from benchmarks.storage import assertions
+from benchmarks.storage import resources
 from metrics.models.service import Models
 from metrics.training import checkpoint, trainables
 from metrics.training.loop import Fitted, fit, randomness
@@ -53,7 +53,7 @@ def everything(models: Models, steps: int) -> dict[str, Fitted]:
     """Train the masked model, then every metric; ConceptNet is three edges."""
     from metrics.training.backbones.mlm import MaskedLanguageModel
 
-    edges = assertions.path(models.home)
+    edges = resources.path(models.home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     train("mlm", MaskedLanguageModel(rank=0), models, steps=1, every=1)

@@ -1,10 +1,7 @@
 """Corpora of dialogues to train metrics on, and what of them may be trained on.
 
-    HOME/corpora/NAME.jsonl.gz      brought there by `harness import FOLDER` or `harness fetch --corpora`
-
-One JSON object a line: `dialogue_id`, `split`, `utterances` (a list of objects with `speaker` and `text`), and whatever
-else the corpus tells. `load` gives the training splits alone, without what stands in an evaluation set
-(`corpus_overlap.py`) and without what another split of the corpus repeats. docs/corpora.md has the corpora.
+`load` gives the training splits alone, without what stands in an evaluation set (overlap.py) and without what another
+split of the corpus repeats. files.py has the format, docs/corpora.md the corpora.
 """
 
 from __future__ import annotations
@@ -50,11 +47,6 @@ class Corpus:
     left_out: Mapping[str, int]
 
 
-def names() -> tuple[str, ...]:
-    """Every corpus that is known by name."""
-    return tuple(CARDS)
-
-
 def card(name: str) -> CorpusCard:
     """The card of a corpus; an unknown name is answered with the nearest."""
     try:
@@ -67,8 +59,8 @@ def path(name: str, home: Path) -> Path:
     """Where a corpus lies, or would lie, in the home; the file itself where `name` is its path."""
     if name not in CARDS and name.endswith(files.SUFFIXES):
         return Path(name).expanduser()
-    kept = home / "corpora" / f"{Path(name).name}.jsonl.gz"
-    return kept if name in CARDS or kept.is_file() else home / "corpora" / f"{card(name).name}.jsonl.gz"
+    stored = files.stored(Path(name).name, home)
+    return stored if stored.is_file() else files.stored(card(name).name, home)
 
 
 def load(name: str, home: Path) -> Corpus:
@@ -77,29 +69,29 @@ def load(name: str, home: Path) -> Corpus:
     if not file.is_file():
         where = "`harness import FOLDER` takes it from a folder, `harness fetch --corpora` from its source"
         raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {where}")
-    read = files.read(file)
-    chosen = CARDS.get(name) or _own(file, read.rows)
-    known = [overlap.digests(turn["text"] for turn in row["utterances"]) for row in read.rows]
-    repeats = overlap.Contexts(one for row, one in zip(read.rows, known, strict=True)
-                                      if row["split"] not in chosen.training)
+    content = files.read(file)
+    chosen = CARDS.get(name) or _own_card(file, content.rows)
+    digests = [overlap.digests(turn["text"] for turn in row["utterances"]) for row in content.rows]
+    repeats = overlap.Contexts(digest for row, digest in zip(content.rows, digests, strict=True)
+                               if row["split"] not in chosen.training)
     listed, evaluated = overlap.listed(home), overlap.evaluated(home)
-    kept: list[Dialogue] = []
-    left: Counter[str] = Counter()
-    for row, one in zip(read.rows, known, strict=True):
+    dialogues: list[Dialogue] = []
+    left_out: Counter[str] = Counter()
+    for row, digest in zip(content.rows, digests, strict=True):
         if row["split"] not in chosen.training:
             continue
-        if row["dialogue_id"] in listed or evaluated.meet(one):
-            left[EVALUATED] += 1
-        elif "duplicate_of_split" in row or repeats.meet(one):
-            left[REPEATED] += 1
+        if row["dialogue_id"] in listed or evaluated.meet(digest):
+            left_out[EVALUATED] += 1
+        elif "duplicate_of_split" in row or repeats.meet(digest):
+            left_out[REPEATED] += 1
         else:
-            kept.append(_dialogue(row, chosen.name))
-    if not kept:
+            dialogues.append(_dialogue(row, chosen.name))
+    if not dialogues:
         raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}")
-    return Corpus(chosen, read.digest, tuple(kept), dict(left))
+    return Corpus(chosen, content.digest, tuple(dialogues), dict(left_out))
 
 
-def _own(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
+def _own_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
     """Make up the card of a user's own file."""
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
     splits = tuple(dict.fromkeys(str(row["split"]) for row in rows))

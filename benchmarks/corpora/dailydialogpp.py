@@ -12,7 +12,7 @@ relevant replies or more, since one is judged by the others.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -54,10 +54,10 @@ def holds(source: Path) -> bool:
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
     """The contexts of a part, or the first so many, from a folder of the files or from the corpus."""
     rows = itertools.islice(_rows(source, part), limit)
-    found = tuple(_context(part, number, place, row) for number, (place, row) in enumerate(rows))
-    if not found:
+    contexts = tuple(_context(part, number, place, row) for number, (place, row) in enumerate(rows))
+    if not contexts:
         raise BadRecord(source, None, "", f"holds no context of the part {part}")
-    return found
+    return contexts
 
 
 def _rows(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -81,7 +81,7 @@ def _context(part: Part, number: int, place: str, row: Mapping[str, Any]) -> Con
 
 
 def _texts(place: str, row: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    given: Sequence[Any] | None = row.get(field)
-    if not isinstance(given, list) or not given or not all(isinstance(text, str) for text in given):
+    texts = row.get(field)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise BadRecord(place, None, field, "should be a list of texts, one or more")
-    return tuple(given)
+    return tuple(texts)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,10 @@ from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
 from benchmarks.sources.rows import find
-from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download
-from benchmarks.storage.fetch import ARCHIVES, file_name, workplace
+from benchmarks.storage.fetch import file_name, unpacked, workplace
 
-Row = Mapping[str, Any]
+CorpusRow = Mapping[str, Any]
 GITHUB = "https://raw.githubusercontent.com"
 PARLAI = "http://parl.ai/downloads"
 DAILYDIALOG = (f"{GITHUB}/Ls-Dai/Deep-Reinforcement-Learning-for-Dialogue-Generation-in-PyTorch/"
@@ -45,7 +43,7 @@ class CorpusSource:
     """The files of a corpus, and what reads them."""
 
     files: tuple[Source, ...]
-    rows: Callable[[Path], Iterator[Row]]
+    rows: Callable[[Path], Iterator[CorpusRow]]
 
 
 def fetch(name: str, home: Path, *, progress: bool = True) -> int:
@@ -54,16 +52,13 @@ def fetch(name: str, home: Path, *, progress: bool = True) -> int:
         raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
     source = SOURCES[name]
     with workplace(home, f"corpus-{name}") as folder:
-        files = [download(one.url, folder / file_name(one.url), one.sha256, progress) for one in source.files]
-        with tempfile.TemporaryDirectory(dir=folder) as temporary:
-            for file in files:
-                target = Path(temporary) / file.name
-                unpack(file, target) if file.name.endswith(ARCHIVES) else file.rename(target)
-            rows = _converted(name, source, Path(temporary))
-    return corpus_files.write(home / "corpora" / f"{name}.jsonl.gz", rows)
+        downloads = [download(file.url, folder / file_name(file.url), file.sha256, progress) for file in source.files]
+        with unpacked(downloads, folder) as place:
+            rows = _converted(name, source, place)
+    return corpus_files.write(corpus_files.stored(name, home), rows)
 
 
-def _converted(name: str, source: CorpusSource, folder: Path) -> list[Row]:
+def _converted(name: str, source: CorpusSource, folder: Path) -> list[CorpusRow]:
     try:
         rows = [row for row in source.rows(folder) if row["utterances"]]
     except UNEXPECTED as error:
@@ -74,7 +69,7 @@ def _converted(name: str, source: CorpusSource, folder: Path) -> list[Row]:
     return rows
 
 
-def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, Row]], **labels: Any) -> Row:
+def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:
     """Put a dialogue into the common form: whoever speaks first is A, and turns without text are dropped."""
     letters: dict[str, str] = {}
     utterances = []
@@ -87,25 +82,25 @@ def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, Row
     return {"dialogue_id": name, "source": corpus, "split": split, "utterances": utterances, **labels}
 
 
-def _alternating(texts: Iterable[str]) -> list[tuple[str, str, Row]]:
+def _alternating(texts: Iterable[str]) -> list[tuple[str, str, CorpusRow]]:
     return [("AB"[place % 2], text, {}) for place, text in enumerate(texts)]
 
 
-def dailydialog(folder: Path) -> Iterator[Row]:
+def dailydialog(folder: Path) -> Iterator[CorpusRow]:
     """Three archives, of which each has texts, acts and emotions in files of parallel lines."""
     for part, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
         texts, acts, emotions = (find(folder, f"dialogues_{kind}{part}.txt").read_text("utf-8").splitlines()
                                  for kind in ("", "act_", "emotion_"))
         for number, (text, act, emotion) in enumerate(zip(texts, acts, emotions, strict=True)):
             turns = _alternating(turn for turn in text.split("__eou__") if turn.strip())
-            labels = [{"act": ACTS[int(one)], "emotion": EMOTIONS[int(other)]}
-                      for one, other in zip(act.split(), emotion.split(), strict=False)]
+            labels = [{"act": ACTS[int(number_of_act)], "emotion": EMOTIONS[int(number_of_emotion)]}
+                      for number_of_act, number_of_emotion in zip(act.split(), emotion.split(), strict=False)]
             if len(labels) == len(turns):
                 turns = [(who, said, label) for (who, said, _), label in zip(turns, labels, strict=True)]
             yield _row("dailydialog", f"dailydialog-{split}-{number:05d}", split, turns)
 
 
-def dailydialog_pp(folder: Path) -> Iterator[Row]:
+def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
     """One JSON object a line: a context, and replies of each kind."""
     for split, pattern in (("train", "train.json"), ("train_positive_only", POSITIVE_ONLY), ("dev", "dev.json"),
                            ("test", "test.json")):
@@ -116,7 +111,7 @@ def dailydialog_pp(folder: Path) -> Iterator[Row]:
                        **replies)
 
 
-def empatheticdialogues(folder: Path) -> Iterator[Row]:
+def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
     """Unquoted columns, in which _comma_ stands for a comma; a conversation is a run of lines."""
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
@@ -132,16 +127,16 @@ def empatheticdialogues(folder: Path) -> Iterator[Row]:
                        emotion=turns[0]["context"], situation=turns[0]["prompt"].strip())
 
 
-def personachat(folder: Path) -> Iterator[Row]:
+def personachat(folder: Path) -> Iterator[CorpusRow]:
     """Numbered lines, of which the first starts an episode: personas, then what one says and the other replies."""
     for split in ("train", "valid"):
         file = find(folder, f"{split}_both_original_no_cands.txt", f"{split}_self_original_no_cands.txt")
         for number, episode in enumerate(_episodes(file.read_text("utf-8").split("\n"))):
             persona: dict[str, list[str]] = {}
-            turns: list[tuple[str, str, Row]] = []
+            turns: list[tuple[str, str, CorpusRow]] = []
             for line in episode:
-                whose, found, said = line.partition(" persona: ")
-                if found and "\t" not in line:
+                whose, mark, said = line.partition(" persona: ")
+                if mark and "\t" not in line:
                     persona.setdefault("you" if whose == "your" else "partner", []).append(said.strip())
                 else:
                     said, reply = line.split("\t")[:2]
@@ -160,7 +155,7 @@ def _episodes(lines: Iterable[str]) -> Iterator[list[str]]:
     yield episode
 
 
-def topical_chat(folder: Path) -> Iterator[Row]:
+def topical_chat(folder: Path) -> Iterator[CorpusRow]:
     """One JSON object a split, from the id of a conversation to its content."""
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         for name, record in official.load_json(find(folder, f"{split}.json")).items():
@@ -171,12 +166,12 @@ def topical_chat(folder: Path) -> Iterator[Row]:
                        conversation_rating=record.get("conversation_rating"))
 
 
-def wizard_of_wikipedia(folder: Path) -> Iterator[Row]:
+def wizard_of_wikipedia(folder: Path) -> Iterator[CorpusRow]:
     """One JSON list a split; the seen topics are called random split, the unseen ones topic split."""
     for split, stem in (("train", "train"), ("valid", "valid_random_split"), ("valid_unseen", "valid_topic_split"),
                         ("test", "test_random_split"), ("test_unseen", "test_topic_split")):
         for number, record in enumerate(official.load_json(find(folder, f"{stem}.json"))):
-            turns: list[tuple[str, str, Row]] = [(turn["speaker"].partition("_")[2], turn["text"], {})
+            turns: list[tuple[str, str, CorpusRow]] = [(turn["speaker"].partition("_")[2], turn["text"], {})
                                                  for turn in record["dialog"]]
             yield _row("wizard_of_wikipedia", f"wow-{split}-{number:05d}", split, turns, topic=record["chosen_topic"])
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Quality, Source, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.sources.origins import official
-from benchmarks.sources.rows import Converter, Row, assemble, find, read_each
+from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
 
 HOMEPAGE = "https://github.com/dialogtekgeek/DSTC6-End-to-End-Conversation-Modeling"
 ARCHIVE = "https://www.dropbox.com/s/oh1trbos0tjzn7t/dstc6_t2_evaluation.tgz?dl=1"
@@ -50,7 +49,7 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     return assemble(card, read_each(file, zip(blocks, extra, strict=True), _read))
 
 
-def _read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[Row]:
+def _read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[RatedRow]:
     block, references = record
     context = [_turn(line) for line in block if re.match(r"[US]: ?", line)]
     replies = [found.groups() for line in block if (found := REPLY.match(line))]
@@ -58,7 +57,7 @@ def _read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[Row]:
     if references and _plain(references[0]) != _plain(original):
         raise ValueError(f"the original reply {original!r:.60} is not that of original_refs.txt in the same place")
     for system, votes, text in systems:
-        yield Row(context, text, {"overall": json.loads(votes)}, references or (original,), system=system)
+        yield RatedRow(context, text, {"overall": json.loads(votes)}, references or (original,), system=system)
 
 
 def _turn(line: str) -> Utterance:
@@ -76,6 +75,3 @@ def _references(folder: Path) -> list[list[str]]:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
-
-
-CONVERTERS: dict[str, Converter] = {"dstc6": convert}

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.errors import BadRecord
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
 
 REPOSITORY = "https://github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling"
 COMMIT = "e2b50e535e10fc07c55946c20571ced972c6c059"
@@ -75,12 +75,12 @@ def _table(file: Path) -> tuple[list[str], Iterator[dict[str, str]]]:
     return list(reader.fieldnames or ()), iter(reader)
 
 
-def _read(record: dict[str, str], columns: dict[str, list[str]]) -> Iterator[Row]:
+def _read(record: dict[str, str], columns: dict[str, list[str]]) -> Iterator[RatedRow]:
     def cell(wanted: str) -> str:
         return next((record[name] or "" for name in columns[wanted]), "")
 
     if cell("response").strip():
-        yield Row(
+        yield RatedRow(
             context=(),
             response=cell("response"),
             votes={name: _numbers(" ".join(record[column] or "" for column in columns[name]))
@@ -93,6 +93,3 @@ def _read(record: dict[str, str], columns: dict[str, list[str]]) -> Iterator[Row
 
 def _numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
-
-
-CONVERTERS: dict[str, Converter] = {"dstc7": convert}

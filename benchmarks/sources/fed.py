@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Level, Quality, Source, Utterance
 from benchmarks.formats import official as release
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, assemble, find, lines, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, assemble, find, lines, official, read_each
 
 DATA = "http://shikib.com/fed_data.json"
 TURN = (
@@ -70,16 +70,16 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     file = find(path, "fed_data.json")
     wanted = card.level == "turn"
 
-    def read(record: Any) -> Iterator[Row]:
+    def read(record: Any) -> Iterator[RatedRow]:
         if ("response" in record) is wanted:
             yield _row(record)
 
     return assemble(card, read_each(file, release.load_json(file), read))
 
 
-def _row(record: Any) -> Row:
+def _row(record: Any) -> RatedRow:
     response = record.get("response")
-    return Row(
+    return RatedRow(
         context=[_turn(line) for line in lines(record["context"])],
         response=None if response is None else response.removeprefix("System: "),
         votes={name: [vote for vote in votes if not isinstance(vote, str)]
@@ -91,6 +91,3 @@ def _row(record: Any) -> Row:
 def _turn(line: str) -> Utterance:
     mark, _, text = line.partition(":")
     return {"System": Utterance(SYSTEM, text), "User": Utterance(USER, text)}.get(mark, Utterance(USER, line))
-
-
-CONVERTERS: dict[str, Converter] = {"fed": convert}

@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.formats import official as release
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, alternating, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
 
 REPOSITORY = "https://github.com/li3cmz/GRADE"
 COMMIT = "c6cec028e1b4495a388f1c181b10221e4d0c5955"
@@ -60,9 +60,9 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     file = find(path, "human_judgement.json")
     corpus = CORPORA[card.name]
 
-    def read(record: Any) -> Iterator[Row]:
+    def read(record: Any) -> Iterator[RatedRow]:
         if record["Dataset"] == corpus:
-            yield Row(
+            yield RatedRow(
                 context=alternating(record["Context"].split("|||")),
                 response=record["Response"],
                 votes={"relevance": json.loads(record["HumanScores"])},
@@ -70,6 +70,3 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
             )
 
     return assemble(card, read_each(file, release.load_json(file), read))
-
-
-CONVERTERS: dict[str, Converter] = {"grade": convert}

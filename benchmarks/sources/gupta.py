@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, alternating, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
 
 REPOSITORY = "https://github.com/prakharguptaz/multirefeval"
 COMMIT = "2a4b5440e21dba518dffd6d535dfb1450ab9c4a7"
@@ -43,14 +43,11 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
         return assemble(card, read_each(file, csv.DictReader(stream), _read))
 
 
-def _read(record: Any) -> Iterator[Row]:
-    yield Row(
+def _read(record: Any) -> Iterator[RatedRow]:
+    yield RatedRow(
         context=alternating(record["context"].split("||||")),
         response=record["response"],
         votes={"overall": [float(record["human_average_rating"])]},
         references=record["all_references"].split("\t"),
         system=record["model"],
     )
-
-
-CONVERTERS: dict[str, Converter] = {"gupta": convert}

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.errors import BadRecord
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, alternating, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
 
 REPOSITORY = "https://github.com/erincmer/HUMOD"
 DATA = "https://raw.githubusercontent.com/erincmer/HUMOD/master/HUMOD_Dataset.TXT"
@@ -59,9 +59,9 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     return assemble(card, read_each(file, (list(cells) for _, cells in raters), lambda cells: _read(cells, places)))
 
 
-def _read(raters: list[list[str]], places: dict[str, int]) -> Iterator[Row]:
+def _read(raters: list[list[str]], places: dict[str, int]) -> Iterator[RatedRow]:
     first = raters[0]
-    yield Row(
+    yield RatedRow(
         context=alternating(re.split(r"Speaker \d+:", first[places["context"]])),
         response=re.sub(r"^\s*Speaker \d+:", "", first[places["reply"]]),
         votes={name: [float(cells[places[name]]) for cells in raters]
@@ -85,6 +85,3 @@ def _cells(line: str, width: int, context: int) -> list[str]:
     extra = max(0, len(cells) - width)
     cells[context:context + extra + 1] = [" ".join(cells[context:context + extra + 1])]
     return cells
-
-
-CONVERTERS: dict[str, Converter] = {"humod": convert}

@@ -1,25 +1,30 @@
-"""What every converter shares: rows without ids, and how they become a dataset.
+"""What every family shares: the organisers' own file as a source, and how the rows of a converter become a dataset.
 
-A converter yields one row for each thing that people judged, in the order of its upstream. Ids are NAME_00000 and
-on, as in the organisers' files. Texts are stripped, as `benchmarks.formats.official` does.
+The converter of a family is the function `convert` of its module. It yields one row for each thing that people judged,
+in the order of its upstream. Ids are NAME_00000 and on, as in the organisers' files. Texts are stripped, as
+`benchmarks.formats.official` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Rating, Reference, Utterance
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Rating, Reference, Source, Utterance
 from benchmarks.errors import BadRecord
+from benchmarks.storage.files import walk
 
 Converter = Callable[[Path, DatasetCard], Dataset]
 """From the raw files of one upstream, a file or a folder, to the dataset of the card."""
 
 
+CHATEVAL = "https://chateval.org/dstc10"
+
+
 @dataclass(frozen=True, slots=True)
-class Row:
+class RatedRow:
     """One judged thing as its upstream gives it; `votes` maps a quality of the card to its votes."""
 
     context: Sequence[Utterance]
@@ -27,10 +32,15 @@ class Row:
     votes: Mapping[str, Sequence[float]]
     references: Sequence[str] = ()
     facts: Sequence[str] = ()
-    system: str | None = field(default=None)
+    system: str | None = None
 
 
-def assemble(card: DatasetCard, rows: Iterable[Row]) -> Dataset:
+def official(sha256: str | None = None) -> Source:
+    """The organisers' own file, which stands behind a registration."""
+    return Source(CHATEVAL, sha256, form="official", by_hand=True)
+
+
+def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
     """Number the rows in their order, and make them a fetched dataset."""
     items: list[Item] = []
     ratings: list[Rating] = []
@@ -44,7 +54,7 @@ def assemble(card: DatasetCard, rows: Iterable[Row]) -> Dataset:
     return Dataset(card, tuple(items), tuple(ratings), "fetched")
 
 
-def read_each(file: Path, records: Iterable[Any], read: Callable[[Any], Iterable[Row]]) -> Iterator[Row]:
+def read_each(file: Path, records: Iterable[Any], read: Callable[[Any], Iterable[RatedRow]]) -> Iterator[RatedRow]:
     """Read each record with `read`; one of another shape is named by file and number."""
     for number, record in enumerate(records):
         try:
@@ -70,13 +80,12 @@ def find(path: Path, *patterns: str) -> Path:
     if path.is_file():
         return path
     for pattern in patterns:
-        for file in sorted(path.rglob(pattern), key=lambda found: (len(found.parts), str(found))):
-            if file.is_file():
-                return file
+        if files := walk(path, pattern):
+            return files[0]
     raise BadRecord(path.name, None, "", f"the source holds no file {' or '.join(patterns)}")
 
 
-def _item(name: str, row: Row) -> Item:
+def _item(name: str, row: RatedRow) -> Item:
     response = None if row.response is None else Utterance(SYSTEM, row.response.strip())
     context = tuple(Utterance(turn.speaker, turn.text.strip()) for turn in row.context)
     references = tuple(Reference(text.strip()) for text in row.references if text.strip())

@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source, Utterance
 from benchmarks.formats.official import SPEAKERS
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
 
 HOMEPAGE = "https://github.com/facebookresearch/ParlAI/tree/main/projects/controllable_dialogue"
 LOGS = "https://parl.ai/downloads/controllable_dialogue/evaluation_logs_reproducible_v1.tar.gz"
@@ -59,17 +59,14 @@ def _lines(log: Path) -> Iterator[str]:
         yield from (line for line in stream if line.strip())
 
 
-def _read(line: str) -> Iterator[Row]:
+def _read(line: str) -> Iterator[RatedRow]:
     record: Any = json.loads(line)
     if all(turn["speaker"] != "model" for turn in record["dialog"]):
         return
     scores = record["evaluation_results"]
-    yield Row(
+    yield RatedRow(
         context=[Utterance(SPEAKERS.get(turn["speaker"], turn["speaker"]), turn["text"]) for turn in record["dialog"]],
         response=None,
         votes={quality.name: [scores[quality.name]] for quality in QUALITIES},
         system=record["model_name"],
     )
-
-
-CONVERTERS: dict[str, Converter] = {"see": convert}

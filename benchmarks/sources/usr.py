@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.formats import official as release
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, alternating, assemble, find, lines, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, alternating, assemble, find, lines, official, read_each
 
 TRUTH = "Original Ground Truth"
 HOMEPAGE = "http://shikib.com/usr"
@@ -55,10 +55,10 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     return assemble(card, read_each(file, release.load_json(file), _read))
 
 
-def _read(record: Any) -> Iterator[Row]:
+def _read(record: Any) -> Iterator[RatedRow]:
     truths = [response["response"] for response in record["responses"] if response["model"] == TRUTH]
     for response in record["responses"]:
-        yield Row(
+        yield RatedRow(
             context=alternating(lines(record["context"])),
             response=response["response"],
             votes={quality.name: response[quality.name] for quality in QUALITIES},
@@ -66,6 +66,3 @@ def _read(record: Any) -> Iterator[Row]:
             facts=lines(record["fact"]),
             system=response["model"],
         )
-
-
-CONVERTERS: dict[str, Converter] = {"usr": convert}

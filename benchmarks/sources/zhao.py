@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Quality, Source, Utterance
 from benchmarks.formats import official as release
-from benchmarks.sources.origins import mirror, official
-from benchmarks.sources.rows import Converter, Row, assemble, find, read_each
+from benchmarks.sources.dstc11 import mirror
+from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
 
 RECORD = "https://zenodo.org/records/3828180"
 DATA = Source(f"{RECORD}/files/ACL2020_data.zip", form="zhao")
@@ -57,12 +57,12 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     return assemble(card, read_each(file, dialogues.values() if isinstance(dialogues, dict) else dialogues, _read))
 
 
-def _read(record: Any) -> Iterator[Row]:
+def _read(record: Any) -> Iterator[RatedRow]:
     floor, reference = record["reference"]
     context = [Utterance(SYSTEM if speaker == floor else USER, text) for speaker, text in record["context"]]
     for system, response in record["responses"].items():
         if "scores" in response:
-            yield Row(context, response["uttr"], _votes(response["scores"]), [reference], system=system)
+            yield RatedRow(context, response["uttr"], _votes(response["scores"]), [reference], system=system)
 
 
 def _votes(scores: dict[str, dict[str, Any]]) -> dict[str, list[float]]:
@@ -72,6 +72,3 @@ def _votes(scores: dict[str, dict[str, Any]]) -> dict[str, list[float]]:
         for name in upstream.keys() & hit.keys():
             votes.setdefault(upstream[name], []).append(hit[name])
     return votes
-
-
-CONVERTERS: dict[str, Converter] = {"zhao": convert}

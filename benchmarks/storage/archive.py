@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,15 +28,23 @@ from benchmarks.errors import BadArchive
 LIMIT = 4 << 30  # bytes that an archive may hold in all
 MEMBERS = 100_000  # members that it may have
 FLOOR = 1 << 20  # bytes from which on the growth is looked at
-GROWTH = 200  # bytes that a compressed one may grow to: text stays below 50, a bomb is near 1000
-CHUNK = 1 << 13  # bytes read at once: a decompressor takes in as many, and they count as gone in
+GROWTH = 200  # bytes that a compressed byte may grow to: text stays below 50, a bomb is near 1000
+CHUNK = 1 << 13  # bytes read at once, which is also how much a decompressor takes in
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
+
+Member = tuple[str, Any]
+"""The name of a member, and a stream of its content; None for a folder."""
+
+
+class _Refused(Exception):
+    def __init__(self, member: str, problem: str) -> None:
+        super().__init__(f"member {member!r:.100}: {problem}" if member else problem)
 
 
 @dataclass(slots=True)
 class _Meter:
-    """Counts the bytes that went in compressed and came out, and stops what comes out in excess."""
+    """Counts the compressed bytes read and the bytes unpacked, and stops when they are too many."""
 
     limit: int
     packed: int = 0
@@ -52,7 +60,7 @@ class _Meter:
 
 
 class _Packed:
-    """The archive file, which counts what is read of it."""
+    """The archive file; counts what is read of it."""
 
     def __init__(self, stream: IO[bytes], meter: _Meter) -> None:
         self._stream, self._meter = stream, meter
@@ -66,7 +74,7 @@ class _Packed:
 
 @dataclass(slots=True)
 class _Grown:
-    """What comes out of the decompressor of a tar, counted: its headers can be bombs as well."""
+    """What a decompressor gives, counted; of a tar with its headers, which can be bombs as well."""
 
     stream: Any
     meter: _Meter
@@ -77,33 +85,6 @@ class _Grown:
         return data
 
 
-class _Refused(Exception):
-    def __init__(self, member: str, problem: str) -> None:
-        super().__init__(f"member {member!r:.100}: {problem}" if member else problem)
-
-
-@dataclass(slots=True)
-class _Folder:
-    """The folder that is being filled, which takes every name only once."""
-
-    root: Path
-    names: set[str] = field(default_factory=set)
-
-    def place(self, name: str) -> Path:
-        """Where a member goes."""
-        parts = [part for part in name.split("/") if part not in {"", "."}]
-        if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
-            raise _Refused(name, "is not a path with plain slashes below the folder")
-        if not name:
-            raise _Refused(name, "has a member without a name")
-        if len(self.names) >= MEMBERS:
-            raise _Refused(name, f"the archive has more than {MEMBERS} members")
-        if (plain := "/".join(parts)) in self.names:
-            raise _Refused(name, "occurs twice")
-        self.names.add(plain)
-        return self.root.joinpath(*parts)
-
-
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
     """Unpack a zip or tar into a new folder, whole or not at all."""
     try:
@@ -112,7 +93,8 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
         raise BadArchive(f"{archive}: cannot be unpacked into {folder.parent}: {error.strerror}") from error
     try:
         beside.chmod(0o755)
-        _fill(archive, _Folder(beside), _Meter(limit))
+        with archive.open("rb") as stream:
+            _fill(beside, _members(archive, stream, _Meter(limit)))
         beside.replace(folder)
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
@@ -125,78 +107,75 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _fill(archive: Path, folder: _Folder, meter: _Meter) -> None:
-    with archive.open("rb") as stream:
-        packed, magic = _Packed(stream, meter), stream.read(6)
-        stream.seek(0)
-        if zipfile.is_zipfile(archive):
-            _fill_from_zip(packed, folder, meter)
-        elif magic.startswith((b"\x1f\x8b", b"BZh")) or tarfile.is_tarfile(archive):
-            _fill_from_tar(packed, magic, folder, meter)
-        else:
-            raise _Refused("", "is no zip or tar archive, or is cut short")
-    if not folder.names:
-        raise _Refused("", "is empty")
+def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member]:
+    magic = stream.read(6)
+    stream.seek(0)
+    packed: Any = _Packed(stream, meter)
+    if zipfile.is_zipfile(archive):
+        return _zip_members(packed, meter)
+    if magic.startswith(b"\x1f\x8b"):
+        return _tar_members(gzip.GzipFile(fileobj=packed), meter)
+    if magic.startswith(b"BZh"):
+        return _tar_members(bz2.BZ2File(packed), meter)
+    if tarfile.is_tarfile(archive):
+        return _tar_members(packed, meter)
+    raise _Refused("", "is no zip or tar archive, or is cut short")
 
 
-def _fill_from_zip(packed: Any, folder: _Folder, meter: _Meter) -> None:
+def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
     with zipfile.ZipFile(packed) as opened:
-        meter.packed = 0  # the table of contents gives nothing to grow
+        meter.packed = 0  # the table of contents is no content
         for member in opened.infolist():
-            meter.member = member.orig_filename
-            kind = stat.S_IFMT(member.external_attr >> 16)
+            name = meter.member = member.orig_filename
             if member.flag_bits & 0x1:
-                raise _Refused(meter.member, "is encrypted")
-            if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
-                raise _Refused(meter.member, "is a link or a device")
-            place = folder.place(meter.member)
+                raise _Refused(name, "is encrypted")
+            if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
+                raise _Refused(name, "is a link or a device")
             if member.is_dir():
-                _make(place, meter.member)
+                yield name, None
             else:
                 with opened.open(member) as content:
-                    _write(place, meter.member, _chunks(_Grown(content, meter)))
+                    yield name, _Grown(content, meter)
 
 
-def _fill_from_tar(packed: Any, magic: bytes, folder: _Folder, meter: _Meter) -> None:
-    grown: Any = _Grown(_decompressed(packed, magic), meter)
+def _tar_members(stream: Any, meter: _Meter) -> Iterator[Member]:
+    grown: Any = _Grown(stream, meter)
     with tarfile.open(fileobj=grown, mode="r|") as opened:
         for member in opened:
-            meter.member = member.name
+            name = meter.member = member.name
             if not (member.isreg() or member.isdir()) or member.issparse():
-                raise _Refused(meter.member, "is a link, a device or a sparse file")
-            place = folder.place(meter.member)
-            content = opened.extractfile(member)
-            if content is None:
-                _make(place, meter.member)
-            else:
-                _write(place, meter.member, _chunks(content))
+                raise _Refused(name, "is a link, a device or a sparse file")
+            yield name, opened.extractfile(member)
         meter.member = ""
-        for _ in _chunks(grown):  # so that the checksum behind the last member is looked at
+        while grown.read(CHUNK):  # so that the checksum behind the last member is looked at
             pass
 
 
-def _decompressed(packed: Any, magic: bytes) -> Any:
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=packed)
-    return bz2.BZ2File(packed) if magic.startswith(b"BZh") else packed
+def _fill(folder: Path, members: Iterator[Member]) -> None:
+    """Write the members into a folder, each name only once."""
+    names: set[str] = set()
+    for name, content in members:
+        parts = [part for part in name.split("/") if part not in {"", "."}]
+        if not name or ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
+            raise _Refused(name, "is not a path with plain slashes below the folder")
+        if len(names) >= MEMBERS:
+            raise _Refused(name, f"the archive has more than {MEMBERS} members")
+        if "/".join(parts) in names:
+            raise _Refused(name, "occurs twice")
+        names.add("/".join(parts))
+        _write(folder.joinpath(*parts), name, content)
+    if not names:
+        raise _Refused("", "is empty")
 
 
-def _chunks(content: Any) -> Iterator[bytes]:
-    while chunk := content.read(CHUNK):
-        yield chunk
-
-
-def _make(place: Path, member: str) -> None:
+def _write(target: Path, name: str, content: Any) -> None:
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise _Refused(member, "is both a file and a folder") from error
-
-
-def _write(place: Path, member: str, chunks: Iterator[bytes]) -> None:
-    _make(place.parent, member)
-    try:
-        with place.open("xb") as target:
-            target.writelines(chunks)
-    except FileExistsError as error:
-        raise _Refused(member, "occurs twice") from error
+        raise _Refused(name, "is both a file and a folder") from error
+    if content is not None:
+        try:
+            with target.open("xb") as stream:
+                shutil.copyfileobj(content, stream, CHUNK)
+        except FileExistsError as error:
+            raise _Refused(name, "occurs twice") from error

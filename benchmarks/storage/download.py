@@ -1,8 +1,8 @@
-"""Downloading one file over http or https, so that a cut connection costs only what was not there yet.
+"""Downloading one file over http or https, so that a cut connection costs only what had not come yet.
 
 What has come so far lies in `.NAME.part`, with a note of the server's ETag and length beside it. The next attempt, or
 the next run, asks for the rest on the condition that nothing changed (RFC 9110: Range, If-Range). A server that sends
-all of it again, or another length, starts the file afresh.
+all of it again, or another length, starts the file afresh. Redirects stay on the web.
 """
 
 from __future__ import annotations
@@ -12,16 +12,30 @@ import hashlib
 import http.client
 import json
 import re
+import socket
+import ssl
 import sys
 import time
+import urllib.error
+import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.errors import ChecksumDiffers, FetchError
-from benchmarks.storage.web import CUT, Again, Changed, ask, reason
+from benchmarks.errors import ChecksumDiffers, FetchError, Offline
 
-ATTEMPTS, PAUSE, CHUNK = 5, 0.5, 1 << 16
+ATTEMPTS, PAUSE, CHUNK, TIMEOUT = 5, 0.5, 1 << 16, 30.0
+CUT = (http.client.HTTPException, ConnectionError, TimeoutError)
+"""What a connection that breaks off raises: worth another attempt."""
+
+
+class Again(Exception):
+    """One attempt failed; another may not."""
+
+
+class Changed(Again):
+    """What came so far is of another file than the server has now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +53,16 @@ def download(source_url: str, target: Path, sha256: str | None = None, progress:
         raise FetchError(f"{source_url}: only http and https addresses are fetched")
     part = target.with_name(f".{target.name}.part")
     try:
-        for attempt in range(ATTEMPTS):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 _attempt(source_url, part, progress)
                 break
             except Again as error:
                 if isinstance(error, Changed):
                     _forget(part)
-                if attempt == ATTEMPTS - 1:
+                if attempt == ATTEMPTS:
                     raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to go on") from error
-                time.sleep(PAUSE * 2**attempt)
+                time.sleep(PAUSE * 2 ** (attempt - 1))
         _check(source_url, part, sha256)
         part.replace(target)
     except OSError as error:
@@ -56,6 +70,16 @@ def download(source_url: str, target: Path, sha256: str | None = None, progress:
         raise FetchError(f"{target}: cannot be written: {error.strerror or error}") from error
     _note_path(part).unlink(missing_ok=True)
     return target
+
+
+def reach(url: str) -> None:
+    """Raise Offline where the host cannot be reached; any answer of it will do."""
+    try:
+        _open(url, {}).close()
+    except Offline:
+        raise
+    except (FetchError, Again):
+        return
 
 
 def _attempt(url: str, part: Path, progress: bool) -> None:
@@ -69,7 +93,7 @@ def _attempt(url: str, part: Path, progress: bool) -> None:
         headers["Range"] = f"bytes={have}-"
         if note.tag and not note.tag.startswith("W/"):
             headers["If-Range"] = note.tag
-    with ask(url, headers) as answer:
+    with _open(url, headers) as answer:
         total, start = _extent(answer)
         new = _Note(url, answer.headers.get("ETag") or "", total)
         if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
@@ -80,11 +104,53 @@ def _attempt(url: str, part: Path, progress: bool) -> None:
         _copy(answer, part, start, total, progress)
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any,
+                         newurl: str) -> urllib.request.Request | None:
+        if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
+            raise FetchError(f"{req.full_url}: leads to {newurl:.100}, which is not https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _open(url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
+    """Open an address; Again, Offline or FetchError where it does not open."""
+    opener = urllib.request.OpenerDirector()  # the default one would also follow file: and ftp:
+    for handler in (urllib.request.ProxyHandler, urllib.request.UnknownHandler, urllib.request.HTTPHandler,
+                    urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
+                    urllib.request.HTTPErrorProcessor, _Redirects):
+        opener.add_handler(handler())
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310  the scheme was looked at
+    try:
+        answer: http.client.HTTPResponse = opener.open(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise _refusal(url, error) from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionResetError):
+            raise _cut(error.reason) from error
+        if isinstance(error.reason, ssl.SSLError):
+            raise FetchError(f"{url}: no safe connection: {_reason(error.reason)}") from error
+        raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error.reason)}") from error
+    except CUT as error:
+        raise _cut(error) from error
+    return answer
+
+
+def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
+    """What an error status means: start afresh, try again, or give up."""
+    if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        return Changed("is shorter than what was downloaded")
+    message = f"the server answers {error.code} {error.reason}"
+    if error.code == http.HTTPStatus.TOO_MANY_REQUESTS or error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Again(message)
+    return FetchError(f"{url}: {message}")
+
+
 def _extent(answer: http.client.HTTPResponse) -> tuple[int, int]:
     """The length of the whole file, -1 where it is not said, and where this answer starts."""
-    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
-    if found:
-        return (-1 if found[2] == "*" else int(found[2])), int(found[1])
+    match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
+    if match:
+        return (-1 if match[2] == "*" else int(match[2])), int(match[1])
     return int(answer.headers.get("Content-Length") or -1), 0
 
 
@@ -100,26 +166,37 @@ def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int, 
         while chunk := _read(answer):
             stream.write(chunk)
             bar.update(len(chunk))
-        got = stream.tell()
-    if total >= 0 and got != total:
-        raise Again(f"the connection was cut at {got} of {total} bytes")
+        size = stream.tell()
+    if total >= 0 and size != total:
+        raise Again(f"the connection was cut at {size} of {total} bytes")
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
     try:
         return answer.read(CHUNK)
     except CUT as error:
-        raise Again(f"the connection was cut ({reason(error)})") from error
+        raise _cut(error) from error
+
+
+def _cut(error: Exception) -> Again:
+    return Again(f"the connection was cut ({_reason(error)})")
+
+
+def _reason(error: object) -> str:
+    """Say in a few words why a connection failed."""
+    if isinstance(error, socket.gaierror):
+        return "its name is not known"
+    text = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return " ".join(text.split()) or type(error).__name__
 
 
 def _check(url: str, part: Path, sha256: str | None) -> None:
-    if sha256 is None:
-        return
-    with part.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != sha256:
-        _forget(part)
-        raise ChecksumDiffers(f"{url}: expected sha256 {sha256}, got {found}; the file was removed")
+    if sha256 is not None:
+        with part.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        if digest != sha256:
+            _forget(part)
+            raise ChecksumDiffers(f"{url}: expected sha256 {sha256}, got {digest}; the file was removed")
 
 
 def _note_path(part: Path) -> Path:

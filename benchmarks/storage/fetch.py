@@ -2,14 +2,13 @@
 
 The sources of a card are tried in their order; the raw files of one are converted by the module of its family. What
 was downloaded is kept under HOME/downloads until it is converted, so that a run that was cut goes on.
-A set that only the organisers give away is not fetched but imported.
+A dataset that only the organisers give away is not fetched but imported.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import importlib
-import pkgutil
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,15 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from benchmarks import sources
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
-from benchmarks.sources.origins import mirrored
+from benchmarks.sources.dstc11 import mirrored
 from benchmarks.sources.rows import Converter
-from benchmarks.storage import assertions
+from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download
-from benchmarks.storage.resources import check_wordnet, resource_path
 
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
@@ -49,26 +46,26 @@ def fetch(card: DatasetCard, home: Path, *, progress: bool = True) -> Dataset:
                 return _fetch(card, source, home, progress)
             except BenchmarkError as error:
                 reasons.append(error)
-    raise _given_up(card.name, reasons)
+    raise _gave_up(card.name, reasons)
 
 
 def fetch_resource(name: str, home: Path, *, progress: bool = True) -> Path:
     """Fetch a resource into the home, after a look into it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
-    source, target = RESOURCES[name], resource_path(home, name)
+    source, target = RESOURCES[name], resources.path(home, name)
     try:
         with workplace(home, name) as folder:
             file = download(source.url, folder / file_name(source.url), source.sha256, progress)
-            if name == assertions.NAME:
-                if not assertions.keep([file], home):
+            if name == resources.CONCEPTNET:
+                if not resources.keep_edges([file], home):
                     raise BadArchive(f"{source.url}: holds no edge between two English terms")
-                return assertions.path(home)
-            check_wordnet(file, source.url)
+                return target
+            resources.check_wordnet(file, source.url)
             target.parent.mkdir(parents=True, exist_ok=True)
             file.replace(target)
     except Offline as error:
-        raise _given_up(name, [error]) from error
+        raise _gave_up(name, [error]) from error
     return target
 
 
@@ -77,26 +74,33 @@ def needs_registration(card: DatasetCard) -> bool:
     return all(source.by_hand for source in card.sources)
 
 
-@functools.cache
-def converters() -> dict[str, Converter]:
-    """Every converter by the form it reads, from the modules in benchmarks/sources."""
-    found: dict[str, Converter] = {}
-    for module in pkgutil.iter_modules(sources.__path__):
-        found.update(getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CONVERTERS", {}))
-    return found
+def converter(form: str) -> Converter:
+    """What reads the raw files of a source: the function `convert` of the module in benchmarks/sources of that name."""
+    convert: Converter = importlib.import_module(f"benchmarks.sources.{form}").convert
+    return convert
 
 
 def _fetch(card: DatasetCard, source: Source, home: Path, progress: bool) -> Dataset:
-    convert = converters()[source.form]
+    convert = converter(source.form)
     with workplace(home, f"{card.name}-{source.form}") as folder:
         if source.form == "dstc11":
             return convert(mirrored(card.name, folder), card)
         file = download(source.url, folder / file_name(source.url), source.sha256, progress)
-        if not file.name.endswith(ARCHIVES):
-            return convert(file, card)
-        with tempfile.TemporaryDirectory(dir=folder) as temporary:
-            unpack(file, Path(temporary) / "unpacked")
-            return convert(Path(temporary) / "unpacked", card)
+        with unpacked([file], folder) as place:
+            return convert(place / file.name, card)
+
+
+@contextmanager
+def unpacked(files: list[Path], folder: Path) -> Iterator[Path]:
+    """A folder beside the downloads with these files, archives unpacked into folders of their names."""
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        for file in files:
+            target = Path(temporary) / file.name
+            if file.name.endswith(ARCHIVES):
+                unpack(file, target)
+            else:
+                file.rename(target)
+        yield Path(temporary)
 
 
 @contextmanager
@@ -111,14 +115,8 @@ def workplace(home: Path, name: str) -> Iterator[Path]:
     finally:
         if not any(folder.glob(".*.part")):
             shutil.rmtree(folder, ignore_errors=True)
-        _remove_empty(folder.parent)
-
-
-def _remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:  # it is not there, or holds another download
-        return
+        with contextlib.suppress(OSError):  # it is not there, or holds another download
+            folder.parent.rmdir()
 
 
 def file_name(url: str) -> str:
@@ -127,7 +125,7 @@ def file_name(url: str) -> str:
     return name.lstrip(".") or "file"
 
 
-def _given_up(name: str, reasons: list[BenchmarkError]) -> FetchError:
+def _gave_up(name: str, reasons: list[BenchmarkError]) -> FetchError:
     why = " | ".join(dict.fromkeys(map(str, reasons)))
     if all(isinstance(reason, Offline) for reason in reasons):
         return Offline(f"{name}: this machine is offline ({why}); {HINT}")

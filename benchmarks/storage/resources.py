@@ -1,16 +1,41 @@
-"""Resources: data that metrics read and nobody ships, such as WordNet, in the home."""
+"""Resources: data that metrics read and nobody ships, in the home.
+
+    HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
+    HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab separated, a line each
+
+Edges of ConceptNet are read from files of these four columns, and from those of ConceptNet 5 (`/a/...`, relation,
+`/c/en/head/...`, `/c/en/tail/...`, JSON with the weight), of which the edges between English terms are kept. Several
+files become one.
+"""
 
 from __future__ import annotations
 
+import gzip
+import itertools
+import json
+import math
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.errors import BadArchive
+from benchmarks.storage.files import write_atomically
+
+CONCEPTNET = "conceptnet"
+PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
+SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
+NAMES = ("conceptnet", "assertions", "association", "edges")
+"""What stands in the name of a file with edges that is taken out of a folder."""
+ENGLISH = "/c/en/"
+
+Edge: TypeAlias = tuple[str, str, str, float]
+"""Head, relation, tail, weight."""
 
 
-def resource_path(home: Path, name: str) -> Path:
-    """Where a resource such as wordnet lies in the home, in the layout of NLTK."""
-    return home / "resources" / "nltk_data" / "corpora" / f"{name}.zip"
+def path(home: Path, name: str) -> Path:
+    """Where a resource lies, or would lie, in the home."""
+    return home / "resources" / PATHS[name]
 
 
 def check_wordnet(file: Path, source: str) -> None:
@@ -23,3 +48,70 @@ def check_wordnet(file: Path, source: str) -> None:
         raise BadArchive(f"{source}: is not WordNet in a zip ({' '.join(str(error).split())})") from error
     if broken:
         raise BadArchive(f"{source}: {broken} in it is damaged")
+
+
+def edge_files(where: Path) -> list[Path]:
+    """The files with edges in a folder, by their names and first lines, or the file itself if it is such a file."""
+    files = ([file for file in sorted(where.rglob("*")) if any(name in file.name.casefold() for name in NAMES)]
+             if where.is_dir() else [where])
+    return [file for file in files if file.is_file() and file.name.endswith(SUFFIXES)
+            and not file.name.startswith(".") and _begins_with_edge(file)]
+
+
+def read_edges(file: Path) -> Iterator[Edge]:
+    """The edges between English terms; a line that is no edge is passed over, as lists in use have some."""
+    try:
+        for line in _lines(file):
+            edge = _edge(line)
+            if edge is not None and edge[0] and edge[2]:
+                yield edge
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise BadArchive(f"{file}: cannot be read as assertions: {error}") from error
+
+
+def keep_edges(files: Sequence[Path], home: Path) -> int:
+    """Replace the edges in the home by those of all the files, if there are any; how many they are."""
+    edges = itertools.chain.from_iterable(map(read_edges, files))
+    lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n" for head, relation, tail, weight in edges)
+    if lines:
+        target = path(home, CONCEPTNET)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, gzip.compress("".join(lines).encode(), 6, mtime=0))
+    return len(lines)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
+        yield from stream
+
+
+def _begins_with_edge(file: Path) -> bool:
+    try:
+        return _edge(next(_lines(file), "")) is not None
+    except (OSError, EOFError, UnicodeDecodeError):
+        return False
+
+
+def _edge(line: str) -> Edge | None:
+    """An edge, with an empty end where ConceptNet has a term that is not English; None for a line that is no edge."""
+    columns = line.rstrip("\r\n").split("\t")
+    try:
+        if len(columns) == 4:
+            head, relation, tail = _plain(columns[0]), columns[1], _plain(columns[2])
+            weight = float(columns[3])
+        elif len(columns) == 5 and columns[0].startswith("/a/"):
+            head, relation, tail = _english(columns[2]), columns[1].rpartition("/")[2], _english(columns[3])
+            weight = float(json.loads(columns[4]).get("weight", 1.0))
+        else:
+            return None
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return (head, relation, tail, weight) if math.isfinite(weight) else None
+
+
+def _english(uri: str) -> str:
+    return _plain(uri.removeprefix(ENGLISH).partition("/")[0]) if uri.startswith(ENGLISH) else ""
+
+
+def _plain(term: str) -> str:
+    return " ".join(term.replace("_", " ").casefold().split())

@@ -19,21 +19,18 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Rating, Reference, Utterance, fingerprint
 from benchmarks.errors import BadStore
 from benchmarks.storage.files import STALE, write_atomically
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is kept of a dataset: where, from where, and the digests of its two tables."""
+class StoredDataset:
+    """The note on a dataset in the home: its folder, where it came from, and the digests of its two tables."""
 
     folder: str
     origin: Origin
@@ -51,8 +48,8 @@ def save(dataset: Dataset, home: Path) -> None:
     try:
         folder.chmod(0o755)
         _write(dataset, folder)
-        note = {"folder": folder.name, "origin": dataset.origin, "items": dataset.fingerprint, "ratings": ratings}
-        write_atomically(root / f"{name}.json", (json.dumps(note, indent=2) + "\n").encode())
+        note = StoredDataset(folder.name, dataset.origin, dataset.fingerprint, ratings)
+        write_atomically(root / f"{name}.json", (json.dumps(asdict(note), indent=2) + "\n").encode())
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -69,43 +66,43 @@ def _tidy(root: Path, name: str, current: Path) -> None:
                     shutil.rmtree(old, ignore_errors=True)
 
 
-def entry(home: Path, name: str) -> Entry | None:
-    """What is kept under a name, or None; a damaged note is an error."""
+def note(home: Path, name: str) -> StoredDataset | None:
+    """The note on the dataset of that name, or None; a damaged note is an error."""
     path = home / "datasets" / f"{name}.json"
     try:
-        kept = Entry(**json.loads(path.read_bytes()))
+        stored = StoredDataset(**json.loads(path.read_bytes()))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:
         raise _damaged(path, name, error) from error
-    if not all(isinstance(value, str) for value in (kept.folder, kept.origin, kept.items, kept.ratings)):
+    if not all(isinstance(value, str) for value in astuple(stored)):
         raise _damaged(path, name, "its values are no texts")
-    return kept
+    return stored
 
 
 def read(home: Path, card: DatasetCard) -> Dataset | None:
     """The dataset as it was saved, or None where there is none in the home."""
-    kept = entry(home, card.name)
-    if kept is None:
+    stored = note(home, card.name)
+    if stored is None:
         return None
     try:
-        return _read(home, card, kept)
+        return _read(home, card, stored)
     except BadStore:
-        if entry(home, card.name) == kept:
+        if note(home, card.name) == stored:
             raise
         return read(home, card)  # another import took its place while this one was read
 
 
-def _read(home: Path, card: DatasetCard, kept: Entry) -> Dataset:
-    folder = home / "datasets" / kept.folder
+def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
+    folder = home / "datasets" / stored.folder
     try:
-        items = tuple(_items(folder / "items"))
-        ratings = tuple(_ratings(folder / "ratings"))
+        items = tuple(map(_item, _rows(folder / "items")))
+        ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in _rows(folder / "ratings"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, card.name, error) from error
-    if (fingerprint(items), ratings_fingerprint(ratings)) != (kept.items, kept.ratings):
+    if (fingerprint(items), ratings_fingerprint(ratings)) != (stored.items, stored.ratings):
         raise _damaged(folder, card.name, "its content is not what was written")
-    return Dataset(card, items, ratings, kept.origin, kept.items)
+    return Dataset(card, items, ratings, stored.origin, stored.items)
 
 
 def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
@@ -156,31 +153,22 @@ def _rating_row(rating: Rating) -> dict[str, Any]:
     return {"item": rating.item, "quality": rating.quality, "votes": rating.votes}
 
 
-def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
+def _item(row: dict[str, Any]) -> Item:
+    return Item(
+        row["id"],
+        tuple(Utterance(**turn) for turn in row["context"]),
+        Utterance(**row["response"]) if row["response"] else None,
+        tuple(Reference(**reference) for reference in row["references"]),
+        tuple(row["facts"]),
+        row["system"],
+    )
+
+
+def _rows(folder: Path) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
 
-    listed = json.loads((folder / "state.json").read_bytes())["_data_files"]
-    for file in listed:
+    for file in json.loads((folder / "state.json").read_bytes())["_data_files"]:
         with pa.memory_map(str(folder / file["filename"])) as source, pa.ipc.open_stream(source) as stream:
             for batch in stream:
                 batch.validate(full=True)
-                yield batch
-
-
-def _items(folder: Path) -> Iterator[Item]:
-    for batch in _batches(folder):
-        for row in batch.to_pylist():
-            yield Item(
-                row["id"],
-                tuple(Utterance(**turn) for turn in row["context"]),
-                Utterance(**row["response"]) if row["response"] else None,
-                tuple(Reference(**reference) for reference in row["references"]),
-                tuple(row["facts"]),
-                row["system"],
-            )
-
-
-def _ratings(folder: Path) -> Iterator[Rating]:
-    for batch in _batches(folder):
-        for row in batch.to_pylist():
-            yield Rating(row["item"], row["quality"], tuple(row["votes"]))
+                yield from batch.to_pylist()

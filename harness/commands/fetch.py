@@ -48,11 +48,11 @@ def _missing(home: Path) -> list[str]:
     """What the home does not hold: what was imported or fetched stays as it is."""
     from benchmarks import registry
     from benchmarks.storage.fetch import LARGE, RESOURCES
-    from benchmarks.storage.resources import resource_path
+    from benchmarks.storage.resources import path
 
     datasets = [name for name in registry.names() if not _is_there(home, name)]
     small = [name for name in RESOURCES if name not in LARGE]
-    return datasets + [name for name in small if not resource_path(home, name).is_file()]
+    return datasets + [name for name in small if not path(home, name).is_file()]
 
 
 def _is_there(home: Path, name: str) -> bool:
@@ -60,7 +60,7 @@ def _is_there(home: Path, name: str) -> bool:
     from benchmarks.storage import store
 
     try:
-        return store.entry(home, name) is not None
+        return store.note(home, name) is not None
     except BadStore:  # what is damaged is fetched anew
         return False
 

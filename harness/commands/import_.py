@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.corpora.folder import CorpusFolder
+    from benchmarks.corpora.files import CorpusFolder
     from benchmarks.storage.release import Release
 
 NAME = "import"
@@ -22,34 +22,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
-    from benchmarks.corpora import folder
-    from benchmarks.storage import assertions, release
+    from benchmarks.corpora import files
+    from benchmarks.storage import release, resources
 
     path = args.path.expanduser()
-    corpora, edges = folder.look(path), assertions.look(path)
-    read = release.read(path, required=not corpora.found and not edges)
+    folder, edges = files.look(path), resources.edge_files(path)
+    read = release.read(path, required=not folder.corpora and not edges)
     _keep_release(read, args.home)
-    _keep_corpora(corpora, args.home)
+    _keep_corpora(folder, args.home)
     if edges:
         names = ", ".join(file.name for file in edges)
-        print(f"{assertions.NAME:<22} {assertions.keep(edges, args.home):>6} edges of {names}")
-    what = "; `harness run --all` evaluates it" if read.found else "; `harness train` takes it" if corpora.found else ""
+        print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
+    what = ("; `harness run --all` evaluates it" if read.datasets
+            else "; `harness train` takes it" if folder.corpora else "")
     print(f"kept in {args.home}{what}")
     return 0
 
 
 def _keep_release(read: Release, home: Path) -> None:
-    from benchmarks.storage import store
+    from benchmarks.storage import resources, store
     from benchmarks.storage.files import write_atomically
-    from benchmarks.storage.resources import resource_path
 
-    for found in read.found:
+    for found in read.datasets:
         store.save(found.dataset, home)
         remarks = f"  ({'; '.join(found.remarks)})" if found.remarks else ""
         items, ratings = len(found.dataset.items), len(found.dataset.ratings)
         print(f"{found.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
     if read.wordnet:
-        target = resource_path(home, "wordnet")
+        target = resources.path(home, "wordnet")
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, read.wordnet)
         print(f"wordnet            {len(read.wordnet):>6} bytes")
@@ -57,16 +57,16 @@ def _keep_release(read: Release, home: Path) -> None:
         print(f"not a dataset of the collection: {name}")
 
 
-def _keep_corpora(corpora: CorpusFolder, home: Path) -> None:
-    from benchmarks.corpora import folder
+def _keep_corpora(folder: CorpusFolder, home: Path) -> None:
+    from benchmarks.corpora import files
     from benchmarks.corpora.cards import CARDS
 
-    for found in corpora.found:
-        folder.keep(found, home)
-        if found.name == folder.LIST:
+    for found in folder.corpora:
+        files.keep(found, home)
+        if found.name == files.LIST:
             print(f"{found.name:<22} {found.rows:>6} dialogues that are never trained on")
         else:
             licence = CARDS[found.name].licence if found.name in CARDS else "of your own, or not known here"
             print(f"{found.name:<22} {found.rows:>6} dialogues  (licence: {licence})")
-    for reason in corpora.ignored:
+    for reason in folder.ignored:
         print(f"not a corpus: {reason}")

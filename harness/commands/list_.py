@@ -29,7 +29,7 @@ def _datasets(home: Path) -> list[str]:
     lines = []
     for card in registry.cards().values():
         try:
-            kept = store.entry(home, card.name)
+            kept = store.note(home, card.name)
             here: str = kept.origin if kept else "sample"
         except BenchmarkError:
             here = "damaged"

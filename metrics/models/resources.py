@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.storage import assertions
-from benchmarks.storage.resources import resource_path
+from benchmarks.storage import resources
 from metrics.errors import MissingResource
 
 
@@ -42,12 +41,12 @@ def _wordnet(home: Path) -> list[Path]:
     inside = Path("corpora", "wordnet.zip")
     folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
     folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
-    return [resource_path(home, "wordnet"), *(folder / inside for folder in folders)]
+    return [resources.path(home, "wordnet"), *(folder / inside for folder in folders)]
 
 
 LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
     "wordnet": _wordnet,
-    "conceptnet": lambda home: [assertions.path(home)],
+    "conceptnet": lambda home: [resources.path(home, "conceptnet")],
 }
 """Where each resource may lie, best first."""
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.storage import assertions
+from benchmarks.storage import resources
 from metrics.errors import MissingResource
 from metrics.text.topic_graph import Damaged, Graph, Nodes, write
 
 if TYPE_CHECKING:
     from metrics.models.service import Models
 
-NAME = assertions.NAME
+NAME = resources.CONCEPTNET
 
 
 def graph(models: Models) -> Graph:
@@ -42,7 +42,7 @@ def made(source: Path, path: Path) -> None:
     """Make the graph of the edges in a file."""
     terms: dict[str, int] = {}
     left, right, weights = [], [], []
-    for head, _, tail, weight in assertions.read(source):
+    for head, _, tail, weight in resources.read_edges(source):
         left.append(terms.setdefault(head, len(terms)))
         right.append(terms.setdefault(tail, len(terms)))
         weights.append(weight)

@@ -207,7 +207,7 @@ def test_what_a_dead_process_left_half_written_is_removed(tmp_path: Path, undist
     out = tmp_path / "out"
     asked = ["run", *ASKED, *QUICK, "--out", str(out)]
     assert main(asked) == 0
-    writer = ("import os, sys; from pathlib import Path; from benchmarks import files\n"
+    writer = ("import os, sys; from pathlib import Path; from benchmarks.storage import files\n"
               "os.replace = Path.replace = lambda *names: os.kill(os.getpid(), 9)\n"
               "files.write_atomically(Path(sys.argv[1]) / 'half.json', b'[1, 2')")
     folders = [out / "scores", out / "statistics", out / "report", out / "site"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from benchmarks.storage import assertions
+from benchmarks.storage import resources
 from metrics.errors import MissingResource
 from metrics.models.service import Models
 from metrics.text import conceptnet, neighbours
@@ -104,7 +104,7 @@ def test_conceptnet_is_made_compact_once_and_anew_where_damaged(tmp_path: Path, 
     with pytest.raises(MissingResource, match="harness fetch conceptnet"):
         conceptnet.graph(models)
     (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
-    assertions.keep([tmp_path / "edges.tsv"], home)
+    resources.keep_edges([tmp_path / "edges.tsv"], home)
     found = conceptnet.graph(models)
     cats, milk = found.find(["cats", "milk"])
     assert found.hops(np.array([cats]), np.array([milk])).tolist() == [1]

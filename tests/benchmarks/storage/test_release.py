@@ -26,16 +26,16 @@ def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
     write(tmp_path / "a" / "b", "jsalt_eval.json", row("dstc10-task5.1_00000"))
     write(tmp_path, "notes.json", row("x"))
     read = release.read(tmp_path)
-    assert [found.dataset.card.name for found in read.found] == ["jsalt"]
+    assert [found.dataset.card.name for found in read.datasets] == ["jsalt"]
     assert read.ignored == ("notes.json",)
-    assert "1 rows, the card expects 741" in read.found[0].remarks
-    assert "1 rows without votes" in read.found[0].remarks
+    assert "1 rows, the card expects 741" in read.datasets[0].remarks
+    assert "1 rows without votes" in read.datasets[0].remarks
 
 
 def test_the_cleaned_file_is_preferred(tmp_path: Path) -> None:
     write(tmp_path, "dstc10-topical_eval.json", row("all"))
     write(tmp_path, "dstc10-topical_clean_eval.json", row("clean"))
-    (found,) = release.read(tmp_path).found
+    (found,) = release.read(tmp_path).datasets
     assert (found.file, found.dataset.items[0].id) == ("dstc10-topical_clean_eval.json", "clean")
 
 
@@ -44,16 +44,16 @@ def test_a_zip_is_read_and_the_leavings_of_a_mac_are_not(tmp_path: Path) -> None
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
         archive.write(tmp_path / "jsalt_eval.json", "human_evaluation_data/jsalt_eval.json")
         archive.writestr("__MACOSX/human_evaluation_data/._jsalt_eval.json", b"\0\0")
-    assert release.read(tmp_path / "data.zip").found[0].dataset.items[0].id == "x"
+    assert release.read(tmp_path / "data.zip").datasets[0].dataset.items[0].id == "x"
 
 
 def test_a_single_file(tmp_path: Path) -> None:
-    assert release.read(write(tmp_path, "jsalt_eval.json", row("x"))).found[0].dataset.card.name == "jsalt"
+    assert release.read(write(tmp_path, "jsalt_eval.json", row("x"))).datasets[0].dataset.card.name == "jsalt"
 
 
 def test_votes_outside_the_scale_are_remarked(tmp_path: Path) -> None:
     path = write(tmp_path, "dailydialog-gupta_eval.json", row("x", annotations={"overall": [9]}))
-    assert "1 votes outside the scale of the card" in release.read(path).found[0].remarks
+    assert "1 votes outside the scale of the card" in release.read(path).datasets[0].remarks
 
 
 @pytest.mark.parametrize("make", ["nothing", "empty", "not a zip"])
@@ -69,5 +69,5 @@ def test_what_holds_nothing_is_refused(tmp_path: Path, make: str) -> None:
 
 def test_the_real_release(real_data: Path) -> None:
     read = release.read(real_data / "human_evaluation_data")
-    assert len(read.found) == 10
-    assert [found.remarks for found in read.found] == [()] * 10
+    assert len(read.datasets) == 10
+    assert [found.remarks for found in read.datasets] == [()] * 10

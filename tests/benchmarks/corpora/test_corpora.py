@@ -81,7 +81,7 @@ def test_only_training_splits_are_trained_on(home: Path) -> None:
     assert kept(corpora.load("personachat", home)) == ["a"]
 
 
-@pytest.mark.parametrize("name", corpora.names())
+@pytest.mark.parametrize("name", corpora.CARDS)
 def test_no_card_trains_on_what_is_held_out_where_there_is_a_train_part(name: str) -> None:
     """Topical-Chat, the Wizards and OpenDialKG are used whole, since what of them is evaluated is known by content."""
     card = corpora.card(name)
@@ -117,7 +117,7 @@ def test_a_corpus_that_is_not_there(home: Path) -> None:
     ('{"dialogue_id": "x", "split": 3}', "line 2: field 'split': should be text"),
     ('{"dialogue_id": "x"}', "line 2: field 'utterances': should be a list"),
     ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should hold objects"),
-    ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": null}]}', "each should have the texts"),
+    ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": null}]}', "should hold objects with the texts"),
     ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": " "}]}', "holds no utterance with text"),
     ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": "\\ud800"}]}', "half of a surrogate pair"),
     ("[" * 100_000, "line 2: is not JSON"),
@@ -205,7 +205,7 @@ def unlisted(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unlisted") / "corpora"
     folder.mkdir()
     for file in (*(real_data / "corpora").glob("*.jsonl.gz"), *(real_data / "resources").glob("dialogue_nli*.gz")):
-        if file.name != overlap.LIST:
+        if file.name != f"{files.LIST}.jsonl.gz":
             (folder / file.name).symlink_to(file)
     return folder.parent
 
@@ -231,7 +231,7 @@ def inside(dialogue: corpora.Dialogue, places: dict[str, list[int]], sizes: list
 
 load = functools.cache(corpora.load)
 QUICK = ("dailydialog", "dailydialog_pp", "personachat")
-ALL = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in corpora.names()]
+ALL = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in corpora.CARDS]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -255,14 +255,14 @@ def test_nothing_of_the_real_evaluation_sets_survives(name: str, unlisted: Path,
 def listed(real_data: Path) -> Iterator[str]:
     """What the list names for the ten sets; for humod and persona-see, of which no ratings are here, it names more."""
     have = {file.name.removesuffix("_eval.json") for file in (real_data / "human_evaluation_data").iterdir()}
-    for _, one in files.objects(real_data / "corpora" / overlap.LIST):
+    for _, one in files.objects(real_data / "corpora" / f"{files.LIST}.jsonl.gz"):
         if have & set(one["evaluation_sets"]):
             yield one["dialogue_id"]
 
 
 def test_dailydialog_loses_what_dailydialog_zhao_was_drawn_from(unlisted: Path, real_data: Path) -> None:
     """89 of its 100 contexts stand in the train split."""
-    named = {one["dialogue_id"] for _, one in files.objects(real_data / "corpora" / overlap.LIST)
+    named = {one["dialogue_id"] for _, one in files.objects(real_data / "corpora" / f"{files.LIST}.jsonl.gz")
              if one["file"] == "dailydialog.jsonl.gz" and one["split"] == "train"
              and "dailydialog-zhao" in one["evaluation_sets"]}
     assert len(named) >= 89

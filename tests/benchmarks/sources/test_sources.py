@@ -18,13 +18,13 @@ from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.storage.fetch import converters
+from benchmarks.storage.fetch import converter
 
 Rows = list[dict[str, Any]]
 
 
 def convert(form: str, path: Path, name: str) -> Dataset:
-    return converters()[form](path, registry.card(name))
+    return converter(form)(path, registry.card(name))
 
 
 def votes(dataset: Dataset, item: str) -> dict[str, tuple[float, ...]]:
@@ -284,7 +284,7 @@ def test_the_mirror_has_the_organisers_format(tmp_path: Path) -> None:
     assert dataset.items[0].id == "humod_00000"
 
 
-@pytest.mark.parametrize("form", sorted(converters()))
+@pytest.mark.parametrize("form", ("usr", "gupta", "zhao", "grade", "fed", "dstc6", "humod", "see", "dstc7", "dstc11"))
 def test_a_source_without_its_file_says_so(form: str, tmp_path: Path) -> None:
     """An archive that holds something else is not taken for an empty dataset."""
     (tmp_path / "else.bin").write_text("x")

@@ -34,7 +34,7 @@ def test_only_what_is_old_is_swept(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_swept_at_once(tmp_path: Path) -> None:
     """And what a process writes that still runs is not."""
-    code = ("import os, pathlib, sys\nfrom benchmarks import files\n"
+    code = ("import os, pathlib, sys\nfrom benchmarks.storage import files\n"
             "os.fsync = lambda stream: (print('half', flush=True), sys.stdin.read())\n"
             f"files.write_atomically(pathlib.Path({str(tmp_path / 'a.json')!r}), b'half')")
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

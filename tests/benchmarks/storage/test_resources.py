@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import BadArchive, BenchmarkError
-from benchmarks.storage import assertions
 from benchmarks.storage import fetch as fetching
+from benchmarks.storage import resources
 from harness.commands import import_
 
 LINES = "Cats\tIsA\tpet_animal\t2.5\n<p>\tRelatedTo\tna\tNA\ncats\tRelatedTo\tmilk\t1\nx\tIsA\ty\tnan\n"
@@ -31,17 +31,17 @@ KEPT = [("milk", "AtLocation", "cold store", 3.0), ("cats", "IsA", "pet animal",
 
 
 def test_assertions_of_both_forms_become_one_list(tmp_path: Path, home: Path) -> None:
-    files = assertions.look(folder(tmp_path / "some"))
+    files = resources.edge_files(folder(tmp_path / "some"))
     assert [file.name for file in files] == ["assertions.csv.gz", "edges.tsv"]
-    assert assertions.look(tmp_path / "some" / "notes.tsv") == [tmp_path / "some" / "notes.tsv"]
-    assert assertions.keep(files, home) == 3
-    assert list(assertions.read(assertions.path(home))) == KEPT
+    assert resources.edge_files(tmp_path / "some" / "notes.tsv") == [tmp_path / "some" / "notes.tsv"]
+    assert resources.keep_edges(files, home) == 3
+    assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT
 
 
 def test_a_folder_with_assertions_is_imported(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert import_.run(argparse.Namespace(path=folder(tmp_path / "some"), home=home)) == 0
     assert "3 edges of assertions.csv.gz, edges.tsv" in capsys.readouterr().out
-    assert list(assertions.read(assertions.path(home))) == KEPT
+    assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT
     (tmp_path / "none.tsv").write_text("nothing\n")
     with pytest.raises(BenchmarkError, match="holds no file"):
         import_.run(argparse.Namespace(path=tmp_path / "none.tsv", home=home))
@@ -56,16 +56,16 @@ def test_conceptnet_is_fetched_and_its_english_part_kept(home: Path, monkeypatch
         return file
 
     monkeypatch.setattr(fetching, "download", download)
-    assert fetching.fetch_resource("conceptnet", home) == assertions.path(home)
-    assert list(assertions.read(assertions.path(home))) == KEPT[:1]
+    assert fetching.fetch_resource("conceptnet", home) == resources.path(home, "conceptnet")
+    assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT[:1]
     content[0] = gzip.compress(b"<html>not found</html>")
     with pytest.raises(BadArchive, match="no edge between two English terms"):
         fetching.fetch_resource("conceptnet", home)
-    assert list(assertions.read(assertions.path(home))) == KEPT[:1]
+    assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT[:1]
 
 
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(LINES.encode())[:20])
-    assert assertions.look(tmp_path / "x.tsv.gz") == []
+    assert resources.edge_files(tmp_path / "x.tsv.gz") == []
     with pytest.raises(BadArchive, match=r"x\.tsv\.gz: cannot be read as assertions"):
-        list(assertions.read(tmp_path / "x.tsv.gz"))
+        list(resources.read_edges(tmp_path / "x.tsv.gz"))

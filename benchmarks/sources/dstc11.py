@@ -1,9 +1,9 @@
-"""The two places that hold many datasets at once: the organisers' release, and the mirror made for DSTC11.
+"""The mirror made for DSTC11 Track 4, which holds the organisers' own files of the development sets but dstc6.
 
-The mirror is a Hugging Face dataset. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json,
-the organisers' own file. It was first uploaded as one archive, later as a folder: the file in the folder is tried,
-then the member of the archive, of which only that part is downloaded. That its records are those of the
-organisers' is verified against scripts that read them, not against a stored copy.
+It is a Hugging Face dataset. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was
+first uploaded as one archive, later as a folder: the file in the folder is tried, then the member of the archive, of
+which only that part is downloaded. That its records are those of the organisers is verified against scripts that read
+them, not against a stored copy.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from pathlib import Path
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BenchmarkError, FetchError, Offline
 from benchmarks.formats import official as release
-from benchmarks.sources.rows import Converter, find
-from benchmarks.storage.web import reach
+from benchmarks.sources.rows import find
+from benchmarks.storage.download import reach
 
-CARDS: tuple[DatasetCard, ...] = ()
-
-CHATEVAL = "https://chateval.org/dstc10"
 REPOSITORY = "mario-rc/dstc11.t4"
 MIRROR = f"https://huggingface.co/datasets/{REPOSITORY}"
 ARCHIVE = "DSTC_11_Track_4.zip"
@@ -29,13 +26,8 @@ LARGEST = 1 << 29
 """Bytes; the largest file of the release is a tenth of it."""
 
 
-def official(sha256: str | None = None) -> Source:
-    """Name the organisers' own file, which stands behind a registration."""
-    return Source(CHATEVAL, sha256, form="official", by_hand=True)
-
-
 def mirror() -> Source:
-    """Name the copy in the release of DSTC11 Track 4, which holds every development set but dstc6."""
+    """The mirror as a source of a dataset."""
     return Source(MIRROR, form="dstc11")
 
 
@@ -86,6 +78,3 @@ def _from_archive(name: str, folder: Path) -> Path:
 def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read the organisers' file as the mirror holds it."""
     return release.parse(find(path, f"{card.name}_eval.json"), card, origin="fetched")
-
-
-CONVERTERS: dict[str, Converter] = {"dstc11": convert}
