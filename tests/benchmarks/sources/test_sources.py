@@ -284,7 +284,7 @@ def test_the_mirror_has_the_organisers_format(tmp_path: Path) -> None:
     assert dataset.items[0].id == "humod_00000"
 
 
-@pytest.mark.parametrize("form", ("usr", "gupta", "zhao", "grade", "fed", "dstc6", "humod", "see", "dstc7", "dstc11"))
+@pytest.mark.parametrize("form", ["usr", "gupta", "zhao", "grade", "fed", "dstc6", "humod", "see", "dstc7", "dstc11"])
 def test_a_source_without_its_file_says_so(form: str, tmp_path: Path) -> None:
     """An archive that holds something else is not taken for an empty dataset."""
     (tmp_path / "else.bin").write_text("x")
