@@ -1,16 +1,18 @@
-"""A report on disk, written whole and read back without torch and without the datasets.
+"""The results of a run on disk: the folder `report/` under `--out`, written whole and read back without torch.
 
-    report.json          run, datasets, metrics, trainings, skips, failures
-    correlations.parquet   one row per dataset, quality, metric, column and statistic (correlations.jsonl: the same)
-    ranking.parquet    one row per board, metric and column under a ranking rule (ranking.jsonl: the same)
-    comparisons.parquet     one row per quality, pair of columns, statistic and test (comparisons.jsonl: the same)
-    reliability.parquet     one row per quality and way of measuring how far people agree (reliability.jsonl: the same)
-    points/*.parquet     one row per item of a dataset: ratings, scores, system, words (harness/results/item_scores.py)
-    examples.json        items on which people and metrics disagree, with their texts
-    timings.json         seconds per cell, the only part that differs between two runs of the same thing
+| file | content |
+| --- | --- |
+| `report.json` | `schema`, `run`, `datasets`, `metrics`, `trainings`, `skips`, `failures`, SHA-256 of the other files |
+| `correlations.parquet`, `.jsonl` | one `Correlation` per dataset, quality, metric, column and statistic |
+| `ranking.parquet`, `.jsonl` | one `RankingRow` per board, metric and column under a ranking rule |
+| `comparisons.parquet`, `.jsonl` | one `Comparison` per dataset, quality, pair of columns, statistic and test |
+| `reliability.parquet`, `.jsonl` | one `Reliability` per dataset, quality and method |
+| `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
+| `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
+| `timings.json` | `Timing`: what scoring took; the only file that differs between two runs of the same thing |
 
-report.json has the digest of each table, of the points and of the examples. What a report of an earlier version has not
-is read as if the run had not looked for it. docs/report.md tells every column.
+The `.jsonl` files hold the rows of the Parquet files beside them, one JSON object per line. A missing number is NaN in
+Parquet and null in JSON. A file whose SHA-256 is not the one in `report.json` is refused.
 """
 
 from __future__ import annotations

@@ -1,0 +1,254 @@
+"""Writes docs/reference/ from the parser, the cards and the types of the results: `python -m tests.docs.reference`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import typing
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from benchmarks import registry as datasets
+from benchmarks.dataset import DatasetCard, Quality
+from harness import cli
+from harness.results import files, rows
+from metrics import registry as metrics
+from metrics.metric import MetricCard
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "reference"
+HEAD = "<!-- Written by `python -m tests.docs.reference`; do not edit. -->\n\n"
+EVERYWHERE = {"-h", "--home"}
+"""Flags of every command, which the head of the page explains."""
+
+
+METRICS = """# Metrics
+
+Higher is better for every column; a score that cannot be given is missing, never 0. Options stand behind the name:
+`--metric "bleu[references=max,lowercase=true]"`; the default of an option is its first value. `encoder`, `lm` and
+`vectors` are the models of the run unless one is named. Formulas and departures from the papers: [metrics.md](../metrics.md).
+"""
+
+DATASETS = """# Datasets
+
+How to get them is in [data.md](../data.md). Behind a quality stands, in brackets, the dimension under which it shares a
+board with the same quality of other datasets, where the two names differ.
+
+| name | title | split, level | items | qualities with their scales | licence |
+| --- | --- | --- | --- | --- | --- |"""
+
+WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"), (r"tuple\[(\w+), \.\.\.\]", r"list of \1"),
+         (r"Mapping\[(.+), (.+)\]", r"\2 by \1"), (r"tuple\[(\w+), (\w+)\]", r"(\1, \2)"), (r" \| None", " or null"),
+         (r"\bfloat\b", "number"), (r"\bint\b", "whole number"), (r"\bstr\b", "text"), (r"\bAny\b", "anything"))
+"""Types as the page of the results has them."""
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """Each page of the reference by its file name."""
+    made = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results}
+    return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
+
+
+# Commands
+
+
+def commands() -> Iterator[str]:
+    """Every command with its flags, as argparse has them."""
+    yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
+    for name, parser in subparsers(cli.parser()).items():
+        module = next(command for command in cli.discover() if name == command.NAME)
+        yield from command(f"harness {name}", parser, [sentence(module.HELP), paragraphs(module.__doc__, 1)])
+
+
+def command(name: str, parser: argparse.ArgumentParser, texts: list[str]) -> Iterator[str]:
+    """One command; those below it follow in a line each, or with their own flags."""
+    yield from (f"## {name}", "")
+    yield from (text + "\n" for text in texts if text)
+    flags = [action for action in parser._actions if not EVERYWHERE & set(action.option_strings)
+             and not isinstance(action, argparse._SubParsersAction)]
+    if flags:
+        yield from ("| flag | meaning |", "| --- | --- |")
+        yield from (f"| {written(action)} | {cell(meaning(action))} |" for action in flags)
+        yield ""
+    for below, inner in subparsers(parser).items():
+        yield from command(f"{name} {below}", inner, [sentence(inner.description or "")])
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands below a parser."""
+    return {name: inner for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+            for name, inner in action.choices.items()}
+
+
+def written(action: argparse.Action) -> str:
+    """The flag and what stands behind it."""
+    value = "" if action.nargs == 0 else values(action)
+    if not action.option_strings:
+        return f"`{value}`" + (" ..." if action.nargs in {"*", "+"} else "")
+    return f"`{' '.join(filter(None, (action.option_strings[-1], value)))}`"
+
+
+def values(action: argparse.Action) -> str:
+    """What may stand there: the choices, or what the value is called."""
+    if action.choices and not action.metavar:
+        return "\\|".join(map(str, action.choices))
+    called = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
+    return called or action.dest.upper()
+
+
+def meaning(action: argparse.Action) -> str:
+    """The help text, with the default filled in."""
+    return (action.help or "") % {**vars(action), "prog": "harness"}
+
+
+# Metrics
+
+
+def metric_pages() -> Iterator[str]:
+    """Every metric by family, as its card and its options have it."""
+    yield METRICS
+    families = defaultdict(list)
+    for name in metrics.names():
+        families[metrics.card(name).family].append(name)
+    for family, names in families.items():
+        yield from (f"## {family.capitalize()}", "")
+        yield from ("| metric | columns | takes | options |", "| --- | --- | --- | --- |")
+        yield from map(metric_row, names)
+        yield ""
+        yield from map(remarks, names)
+        yield ""
+
+
+def metric_row(name: str) -> str:
+    """A metric in a line of its family's table."""
+    card = metrics.card(name)
+    title = f"[{card.title}]({card.paper})" if card.paper.startswith("http") else card.title
+    takes = [*card.needs, *card.models, *card.resources, *(f"weights {one}" for one in card.checkpoints)]
+    levels = "" if card.levels == ("turn",) else f"; {' and '.join(card.levels)} level"
+    kind: Any = metrics.metric_class(name)
+    hints = typing.get_type_hints(kind)
+    options = [option(field.name, field.default, hints[field.name]) for field in dataclasses.fields(kind)]
+    return (f"| `{name}` {cell(title)} | {shortened(card.columns)} "
+            f"| {', '.join(takes) or 'nothing'}{levels} | {', '.join(options)} |")
+
+
+def shortened(columns: tuple[str, ...]) -> str:
+    """The columns; of many the first two and the last."""
+    named = [f"`{column}`" for column in columns]
+    return ", ".join(named if len(named) < 7 else [*named[:2], "...", named[-1]])
+
+
+def option(name: str, default: object, kind: Any) -> str:
+    """An option with its values, the default first."""
+    if get_origin(kind) is typing.Literal:
+        rest = [value for value in get_args(kind) if value != default]
+        return f"`{name}` ({', '.join(map(str, (default, *rest)))})"
+    return f"`{name}`" + ("" if default in ("", None) else f" ({str(default).lower() or '...'})")
+
+
+def remarks(name: str) -> str:
+    """What it computes, the notes of its card, its departures from the paper, and what it was trained on."""
+    card: MetricCard = metrics.card(name)
+    kind = metrics.metric_class(name)
+    source = Path(inspect.getfile(kind)).relative_to(ROOT)
+    parts = [first_sentence(kind), sentence(card.notes), *map(sentence, getattr(card, "departures", ()))]
+    if card.trained_on:
+        parts.append(f"Trained on {card.trained_on}.")
+    return f"- [`{name}`](../../{source}): {' '.join(part for part in parts if part)}"
+
+
+def first_sentence(kind: type) -> str:
+    """The first sentence of a class's docstring, which may be a formula."""
+    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+
+
+# Datasets
+
+
+def dataset_table() -> Iterator[str]:
+    """Every dataset, as its card has it."""
+    yield DATASETS
+    cards = [datasets.card(name) for name in datasets.names()]
+    for card in cards:
+        qualities = ", ".join(map(quality, card.qualities))
+        yield (f"| `{card.name}` | {card.title} | {card.split}, {card.level} | {card.size:,} | {qualities} "
+               f"| {cell(card.licence)} |")
+    yield ""
+    for card in cards:
+        yield sources(card)
+
+
+def quality(quality: Quality) -> str:
+    """A quality with its scale and its dimension."""
+    scale = "" if quality.low is None or quality.high is None else f" {quality.low:g}–{quality.high:g}"
+    dimension = "" if quality.dimension == quality.name.casefold() else f" ({quality.dimension})"
+    return f"{quality.name}{scale}{dimension}"
+
+
+def sources(card: DatasetCard) -> str:
+    """Where a dataset is from, and what one should know."""
+    places = ", ".join(f"<{source.url}>" + (" (by hand)" if source.by_hand else "") for source in card.sources)
+    return f"- **{card.name}**: {sentence(card.citation)} {sentence(card.notes)} From {places or 'the organisers'}."
+
+
+# Results
+
+
+def results() -> Iterator[str]:
+    """Every file of the results, and every field of the types that they hold."""
+    yield from ("# Results", "", paragraphs(files.__doc__), "")
+    for kind in kinds():
+        text = inspect.getdoc(kind) or ""
+        yield from (f"## {kind.__name__}", "", text, "",
+                    ", ".join(f"`{field.name}` {plain(field.type)}" for field in dataclasses.fields(kind)) + ".", "")
+
+
+def kinds() -> list[type[Any]]:
+    """The dataclasses of the results in the order of their module, `Results` first."""
+    mine = [kind for kind in vars(rows).values() if dataclasses.is_dataclass(kind) and isinstance(kind, type)
+            and kind.__module__ == rows.__name__]
+    return [rows.Results, *(kind for kind in mine if kind is not rows.Results)]
+
+
+def plain(kind: str) -> str:
+    """A type in words."""
+    for before, after in WORDS:
+        kind = re.sub(before, after, kind)
+    return kind
+
+
+# Words
+
+
+def paragraphs(text: str | None, start: int = 0) -> str:
+    """A docstring from its paragraph `start` on."""
+    return "\n\n".join(inspect.cleandoc(text or "").split("\n\n")[start:])
+
+
+def sentence(text: str) -> str:
+    """With a full stop, and a capital where it begins with a word and not with a name or a formula."""
+    if not text:
+        return ""
+    first = text.split()[0]
+    start = text[0].upper() if first.isascii() and first.isalpha() and first.islower() else text[0]
+    return start + text[1:] + ("" if text[-1] in ".?!:" else ".")
+
+
+def cell(text: str) -> str:
+    """In one line of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
