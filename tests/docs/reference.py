@@ -30,7 +30,7 @@ METRICS = """# Metrics
 
 Higher is better for every column; a score that cannot be given is missing, never 0. Options stand behind the name:
 `--metric "bleu[references=max,lowercase=true]"`; the default of an option is its first value. `encoder`, `lm` and
-`vectors` are the models of the run unless one is named. Formulas and departures from the papers: [metrics.md](../metrics.md).
+`vectors` are the models of the run unless one is named. [metrics.md](../metrics.md) has formulas and departures.
 """
 
 DATASETS = """# Datasets
