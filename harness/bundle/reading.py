@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks.errors import BadArchive
 from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Scored, heading, scores_file
-from harness.bundle.records import Refused, lines, load, mapping, records, text, value_of
 from harness.errors import BadBundle
 from harness.results.full_scores import Name
+from harness.results.records import Refused, lines, load, mapping, records, text, value_of
 from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
+from harness.results.records import load, mapping, records, value_of
 from harness.results.rows import (
     Comparison,
     Correlation,
@@ -37,9 +38,7 @@ from harness.results.rows import (
     Example,
     Failure,
     ItemScores,
-    Look,
     MetricEntry,
-    QualityEntry,
     RankingRow,
     Reliability,
     Results,
@@ -59,7 +58,12 @@ Row = TypeVar("Row", Correlation, RankingRow, Comparison, Reliability)
 TABLES: dict[str, type[Any]] = {
     "correlations": Correlation, "ranking": RankingRow, "comparisons": Comparison, "reliability": Reliability,
 }
-"""The tables of a report, each in Parquet and in JSON lines."""
+"""The tables of the results, each in Parquet and in JSON lines."""
+
+ENTRIES: dict[str, type[Any]] = {
+    "datasets": DatasetEntry, "metrics": MetricEntry, "trainings": TrainingEntry, "skips": Skip, "failures": Failure,
+}
+"""The lists in report.json."""
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """What JSON, pyarrow and a record raise of what is not of the form; that pyarrow has no such type is a RuntimeError."""
@@ -71,8 +75,7 @@ def write(report: Results, folder: Path) -> None:
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "run": dataclasses.asdict(report.run),
-        **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)]
-           for name in ("datasets", "metrics", "trainings", "skips", "failures")},
+        **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)] for name in ENTRIES},
         "tables": {},
         "points": _write_points(report.points, folder / "points"),
     }
@@ -91,27 +94,19 @@ def write(report: Results, folder: Path) -> None:
 
 
 def read(folder: Path) -> Results:
-    """Read a report back, without torch and without the datasets."""
+    """Read the results back, without torch and without the datasets."""
     try:
-        head = json.loads((folder / "report.json").read_bytes())
-        if head["schema"] != SCHEMA:
-            raise BadReport(f"{folder}: a report of form {head['schema']}, this harness reads form {SCHEMA}")
-        timings = json.loads((folder / "timings.json").read_bytes())
+        head = mapping("report.json", load("report.json", (folder / "report.json").read_bytes()))
+        if head.get("schema") != SCHEMA:
+            raise BadReport(f"{folder}/report.json: has form {head.get('schema')!r:.40}, this harness reads form "
+                            f"{SCHEMA}; run `harness run` again")
+        timings = load("timings.json", (folder / "timings.json").read_bytes())
+        examples = load("examples.json", _checked(folder / "examples.json", head["examples"]))
         return Results(
-            run=Run(**head["run"]),
-            datasets=tuple(_dataset_entry(entry) for entry in head["datasets"]),
-            metrics=tuple(_metric_entry(entry) for entry in head["metrics"]),
-            correlations=tuple(_rows(folder, head, "correlations", Correlation)),
-            ranking=tuple(_rows(folder, head, "ranking", RankingRow)),
-            trainings=tuple(map(_training_entry, head.get("trainings", ()))),
-            skips=tuple(Skip(**entry) for entry in head["skips"]),
-            failures=tuple(Failure(**entry) for entry in head["failures"]),
-            comparisons=tuple(_rows(folder, head, "comparisons", Comparison)),
-            reliability=tuple(_rows(folder, head, "reliability", Reliability)),
-            timings=tuple(Timing(**entry) for entry in timings),
-            points=tuple(_read_points(folder, head.get("points", {}))),
-            examples=tuple(_read_examples(folder, head.get("examples"))),
-        )
+            run=value_of(Run, head["run"], "run"), timings=records("timings.json", timings, Timing),
+            **{name: records(f"report.json, {name}", head[name], kind) for name, kind in ENTRIES.items()},
+            **{name: tuple(_rows(folder, head, name, kind)) for name, kind in TABLES.items()},
+            points=tuple(_read_points(folder, head["points"])), examples=records("examples.json", examples, Example))
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
@@ -144,16 +139,15 @@ def _json(value: object) -> bytes:
 
 def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
     """Write the points of each dataset, and remove those of a run before; their digests by dataset."""
-    digests, kept = {}, set()
+    digests, written = {}, set()
     for points in every:
         folder.mkdir(exist_ok=True)
         content, path = packing.packed(points), _points_path(folder, points.dataset)
         write_atomically(path, content)
         digests[points.dataset] = hashlib.sha256(content).hexdigest()
-        kept.add(path)
-    for path in folder.glob("*.parquet"):
-        if path not in kept:
-            path.unlink(missing_ok=True)
+        written.add(path)
+    for path in set(folder.glob("*.parquet")) - written:
+        path.unlink(missing_ok=True)
     return digests
 
 
@@ -164,15 +158,6 @@ def _read_points(folder: Path, digests: Mapping[str, str]) -> Iterator[ItemScore
 
 def _points_path(folder: Path, dataset: str) -> Path:
     return folder / f"{packing.slug(dataset)}.parquet"
-
-
-def _read_examples(folder: Path, digest: str | None) -> Iterator[Example]:
-    if digest is None:
-        return
-    for entry in json.loads(_checked(folder / "examples.json", digest)):
-        rating = math.nan if entry["rating"] is None else entry["rating"]
-        columns = tuple((str(name), float(place)) for name, place in entry["columns"])
-        yield Example(**{**entry, "rating": rating, "context": tuple(entry["context"]), "columns": columns})
 
 
 def _checked(path: Path, digest: str) -> bytes:
@@ -217,30 +202,8 @@ def _rows(folder: Path, head: Mapping[str, Any], name: str, kind: type[Row]) -> 
 
 
 def _values(batch: pa.RecordBatch, entry: dataclasses.Field[Any], shared: dict[str, str]) -> list[Any]:
-    """A column; its default where the table is of a version before there was one.
-
-    Rows that hold the same text share it: a report has some hundred thousand rows and some hundred names.
-    """
-    if entry.name not in batch.schema.names and entry.default is not dataclasses.MISSING:
-        return [entry.default] * batch.num_rows
-    column = batch.column(entry.name)
-    values: list[Any] = column.to_pylist()
+    """A column. Rows with the same text share it: there are some hundred thousand rows and some hundred names."""
+    values: list[Any] = batch.column(entry.name).to_pylist()
     if entry.type == "str":
         return [shared.setdefault(value, value) for value in values]
     return values
-
-
-def _dataset_entry(entry: dict[str, Any]) -> DatasetEntry:
-    qualities = tuple(QualityEntry(**quality) for quality in entry["qualities"])
-    return DatasetEntry(**{**entry, "qualities": qualities, "has": tuple(entry["has"])})
-
-
-def _metric_entry(entry: dict[str, Any]) -> MetricEntry:
-    known = {"models": (), "learned_on": (), **entry}  # a report of an earlier version has neither
-    lists = ("columns", "needs", "levels", "models", "learned_on")
-    return MetricEntry(**{**known, **{name: tuple(known[name]) for name in lists}})
-
-
-def _training_entry(entry: dict[str, Any]) -> TrainingEntry:
-    lists = {name: tuple(entry[name]) for name in ("metrics", "corpora")}
-    return TrainingEntry(**{**entry, **lists, "curve": tuple(Look(**look) for look in entry["curve"])})

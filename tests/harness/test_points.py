@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from benchmarks.dataset import Dataset, Quality, Rating
-from harness.errors import BadReport
 from harness.results import files, rows
 from harness.results import item_scores as points
 from harness.results.rows import ItemScores
@@ -103,25 +100,3 @@ def test_a_report_keeps_the_points_of_its_run_alone(tmp_path: Path) -> None:
     files.write(report(made("b c")), tmp_path)
     assert [path.stem for path in (tmp_path / "points").iterdir()] == [points.slug("b c")]
     assert [one.dataset for one in files.read(tmp_path).points] == ["b c"]
-
-
-@pytest.mark.parametrize("damage", ["cut", "absent", "other"])
-def test_points_that_are_not_those_of_the_report_are_refused(tmp_path: Path, damage: str) -> None:
-    files.write(report(made("a")), tmp_path)
-    path = tmp_path / "points" / "a.parquet"
-    if damage == "absent":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:-3] if damage == "cut" else points.packed(made("a", ("other",))))
-    with pytest.raises(BadReport, match=r"a\.parquet"):
-        files.read(tmp_path)
-
-
-def test_a_report_of_before_there_were_points_reads_without_any(tmp_path: Path) -> None:
-    files.write(report(), tmp_path)
-    head = json.loads((tmp_path / "report.json").read_text())
-    del head["points"], head["examples"]
-    (tmp_path / "report.json").write_text(json.dumps(head))
-    (tmp_path / "examples.json").unlink()
-    found = files.read(tmp_path)
-    assert (found.points, found.examples) == ((), ())

@@ -1,6 +1,6 @@
-"""The text files of a bundle, JSON and JSON lines, as records that have the fields they must have and no others.
+"""JSON from outside as dataclasses, which get the fields that they must have and no others.
 
-Anything else is refused, with the file and the place in it.
+Anything else is refused, with the file and where in it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Read = TypeVar("Read")
 
 
-class Refused(Exception):
-    """What is wrong, and where in the bundle."""
+class Refused(ValueError):
+    """What is wrong with a file, and where in it."""
 
 
 def lines(file: str, content: bytes) -> Iterator[Any]:
@@ -34,11 +34,11 @@ def load(where: str, content: bytes) -> Any:
         raise ValueError(f"{value} is no number")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        values = dict(pairs)
+        if len(values) < len(pairs):
             names = [name for name, _ in pairs]
             raise ValueError(f"an object has {max(names, key=names.count)!r:.60} twice")
-        return found
+        return values
 
     try:
         return json.loads(text(where, content), parse_constant=refuse, object_pairs_hook=once)
@@ -58,36 +58,39 @@ def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
     """A list from JSON as records of one kind."""
     if not isinstance(value, list):
         raise Refused(f"{file}: should be a list")
-    return tuple(value_of(kind, one, f"{file}, record {place}") for place, one in enumerate(value))
+    return tuple(value_of(kind, entry, f"{file}, record {number}") for number, entry in enumerate(value))
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:
     """A value from JSON as what the field of a record should be."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        other = next(one for one in inside if one is not types.NoneType)
+        other = next(kind for kind in inside if kind is not types.NoneType)
         return None if value is None else value_of(other, value, where)
     if dataclasses.is_dataclass(hint):
         return _record(hint, value, where)
     if origin is tuple and isinstance(value, list):
-        return tuple(value_of(inside[0], one, where) for one in value)
+        hints = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
+        if len(hints) != len(value):
+            raise Refused(f"{where}: should have {len(hints)} entries, has {len(value)}")
+        return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return mapping(where, value)
-    plain: dict[Any, Callable[[Any, str], Any]] = {str: _told, int: _whole, float: _float}
+    plain: dict[Any, Callable[[Any, str], Any]] = {str: _text, int: _whole, float: _number}
     if hint in plain:
         return plain[hint](value, where)
     raise Refused(f"{where}: holds {value!r:.60}, which it should not")
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
-    given, hints = mapping(where, value), _hints(kind)
+    values, hints = mapping(where, value), _hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    if unknown := sorted(given.keys() - fields.keys()):
+    if unknown := sorted(values.keys() - fields.keys()):
         raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not")
     if lacking := [name for name, field in fields.items()
-                   if name not in given and field.default is dataclasses.MISSING]:
+                   if name not in values and field.default is dataclasses.MISSING]:
         raise Refused(f"{where}: has no field {lacking[0]!r}")
-    return kind(**{name: value_of(hints[name], one, f"{where}, {name}") for name, one in given.items()})
+    return kind(**{name: value_of(hints[name], entry, f"{where}, {name}") for name, entry in values.items()})
 
 
 @functools.cache
@@ -103,7 +106,7 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _told(value: Any, where: str) -> str:
+def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise Refused(f"{where}: should be text, is {value!r:.60}")
     return value
@@ -115,9 +118,9 @@ def _whole(value: Any, where: str) -> int:
     return value
 
 
-def _float(value: Any, where: str) -> float:
+def _number(value: Any, where: str) -> float:
     if value is None:
         return math.nan
     if type(value) not in (int, float) or not abs(value) < 1e308:
         raise Refused(f"{where}: should be a finite number, is {value!r:.60}")
-    return float(value)
+    return cast("float", value)  # a whole number stays one, so that it is written as it was
