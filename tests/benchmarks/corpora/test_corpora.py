@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import gzip
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import registry
 from benchmarks.corpora import corpora, files, overlap
-from benchmarks.dataset import Utterance
+from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BenchmarkError, UnknownDataset
 from benchmarks.formats import official
 from benchmarks.storage import store
@@ -60,15 +61,12 @@ def test_a_dialogue_with_what_its_corpus_tells(home: Path) -> None:
     assert corpus.left_out == {}
 
 
-def test_query_and_reply_are_a_dialogue_of_two(home: Path) -> None:
+def test_pairs_are_dialogues_of_two(home: Path) -> None:
     keep(home, "engagement_utterances",
          {"id": "e-1", "split": "train", "query": "what now?", "reply": "lunch!", "engaging": 1})
     (dialogue,) = corpora.load("engagement_utterances", home).dialogues
     assert [turn.text for turn in dialogue.utterances] == ["what now?", "lunch!"]
     assert dialogue.labels == {"engaging": 1}
-
-
-def test_a_pair_of_sentences_is_a_dialogue_of_two(home: Path) -> None:
     keep(home, "dialogue_nli_sample", {"split": "train", "sentence1": "i am a vet.", "sentence2": "i like dogs.",
                                        "label": "neutral"})
     (dialogue,) = corpora.load("dialogue_nli_sample", home).dialogues
@@ -81,15 +79,15 @@ def test_only_training_splits_are_trained_on(home: Path) -> None:
     assert kept(corpora.load("personachat", home)) == ["a"]
 
 
-@pytest.mark.parametrize("name", corpora.CARDS)
-def test_no_card_trains_on_what_is_held_out_where_there_is_a_train_part(name: str) -> None:
+def test_no_card_trains_on_what_is_held_out_where_there_is_a_train_part() -> None:
     """Topical-Chat, the Wizards and OpenDialKG are used whole, since what of them is evaluated is known by content."""
-    card = corpora.card(name)
     whole = {"topical_chat", "wizard_of_wikipedia", "wizard_of_internet", "opendialkg", "multi_session_chat"}
-    assert card.training
-    assert card.licence
-    assert card.citation
-    assert name in whole or not any("valid" in split or "test" in split for split in card.training)
+    assert whole < corpora.CARDS.keys()
+    for name, card in corpora.CARDS.items():
+        assert card.training
+        assert card.licence
+        assert card.citation
+        assert name in whole or not any("valid" in split or "test" in split for split in card.training)
 
 
 def test_a_file_of_ones_own(tmp_path: Path, home: Path) -> None:
@@ -110,7 +108,7 @@ def test_a_corpus_that_is_not_there(home: Path) -> None:
         corpora.load("nowhere/mine.jsonl", home)
 
 
-@pytest.mark.parametrize(("line", "problem"), [
+LINES = [
     ("{", "line 2: is not JSON"),
     ("[]", "line 2: should be an object"),
     ('{"split": "train", "utterances": []}', "line 2: field 'dialogue_id': should be text"),
@@ -121,23 +119,22 @@ def test_a_corpus_that_is_not_there(home: Path) -> None:
     ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": " "}]}', "holds no utterance with text"),
     ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": "\\ud800"}]}', "half of a surrogate pair"),
     ("[" * 100_000, "line 2: is not JSON"),
-])
-def test_a_malformed_line_is_named(line: str, problem: str, tmp_path: Path, home: Path) -> None:
-    path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
-    with pytest.raises(BenchmarkError) as caught:
-        corpora.load(str(path), home)
-    assert problem in str(caught.value)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+]
 
 
-@pytest.mark.parametrize("content", [b"\x1f\x8b damaged", gzip.compress(b"{}\n" * 99, mtime=0)[:-9], b"\xff\xfe", b"",
-                                     b"\n\n"])
-def test_a_damaged_file_is_one_line(content: bytes, tmp_path: Path, home: Path) -> None:
+def test_a_malformed_line_is_named_and_a_damaged_file_is_one_line(tmp_path: Path, home: Path) -> None:
+    for line, problem in LINES:
+        path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
+        with pytest.raises(BenchmarkError) as caught:
+            corpora.load(str(path), home)
+        assert problem in str(caught.value)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
     path = tmp_path / "mine.jsonl.gz"
-    path.write_bytes(content)
-    with pytest.raises(BenchmarkError, match=r"mine.jsonl.gz: [^\n]*$"):
-        corpora.load(str(path), home)
+    for content in (b"\x1f\x8b damaged", gzip.compress(b"{}\n" * 99, mtime=0)[:-9], b"\xff\xfe", b"", b"\n\n"):
+        path.write_bytes(content)
+        with pytest.raises(BenchmarkError, match=r"mine.jsonl.gz: [^\n]*$"):
+            corpora.load(str(path), home)
 
 
 def test_what_is_listed_or_marked_is_left_out(home: Path) -> None:
@@ -159,28 +156,28 @@ def test_what_another_split_repeats_is_left_out_unmarked(home: Path) -> None:
     assert corpus.left_out == {"also in another split": 2}
 
 
-@pytest.mark.parametrize(("texts", "met"), [
-    (PRIVATE, True),
-    (("so", PRIVATE[3].upper(), "over the hill towards lower fenwick"), True),
-    (PRIVATE[:1], False),
-    (("Oh.", "so"), False),
-    (("where did the seven grey herons go now?", PRIVATE[1]), False),
-    (("Have you heard the news from the harbour?", "No"), True),
-])
-def test_ones_own_corpus_is_compared_with_the_evaluation_sets_of_the_home(
-        texts: tuple[str, ...], met: bool, tmp_path: Path, home: Path) -> None:
+def test_a_corpus_is_compared_with_the_evaluation_sets_of_the_home(tmp_path: Path, home: Path) -> None:
     """Two utterances that are half of a context, or the only one of it."""
     dataset = make_dataset(["fine", "well"], [(1,), (2,)])
     contexts = (PRIVATE, ("Have you heard the news from the harbour?",))
-    items = tuple(type(item)(item.id, tuple(Utterance("user", text) for text in context), item.response)
+    items = tuple(dataclasses.replace(item, context=tuple(Utterance("user", text) for text in context))
                   for item, context in zip(dataset.items, contexts, strict=True))
-    store.save(type(dataset)(registry.card("jsalt"), items, (), "imported"), home)
-    path = write(tmp_path / "mine.jsonl", row("a", *texts), row("b", "something else altogether here"))
-    corpus = corpora.load(str(path), home)
-    assert kept(corpus) == (["b"] if met else ["a", "b"])
-    assert corpus.left_out == ({"in an evaluation set": 1} if met else {})
+    store.save(Dataset(registry.card("jsalt"), items, (), "imported"), home)
+    for texts, met in [
+        (PRIVATE, True),
+        (("so", PRIVATE[3].upper(), "over the hill towards lower fenwick"), True),
+        (PRIVATE[:1], False),
+        (("Oh.", "so"), False),
+        (("where did the seven grey herons go now?", PRIVATE[1]), False),
+        (("Have you heard the news from the harbour?", "No"), True),
+    ]:
+        path = write(tmp_path / "mine.jsonl", row("a", *texts), row("b", "something else altogether here"))
+        corpus = corpora.load(str(path), home)
+        assert kept(corpus) == (["b"] if met else ["a", "b"])
+        assert corpus.left_out == ({"in an evaluation set": 1} if met else {})
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=6), st.data())
 def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data: st.DataObject) -> None:
     """A conversation meets itself, however it is written."""
@@ -230,14 +227,12 @@ def inside(dialogue: corpora.Dialogue, places: dict[str, list[int]], sizes: list
 
 
 load = functools.cache(corpora.load)
-QUICK = ("dailydialog", "dailydialog_pp", "personachat")
-ALL = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in corpora.CARDS]
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_nothing_of_the_real_evaluation_sets_survives(name: str, unlisted: Path, evaluated: list[list[str]],
+@pytest.mark.slow
+def test_nothing_of_the_real_evaluation_sets_survives(unlisted: Path, evaluated: list[list[str]],
                                                       real_data: Path) -> None:
-    """By content alone; every dialogue of a training split that the list names is found as well."""
+    """By content alone; every dialogue of a training split that the list names is noticed as well."""
     places: dict[str, list[int]] = defaultdict(list)
     sizes = []
     for context in evaluated:
@@ -246,27 +241,21 @@ def test_nothing_of_the_real_evaluation_sets_survives(name: str, unlisted: Path,
             places[text].append(len(sizes))
         sizes.append(len(long))
     assert len(sizes) > 3000
-    corpus = load(name, unlisted)
-    assert not [dialogue.id for dialogue in corpus.dialogues if inside(dialogue, places, sizes)]
-    survivors = set(kept(corpus))
-    assert not survivors & set(listed(real_data))
+    named = listed(real_data)
+    for name in ("dailydialog", "dailydialog_pp", "personachat"):
+        corpus = load(name, unlisted)
+        assert not [dialogue.id for dialogue in corpus.dialogues if inside(dialogue, places, sizes)]
+        assert not set(kept(corpus)) & {entry["dialogue_id"] for entry in named}
+    drawn = {entry["dialogue_id"] for entry in named if entry["file"] == "dailydialog.jsonl.gz"
+             and entry["split"] == "train" and "dailydialog-zhao" in entry["evaluation_sets"]}
+    assert len(drawn) >= 89, "of the 100 contexts of dailydialog-zhao"
 
 
-def listed(real_data: Path) -> Iterator[str]:
+def listed(real_data: Path) -> list[dict[str, Any]]:
     """What the list names for the ten sets; for humod and persona-see, of which no ratings are here, it names more."""
     have = {file.name.removesuffix("_eval.json") for file in (real_data / "human_evaluation_data").iterdir()}
-    for _, one in files.objects(real_data / "corpora" / f"{files.LIST}.jsonl.gz"):
-        if have & set(one["evaluation_sets"]):
-            yield one["dialogue_id"]
-
-
-def test_dailydialog_loses_what_dailydialog_zhao_was_drawn_from(unlisted: Path, real_data: Path) -> None:
-    """89 of its 100 contexts stand in the train split."""
-    named = {one["dialogue_id"] for _, one in files.objects(real_data / "corpora" / f"{files.LIST}.jsonl.gz")
-             if one["file"] == "dailydialog.jsonl.gz" and one["split"] == "train"
-             and "dailydialog-zhao" in one["evaluation_sets"]}
-    assert len(named) >= 89
-    assert not named & set(kept(load("dailydialog", unlisted)))
+    rows = (entry for _, entry in files.objects(real_data / "corpora" / f"{files.LIST}.jsonl.gz"))
+    return [entry for entry in rows if have & set(entry["evaluation_sets"])]
 
 
 def test_what_ships_is_what_the_real_data_gives(real_data: Path, tmp_path: Path) -> None:
@@ -316,11 +305,8 @@ def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path) -> N
 
 
 def test_a_single_file_is_imported_byte_for_byte(tmp_path: Path, home: Path) -> None:
+    with pytest.raises(BenchmarkError, match="and no corpus"):
+        run(home, tmp_path)
     path = write(tmp_path / "dream.jsonl.gz", row("a", "one"))
     assert run(home, path) == 0
     assert (home / "corpora" / "dream.jsonl.gz").read_bytes() == path.read_bytes()
-
-
-def test_a_folder_with_nothing_of_ours(tmp_path: Path, home: Path) -> None:
-    with pytest.raises(BenchmarkError, match="and no corpus"):
-        run(home, tmp_path)

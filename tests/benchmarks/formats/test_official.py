@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import registry
@@ -57,51 +57,56 @@ def test_a_mark_inside_an_unmarked_record_is_text(tmp_path: Path) -> None:
     assert item.context[0].text == "System: a film"
 
 
-@pytest.mark.parametrize("key", ["model", "model_name"])
-def test_both_names_of_the_system(tmp_path: Path, key: str) -> None:
-    values = record(model=..., **{key: "gpt"}) if key != "model" else record(model="gpt")
-    assert parse(tmp_path, values).items[0].system == "gpt"
+def test_both_names_of_the_system_and_silence(tmp_path: Path) -> None:
+    for values, system in ((record(model="gpt"), "gpt"), (record(model=..., model_name="gpt"), "gpt"),
+                           (record(model=...), None)):
+        assert parse(tmp_path, values).items[0].system == system
+    for response in ("", None, "  "):
+        assert parse(tmp_path, record(response=response)).items[0].response == Utterance("system", "")
+    item = parse(tmp_path, record(context="User: hi", response="System: ")).items[0]
+    assert (item.response.text, item.context[0].text) == ("", "hi")
 
 
-@pytest.mark.parametrize("response", ["", None, "  "])
-def test_an_empty_or_null_response_is_kept_as_silence(tmp_path: Path, response: str | None) -> None:
-    assert parse(tmp_path, record(response=response)).items[0].response == Utterance("system", "")
+def test_both_names_of_the_dialogue(tmp_path: Path) -> None:
+    for key in ("dialog", "dialogue"):
+        turns = [{"speaker": "human", "text": "hi"}, {"speaker": "model", "text": " hello "}]
+        row = {"dialogue_id": "a", key: turns, "annotations": {"Coherent": []}}
+        dataset = parse(tmp_path, row, name="fed-dial")
+        assert dataset.items[0].response is None
+        assert dataset.items[0].context == (Utterance("user", "hi"), Utterance("system", "hello"))
+        assert dataset.ratings[0].votes == ()
+    with pytest.raises(BadRecord, match="no utterance with text"):
+        parse(tmp_path, {"dialogue_id": "a", "dialog": [{"speaker": "human", "text": " "}]}, name="fed-dial")
+    with pytest.raises(BadRecord, match="should be a list of utterances, is missing"):
+        parse(tmp_path, {"dialogue_id": "a"}, name="fed-dial")
+    with pytest.raises(BadRecord, match="the texts speaker and text"):
+        parse(tmp_path, {"dialogue_id": "a", "dialog": ["hi"]}, name="fed-dial")
 
 
-@pytest.mark.parametrize("key", ["dialog", "dialogue"])
-def test_both_names_of_the_dialogue(tmp_path: Path, key: str) -> None:
-    turns = [{"speaker": "human", "text": "hi"}, {"speaker": "model", "text": " hello "}]
-    row = {"dialogue_id": "a", key: turns, "annotations": {"Coherent": []}}
-    dataset = parse(tmp_path, row, name="fed-dial")
-    assert dataset.items[0].response is None
-    assert dataset.items[0].context == (Utterance("user", "hi"), Utterance("system", "hello"))
-    assert dataset.ratings[0].votes == ()
+def test_votes(tmp_path: Path) -> None:
+    """Numbers, in quotes too; words are no vote; without annotations the item is unrated."""
+    for values, votes in [
+        ([1, 2.5], (1.0, 2.5)), (["4", " 5 "], (4.0, 5.0)), (["N/A (no idea)", 3], (3.0,)), ([None, 2], (2.0,)),
+        ([], ()), (None, ()), (3, (3.0,)),
+    ]:
+        row = record(annotations={"overall": values}, win_ratio=0.1)
+        assert parse(tmp_path, row).ratings[0].votes == votes
+    for missing in (..., None, {}):
+        dataset = parse(tmp_path, record(annotations=missing))
+        assert (len(dataset.items), dataset.ratings) == (1, ())
 
 
-@pytest.mark.parametrize(("given_votes", "expected"), [
-    ([1, 2.5], (1.0, 2.5)), (["4", " 5 "], (4.0, 5.0)), (["N/A (no idea)", 3], (3.0,)), ([None, 2], (2.0,)),
-    ([], ()), (None, ()), (3, (3.0,)),
-])
-def test_votes(tmp_path: Path, given_votes: object, expected: tuple[float, ...]) -> None:
-    assert parse(tmp_path, record(annotations={"overall": given_votes})).ratings[0].votes == expected
+def test_win_ratio_is_the_rating_of_esl_and_ncm(tmp_path: Path) -> None:
+    for ratio, votes in [(0.25, (0.25,)), ("0.5", (0.5,)), (None, ()), ("", ()), ("nan", ()), ("-", ())]:
+        row = {"dialogue_id": "x", "context": "a", "response": "b", "win_ratio": ratio,
+               "annotations": {"appropriateness": [3]}}
+        (rating,) = parse(tmp_path, row, name="esl").ratings
+        assert (rating.quality, rating.votes) == ("appropriateness", votes)
+    with pytest.raises(BadRecord, match="no ratio"):
+        parse(tmp_path, {"dialogue_id": "x", "context": "a", "response": "b", "win_ratio": 1e9}, name="esl")
 
 
-@pytest.mark.parametrize("annotations", [..., None, {}])
-def test_missing_annotations_leave_the_item_unrated(tmp_path: Path, annotations: object) -> None:
-    dataset = parse(tmp_path, record(annotations=annotations))
-    assert (len(dataset.items), dataset.ratings) == (1, ())
-
-
-@pytest.mark.parametrize(("ratio", "expected"), [(0.25, (0.25,)), ("0.5", (0.5,)), (None, ()), ("", ()), ("nan", ()),
-                                                 ("-", ())])
-def test_win_ratio_is_the_rating_where_it_is_there(tmp_path: Path, ratio: object, expected: tuple[float, ...]) -> None:
-    row = {"dialogue_id": "x", "context": "a", "response": "b", "win_ratio": ratio,
-           "annotations": {"appropriateness": [3]}}
-    (rating,) = parse(tmp_path, row, name="esl").ratings
-    assert (rating.quality, rating.votes) == ("appropriateness", expected)
-
-
-@pytest.mark.parametrize(("rows", "parts"), [
+WRONG: list[tuple[list[object], tuple[str, ...]]] = [
     ([record(dialogue_id=...)], ("record 0", "dialogue_id", "missing")),
     ([record(dialogue_id=7)], ("record 0", "dialogue_id", "text")),
     ([record(), record()], ("record dailydialog-gupta_00000", "dialogue_id", "twice")),
@@ -122,36 +127,24 @@ def test_win_ratio_is_the_rating_where_it_is_there(tmp_path: Path, ratio: object
     ([record(dialogue_id="")], ("record 0", "dialogue_id", "empty")),
     (["text"], ("record 0", "object")),
     ([], ("no records",)),
-])
-def test_what_is_wrong_is_named(tmp_path: Path, rows: list[object], parts: tuple[str, ...]) -> None:
-    with pytest.raises(BadRecord) as caught:
-        parse(tmp_path, *rows)
-    for part in ("dailydialog-gupta_eval.json", *parts):
-        assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
+]
 
 
-def test_win_ratio_of_other_datasets_changes_nothing(tmp_path: Path) -> None:
-    assert parse(tmp_path, record(win_ratio=0.1)).ratings[0].votes == (4.0, 5.0)
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    for rows, parts in WRONG:
+        with pytest.raises(BadRecord) as caught:
+            parse(tmp_path, *rows)
+        for part in ("dailydialog-gupta_eval.json", *parts):
+            assert part in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
-def test_a_dialogue_of_silence_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadRecord, match="no utterance with text"):
-        parse(tmp_path, {"dialogue_id": "a", "dialog": [{"speaker": "human", "text": " "}]}, name="fed-dial")
-
-
-def test_a_marked_response_of_nothing_is_silence(tmp_path: Path) -> None:
-    item = parse(tmp_path, record(context="User: hi", response="System: ")).items[0]
-    assert (item.response.text, item.context[0].text) == ("", "hi")
-
-
-@pytest.mark.parametrize("content", [b"[" + b"1" * 5000 + b"]",
-                                     b'[{"dialogue_id": "a"', b"\xff\xfe[]", b"{}", b"", b"[" * 100_000])
-def test_what_is_not_json_is_named(tmp_path: Path, content: bytes) -> None:
+def test_what_is_not_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "dailydialog-gupta_eval.json"
-    path.write_bytes(content)
-    with pytest.raises(BadRecord, match=r"dailydialog-gupta_eval\.json"):
-        official.parse(path, registry.card("dailydialog-gupta"))
+    for content in (b"[" + b"1" * 5000 + b"]", b'[{"dialogue_id": "a"', b"\xff\xfe[]", b"{}", b"", b"[" * 100_000):
+        path.write_bytes(content)
+        with pytest.raises(BadRecord, match=r"dailydialog-gupta_eval\.json"):
+            official.parse(path, registry.card("dailydialog-gupta"))
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5),
@@ -160,6 +153,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5
                         inner, max_size=5), max_leaves=12)
 
 
+@settings(max_examples=50)
 @given(JSON)
 def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "dailydialog-gupta_eval.json"

@@ -15,26 +15,19 @@ from tests.conftest import make_card, make_item
 
 def owners(*rated: str) -> private.Owners:
     """Owners of the items a and b, of which some are rated."""
-    found = private.Owners()
+    known = private.Owners()
     ratings = tuple(Rating(name, "overall", (1.0,)) for name in rated)
-    found.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, "imported"))
-    return found
+    known.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, "imported"))
+    return known
 
 
-
-@pytest.mark.parametrize(("name", "content"), [
+FORMS = [
     ("r.csv", "item,quality,vote\na,overall,4\na,overall,5\nb,overall,1.5\n"),
     ("r.tsv", "dialogue_id\tquality\tscore\textra\na\toverall\t4\tx\na\toverall\t5\tx\nb\toverall\t1.5\tx\n"),
     ("r.json", json.dumps([{"dialogue_id": "a", "annotations": {"overall": [4, 5]}},
                            {"dialogue_id": "b", "annotations": {"overall": ["1.5"]}}])),
-])
-def test_the_forms_say_the_same(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    assert private.read(tmp_path / name, owners()) == {
-        "toy": (Rating("a", "overall", (4, 5)), Rating("b", "overall", (1.5,)))}
-
-
-@pytest.mark.parametrize(("content", "parts"), [
+]
+WRONG = [
     ("item,quality,vote\nc,overall,4\n", ("line 2", "item", "'c'")),
     ("item,quality,vote\na,overal,4\n", ("line 2", "quality", "did you mean 'overall'")),
     ("item,quality,vote\na,overall,nan\n", ("line 2", "vote", "'nan'")),
@@ -48,22 +41,27 @@ def test_the_forms_say_the_same(tmp_path: Path, name: str, content: str) -> None
     ("item,quality,vote\na,overall,1_0\n", ("line 2", "vote")),
     ("item,quality,vote\na,overall,6\n", ("line 2", "vote", "outside the scale", "1 to 5")),
     ("item,quality,vote\nb,overall,4\n", ("line 2", "b of toy has votes on 'overall' already")),
-])
-def test_what_is_wrong_is_named(tmp_path: Path, content: str, parts: tuple[str, ...]) -> None:
-    (tmp_path / "r.csv").write_text(content)
-    with pytest.raises(BenchmarkError) as caught:
-        private.read(tmp_path / "r.csv", owners("b"))
-    for part in ("r.csv", *parts):
-        assert part in str(caught.value)
+]
 
 
-@pytest.mark.parametrize("name", ["r.xlsx", "absent.csv"])
-def test_other_files_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BenchmarkError):
-        private.read(tmp_path / name, owners())
+def test_the_forms_say_the_same(tmp_path: Path) -> None:
+    for name, content in FORMS:
+        (tmp_path / name).write_text(content)
+        assert private.read(tmp_path / name, owners()) == {
+            "toy": (Rating("a", "overall", (4, 5)), Rating("b", "overall", (1.5,)))}
 
 
-def test_a_record_of_an_unknown_item_is_named(tmp_path: Path) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    for content, parts in WRONG:
+        (tmp_path / "r.csv").write_text(content)
+        with pytest.raises(BenchmarkError) as caught:
+            private.read(tmp_path / "r.csv", owners("b"))
+        for part in ("r.csv", *parts):
+            assert part in str(caught.value)
+    with pytest.raises(BenchmarkError, match="ratings come as"):
+        private.read(tmp_path / "r.xlsx", owners())
+    with pytest.raises(BenchmarkError, match="no such file"):
+        private.read(tmp_path / "absent.csv", owners())
     (tmp_path / "r.json").write_text(json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]))
     with pytest.raises(BenchmarkError, match=r"r\.json: record c, field 'item'"):
         private.read(tmp_path / "r.json", owners())

@@ -19,16 +19,17 @@ from benchmarks.storage.archive import unpack
 
 TEXT = "one row of what people said\n" * 40
 NOISE = bytes((number * 2654435761 >> 13) % 251 for number in range(50_000))
+MEMBERS = {"a/rows.json": TEXT.encode(), "a/deep/er/noise.bin": NOISE, "./empty.txt": b""}
+MODES = ("zip", "w", "w:gz", "w:bz2")
 
 
-def make_zip(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
-    with zipfile.ZipFile(path, "w", method) as stream:
-        for name, content in members.items():
-            stream.writestr(name, content)
-    return path
-
-
-def make_tar(path: Path, members: dict[str, bytes], mode: str) -> Path:
+def make(path: Path, members: dict[str, bytes], mode: str, method: int = zipfile.ZIP_DEFLATED) -> Path:
+    """An archive with these members, a zip or a tar of any compression."""
+    if mode == "zip":
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return path
     with tarfile.open(path, mode) as stream:  # type: ignore[call-overload]
         for name, content in members.items():
             member = tarfile.TarInfo(name)
@@ -51,47 +52,35 @@ def refused(path: Path, *words: str) -> None:
     with pytest.raises(BadArchive) as caught:
         unpack(path, path.parent / "out")
     message = str(caught.value)
-    assert str(path) in message
     assert "\n" not in message
-    for word in words:
+    for word in (str(path), *words):
         assert word in message
     assert sorted(path.parent.rglob("*")) == before
 
 
-MEMBERS = {"a/rows.json": TEXT.encode(), "a/deep/er/noise.bin": NOISE, "./empty.txt": b""}
-
-
-@pytest.mark.parametrize(("name", "mode"), [
-    ("x.zip", ""), ("x.tar", "w"), ("x.tar.gz", "w:gz"), ("x.tgz", "w:gz"), ("x.tar.bz2", "w:bz2"),
-])
-def test_what_is_plain_is_unpacked(tmp_path: Path, name: str, mode: str) -> None:
+def test_what_is_plain_is_unpacked(tmp_path: Path) -> None:
     """Files and folders come out byte for byte, whatever the archive is called."""
-    path = make_tar(tmp_path / name, MEMBERS, mode) if mode else make_zip(tmp_path / name, MEMBERS)
-    path = path.rename(tmp_path / "no-suffix")
-    unpack(path, tmp_path / "out")
-    for member, content in MEMBERS.items():
-        assert (tmp_path / "out" / member).read_bytes() == content
-    assert {entry.name for entry in tmp_path.iterdir()} == {"no-suffix", "out"}
+    for mode in MODES:
+        unpack(make(tmp_path / "no-suffix", MEMBERS, mode), tmp_path / mode)
+        for member, content in MEMBERS.items():
+            assert (tmp_path / mode / member).read_bytes() == content
+    assert {entry.name for entry in tmp_path.iterdir()} == {"no-suffix", *MODES}
 
 
-@pytest.mark.parametrize("name", ["../up.txt", "a/../../up.txt", "/etc/up.txt", "C:/up.txt", "c:up.txt", "a\\..\\up"])
-def test_a_member_outside_the_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_members_outside_the_folder_are_refused(tmp_path: Path) -> None:
     """Paths that leave the folder, on any system, name the member."""
-    refused(make_zip(tmp_path / "x.zip", {"good.txt": b"1", name: b"2"}), "up")
-    refused(make_tar(tmp_path / "x.tgz", {"good.txt": b"1", name: b"2"}, "w:gz"), "up")
+    for name in ("../up.txt", "a/../../up.txt", "/etc/up.txt", "C:/up.txt", "c:up.txt", "a\\..\\up"):
+        for mode in ("zip", "w:gz"):
+            refused(make(tmp_path / "x", {"good.txt": b"1", name: b"2"}, mode), "up")
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_are_refused(tmp_path: Path, kind: bytes) -> None:
-    """Only files and folders are unpacked from a tar."""
-    def change(member: tarfile.TarInfo) -> None:
-        member.type, member.linkname = kind, "/etc/passwd"
+def test_links_devices_and_sparse_files_are_refused(tmp_path: Path) -> None:
+    """Only files and folders are unpacked; a zip marks links in its file attributes."""
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.GNUTYPE_SPARSE):
+        def change(member: tarfile.TarInfo, kind: bytes = kind) -> None:
+            member.type, member.linkname = kind, "/etc/passwd"
 
-    refused(tar_with(tmp_path / "x.tgz", change), "data/odd", "link")
-
-
-def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
-    """A zip marks links in its file attributes."""
+        refused(tar_with(tmp_path / "x.tgz", change), "data/odd")
     info = zipfile.ZipInfo("data/odd")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as stream:
@@ -102,20 +91,13 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_repeated_member_is_refused(tmp_path: Path) -> None:
     """The second of two members must not overwrite the first, nor be a folder and a file at once."""
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as stream:
-        stream.writestr("rows.json", "1")
-        stream.writestr("./rows.json", "2")
-    refused(tmp_path / "x.zip", "rows.json", "twice")
-    refused(make_zip(tmp_path / "y.zip", {"a": b"1", "a/b": b"2"}), "a/b", "both a file and a folder")
+    refused(make(tmp_path / "x.zip", {"rows.json": b"1", "./rows.json": b"2"}, "zip"), "rows.json", "twice")
+    refused(make(tmp_path / "y.zip", {"a": b"1", "a/b": b"2"}, "zip"), "a/b", "both a file and a folder")
+    refused(make(tmp_path / "z.zip", {"a/b": b"1", "a": b"2"}, "zip"), "'a'", "occurs twice")
 
 
-@pytest.mark.parametrize("name", ["x.zip", "x.tgz", "x.tar.bz2"])
-def test_a_bomb_is_stopped_early(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_stopped_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zeros that would fill the disk stop after a few MiB, long before the limit."""
-    zeros = bytes(64 << 20)
-    modes = {"x.tgz": "w:gz", "x.tar.bz2": "w:bz2"}
-    path = (make_tar(tmp_path / name, {"zeros": zeros}, modes[name]) if name in modes
-            else make_zip(tmp_path / name, {"zeros": zeros}))
     written = 0
     grow = module._Meter.grow
 
@@ -125,81 +107,54 @@ def test_a_bomb_is_stopped_early(tmp_path: Path, name: str, monkeypatch: pytest.
         grow(meter, size)
 
     monkeypatch.setattr(module._Meter, "grow", counted)
-    refused(path, "compressed size")
-    assert written < 4 << 20
+    for mode in ("zip", "w:gz", "w:bz2"):
+        written = 0
+        refused(make(tmp_path / "x", {"zeros": bytes(16 << 20)}, mode), "compressed size")
+        assert written < 4 << 20
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
-def test_a_bomb_in_a_header_is_stopped(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+def test_a_bomb_in_a_header_is_stopped(tmp_path: Path) -> None:
     """A tar can name its member with gigabytes; they are never held in memory."""
     header = tarfile.TarInfo("././@LongLink")
     header.type, header.size = tarfile.GNUTYPE_LONGNAME, 32 << 20
     path = tmp_path / "x.tar.gz"
-    path.write_bytes(compress(header.tobuf(tarfile.GNU_FORMAT) + bytes(32 << 20)))
-    refused(path, "compressed size")
+    for compress in (gzip.compress, bz2.compress):
+        path.write_bytes(compress(header.tobuf(tarfile.GNU_FORMAT) + bytes(16 << 20)))
+        refused(path, "compressed size")
 
 
-def test_a_sparse_file_is_refused(tmp_path: Path) -> None:
-    """A sparse member says how large it wants to be."""
-    def change(member: tarfile.TarInfo) -> None:
-        member.type = tarfile.GNUTYPE_SPARSE
-
-    refused(tar_with(tmp_path / "x.tgz", change), "data/odd")
-
-
-@pytest.mark.parametrize("mode", ["zip", "w", "w:gz"])
-def test_the_limit_counts_what_is_unpacked(tmp_path: Path, mode: str) -> None:
-    """The limit holds over all members, and is exact for a zip."""
-    members = {"a": NOISE, "b": NOISE}
-    path = (make_zip(tmp_path / "x", members, zipfile.ZIP_STORED) if mode == "zip"
-            else make_tar(tmp_path / "x", members, mode))
-    with pytest.raises(BadArchive, match="more than 99999 bytes"):
-        unpack(path, tmp_path / "out", limit=2 * len(NOISE) - 1)
-    unpack(path, tmp_path / "out", limit=2 * len(NOISE) + 20480)
-    assert (tmp_path / "out" / "b").read_bytes() == NOISE
-
-
-def test_a_header_that_lies_about_the_size_is_found_out(tmp_path: Path) -> None:
-    """A zip that says 5 bytes and holds more does not read to its end."""
-    path = make_zip(tmp_path / "x.zip", {"a": NOISE})
-    data = path.read_bytes().replace(len(NOISE).to_bytes(4, "little"), (5).to_bytes(4, "little"))
-    path.write_bytes(data)
-    refused(path)
-
-
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million empty files are a bomb as well."""
+def test_the_limits_count_what_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit holds over all members, and is exact for a zip; a million empty files are a bomb as well."""
+    for mode in ("zip", "w", "w:gz"):
+        path = make(tmp_path / "x", {"a": NOISE, "b": NOISE}, mode, zipfile.ZIP_STORED)
+        with pytest.raises(BadArchive, match="more than 99999 bytes"):
+            unpack(path, tmp_path / mode, limit=2 * len(NOISE) - 1)
+        unpack(path, tmp_path / mode, limit=2 * len(NOISE) + 20480)
+        assert (tmp_path / mode / "b").read_bytes() == NOISE
     monkeypatch.setattr(module, "MEMBERS", 10)
-    refused(make_zip(tmp_path / "x.zip", {f"{number}": b"" for number in range(11)}), "more than 10 members")
+    refused(make(tmp_path / "x.zip", {f"{number}": b"" for number in range(11)}, "zip"), "more than 10 members")
 
 
-@pytest.mark.parametrize("mode", ["zip", "w", "w:gz", "w:bz2"])
-@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9])
-def test_a_truncated_archive_is_refused(tmp_path: Path, mode: str, keep: float) -> None:
-    """A download that broke off leaves no half of a folder."""
-    path = make_zip(tmp_path / "x", MEMBERS) if mode == "zip" else make_tar(tmp_path / "x", {"a": NOISE}, mode)
-    data = path.read_bytes()
-    path.write_bytes(data[:int(len(data) * keep)] if mode != "w" else data[:int(len(NOISE) * keep)])
+def test_truncated_and_damaged_archives_are_refused(tmp_path: Path) -> None:
+    """No half of a folder is left; a wrong checksum is noticed in the last bytes of a gzip as well."""
+    for mode in MODES:
+        path = make(tmp_path / "x", MEMBERS if mode == "zip" else {"a": NOISE}, mode)
+        data = path.read_bytes()
+        for keep in (0.0, 0.3, 0.9):
+            path.write_bytes(data[: int(keep * (len(NOISE) if mode == "w" else len(data)))])
+            refused(path)
+    data = make(tmp_path / "x", {"a": NOISE}, "zip").read_bytes()
+    path.write_bytes(data.replace(len(NOISE).to_bytes(4, "little"), (5).to_bytes(4, "little")))  # lies about its size
     refused(path)
-
-
-def test_a_damaged_member_is_refused(tmp_path: Path) -> None:
-    """A wrong checksum inside is noticed, in the last bytes of a gzip as well."""
-    path = make_zip(tmp_path / "x.zip", {"a": NOISE}, zipfile.ZIP_STORED)
-    data = bytearray(path.read_bytes())
-    data[1000] ^= 1
-    path.write_bytes(data)
-    refused(path)
-    path = make_tar(tmp_path / "y.tgz", {"a": NOISE}, "w:gz")
-    data = bytearray(path.read_bytes())
-    data[-6] ^= 1
-    path.write_bytes(data)
-    refused(path)
+    for mode, place in (("zip", 1000), ("w:gz", -6)):
+        damaged = bytearray(make(tmp_path / "x", {"a": NOISE}, mode, zipfile.ZIP_STORED).read_bytes())
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        refused(path)
 
 
 def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
-    """A password is asked for nowhere."""
-    path = make_zip(tmp_path / "x.zip", {"a": b"secret"}, zipfile.ZIP_STORED)
+    path = make(tmp_path / "x.zip", {"a": b"secret"}, "zip", zipfile.ZIP_STORED)
     data = bytearray(path.read_bytes())
     data[6] |= 1
     data[data.index(b"PK\1\2") + 8] |= 1
@@ -207,25 +162,18 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
     refused(path, "encrypted")
 
 
-@pytest.mark.parametrize("content", [b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     """A page in place of the file, or nothing, is no archive."""
-    path = tmp_path / "x.zip"
-    path.write_bytes(content)
-    refused(path)
+    for content in (b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)):
+        (tmp_path / "x.zip").write_bytes(content)
+        refused(tmp_path / "x.zip")
 
 
-def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
-    """Unpacking is for a new folder."""
-    path = make_zip(tmp_path / "x.zip", {"a": b"1"})
+def test_only_a_new_folder_is_filled(tmp_path: Path) -> None:
+    path = make(tmp_path / "x.zip", {"a": b"1"}, "zip")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("2")
     refused(path)
     assert (tmp_path / "out" / "mine").read_text() == "2"
-
-
-def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
-    """No folder to unpack into ends in one line too."""
-    path = make_zip(tmp_path / "x.zip", {"a": b"1"})
     with pytest.raises(BadArchive, match="cannot be unpacked"):
         unpack(path, tmp_path / "missing" / "out")

@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard, Source
-from benchmarks.errors import BadArchive, BadRecord, BenchmarkError, ChecksumDiffers, FetchError
+from benchmarks.errors import BadArchive, BenchmarkError, ChecksumDiffers, FetchError
 from benchmarks.sources import dstc11
 from benchmarks.storage import download as downloading
 from benchmarks.storage import fetch as module
@@ -35,7 +35,7 @@ NOWHERE = "http://no-such-host.invalid/file.json"
 
 @dataclass
 class Site:
-    """What the server gives and how; `asked` is the Range header of every request."""
+    """What the server gives and how; `ranges_asked` is the Range header of every request."""
 
     url: str = ""
     body: bytes = BODY
@@ -46,7 +46,7 @@ class Site:
     cuts: int = 0
     status: list[int] = field(default_factory=list)
     location: str = ""
-    asked: list[str | None] = field(default_factory=list)
+    ranges_asked: list[str | None] = field(default_factory=list)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Answer as the site says."""
         site: Site = self.server.site  # type: ignore[attr-defined]
         wanted = self.headers.get("Range")
-        site.asked.append(wanted)
+        site.ranges_asked.append(wanted)
         if site.status:
             self.send_response(site.status.pop(0))
             if site.location:
@@ -118,18 +118,21 @@ def one_line(error: pytest.ExceptionInfo[BenchmarkError]) -> str:
 
 
 def test_a_file_comes_whole(site: Site, tmp_path: Path) -> None:
-    """The target has the bytes of the server, and nothing lies beside it."""
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert only(tmp_path) == ["file.bin"]
+    """The target has the bytes of the server, of known length or not, and nothing lies beside it."""
+    for site.length in (True, False):
+        assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+        assert only(tmp_path) == ["file.bin"]
+    site.body = b""
+    assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == b""
 
 
-@pytest.mark.parametrize("tag", ['"one"', 'W/"weak"', None])
-def test_a_cut_connection_goes_on_where_it_was(site: Site, tmp_path: Path, tag: str | None) -> None:
+def test_a_cut_connection_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
     """Two cuts cost two more requests, each for the rest alone."""
-    site.tag, site.cut_at, site.cuts = tag, 100_000, 2
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert site.asked == [None, "bytes=100000-", "bytes=200000-"]
-    assert only(tmp_path) == ["file.bin"]
+    for tag in ('"one"', 'W/"weak"', None):
+        site.tag, site.cut_at, site.cuts, site.ranges_asked = tag, 100_000, 2, []
+        assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+        assert site.ranges_asked == [None, "bytes=100000-", "bytes=200000-"]
+        assert only(tmp_path) == ["file.bin"]
 
 
 def test_a_later_run_goes_on(site: Site, tmp_path: Path) -> None:
@@ -139,26 +142,24 @@ def test_a_later_run_goes_on(site: Site, tmp_path: Path) -> None:
         download(site.url, tmp_path / "file.bin", SHA256, False)
     assert only(tmp_path) == [".file.bin.note", ".file.bin.part"]
     assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert site.asked[-1] == "bytes=50000-"
+    assert site.ranges_asked[-1] == "bytes=50000-"
 
 
 def test_a_server_without_ranges_sends_it_all_again(site: Site, tmp_path: Path) -> None:
     """An answer 200 to a request for the rest is the whole file, not the rest."""
     site.ranges, site.cut_at, site.cuts = False, 100_000, 1
     assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert site.asked == [None, "bytes=100000-"]
+    assert site.ranges_asked == [None, "bytes=100000-"]
 
 
-@pytest.mark.parametrize(("tag", "body"), [
-    ('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000]),
-])
-def test_a_file_that_changed_is_taken_anew(site: Site, tmp_path: Path, tag: str | None, body: bytes) -> None:
+def test_a_file_that_changed_is_taken_anew(site: Site, tmp_path: Path) -> None:
     """The start of one version is never joined to the end of another."""
-    site.tag, site.cut_at, site.cuts = tag and '"one"', 20_000, 5
-    with pytest.raises(FetchError):
-        download(site.url, tmp_path / "file.bin", None, False)
-    site.body, site.tag, site.cuts = body, tag, 0
-    assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == body
+    for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000])):
+        site.body, site.tag, site.cut_at, site.cuts = BODY, tag and '"one"', 20_000, 5
+        with pytest.raises(FetchError):
+            download(site.url, tmp_path / "file.bin", None, False)
+        site.body, site.tag, site.cuts = body, tag, 0
+        assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == body
 
 
 def test_the_part_of_another_address_is_not_used(site: Site, tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_the_part_of_another_address_is_not_used(site: Site, tmp_path: Path) -> 
     with pytest.raises(FetchError):
         download(site.url + "?first", tmp_path / "file.bin", None, False)
     download(site.url + "?second", tmp_path / "file.bin", SHA256, False)
-    assert site.asked[-1] is None
+    assert site.ranges_asked[-1] is None
 
 
 def test_other_bytes_are_refused(site: Site, tmp_path: Path) -> None:
@@ -182,46 +183,26 @@ def test_other_bytes_are_refused(site: Site, tmp_path: Path) -> None:
     assert only(tmp_path) == []
 
 
-def test_a_file_of_unknown_length_comes_whole(site: Site, tmp_path: Path) -> None:
-    """Without a length the end of the connection is the end of the file."""
-    site.length = False
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-
-
-def test_an_empty_file_is_a_file(site: Site, tmp_path: Path) -> None:
-    """Nothing at all can be what the server has."""
-    site.body = b""
-    assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == b""
-
-
 def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: Site, tmp_path: Path) -> None:
     """503 and 429 pass, 404 does not."""
     site.status = [503, 429]
     assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    site.status, site.asked = [404], []
+    site.status, site.ranges_asked = [404], []
     with pytest.raises(FetchError, match="answers 404"):
         download(site.url, tmp_path / "other.bin", None, False)
-    assert site.asked == [None]
+    assert site.ranges_asked == [None]
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"])
-def test_only_the_web_is_asked(tmp_path: Path, url: str) -> None:
-    """A card cannot make the harness read local files."""
-    with pytest.raises(FetchError, match="only http and https"):
-        download(url, tmp_path / "x", None, False)
-
-
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://127.0.0.1/x"])
-def test_a_redirect_cannot_leave_the_web(site: Site, tmp_path: Path, location: str) -> None:
-    """The server cannot either."""
-    site.status, site.location = [302], location
-    with pytest.raises(FetchError, match=r"not (https|allowed)"):
-        download(site.url, tmp_path / "x", None, False)
-    assert only(tmp_path) == []
-
-
-def test_a_redirect_is_followed(site: Site, tmp_path: Path) -> None:
-    """Archives of repositories lie behind one."""
+def test_only_the_web_is_asked(site: Site, tmp_path: Path) -> None:
+    """Neither a card nor a redirect can make the harness read local files; other redirects are followed."""
+    for url in ("file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"):
+        with pytest.raises(FetchError, match="only http and https"):
+            download(url, tmp_path / "x", None, False)
+    for location in ("file:///etc/passwd", "ftp://127.0.0.1/x"):
+        site.status, site.location = [302], location
+        with pytest.raises(FetchError, match=r"not (https|allowed)"):
+            download(site.url, tmp_path / "x", None, False)
+        assert only(tmp_path) == []
     site.status, site.location = [302], site.url
     assert download(site.url + "/old", tmp_path / "x", SHA256, False).read_bytes() == BODY
 
@@ -279,18 +260,19 @@ OFFICIAL = json.dumps([{
 
 def test_the_mirror_is_read_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the release lies unpacked, one small file is taken through the library."""
-    asked = []
+    requests = []
 
-    def given(repository: str, name: str, **options: object) -> str:
-        asked.append((repository, name, options["repo_type"], options["local_files_only"]))
+    def hub(repository: str, name: str, **options: object) -> str:
+        requests.append((repository, name, options["repo_type"], options["local_files_only"]))
         (tmp_path / "humod_eval.json").write_text(OFFICIAL)
         return str(tmp_path / "humod_eval.json")
 
     monkeypatch.setattr(dstc11, "reach", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", given)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
     dataset = fetch(registry.card("humod"), tmp_path / "home")
-    assert asked == [("mario-rc/dstc11.t4", "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json", "dataset", False)]
+    path = "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json"
+    assert requests == [("mario-rc/dstc11.t4", path, "dataset", False)]
     assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
 
 
@@ -383,23 +365,14 @@ def test_wordnet_goes_where_nltk_looks(site: Site, tmp_path: Path, monkeypatch: 
     assert only(tmp_path) == ["resources"]
 
 
-@pytest.mark.parametrize("body", [
-    b"<html>", wordnet("other/data.noun"), wordnet()[:-30], wordnet().replace(b"This", b"That"),
-])
-def test_what_is_not_wordnet_is_refused(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes,
-) -> None:
+def test_what_is_not_wordnet_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page, another zip or a damaged one does not become the resource."""
-    site.body = body
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
-    with pytest.raises(BadArchive) as caught:
-        fetch_resource("wordnet", tmp_path)
-    assert site.url in one_line(caught)
-    assert only(tmp_path) == []
-
-
-def test_an_unknown_resource_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    """A slip of the finger is helped."""
+    for site.body in (b"<html>", wordnet("other/data.noun"), wordnet()[:-30], wordnet().replace(b"This", b"That")):
+        with pytest.raises(BadArchive) as caught:
+            fetch_resource("wordnet", tmp_path)
+        assert site.url in one_line(caught)
+        assert only(tmp_path) == []
     with pytest.raises(FetchError, match="did you mean 'wordnet'"):
         fetch_resource("wordnett", tmp_path)
 
@@ -442,37 +415,18 @@ def test_all_goes_on_past_a_failure(two_cards: Site, home: Path, capsys: pytest.
 def test_all_leaves_what_is_there(two_cards: Site, home: Path) -> None:
     """An imported set is not replaced by a fetched one, unless it is named."""
     assert run(home, "fed-turn") == 0
-    two_cards.asked.clear()
+    two_cards.ranges_asked.clear()
     run(home, "--all")
-    assert two_cards.asked == []
+    assert two_cards.ranges_asked == []
     assert run(home, "fed-turn") == 0
-    assert two_cards.asked == [None]
+    assert two_cards.ranges_asked == [None]
 
 
-def test_named_sets_that_need_registration_are_a_failure(
-    two_cards: Site, home: Path, capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Asked for by name, a set that cannot be fetched is one that did not come."""
+def test_the_command_needs_names_or_all(two_cards: Site, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither and both are refused; a set that needs a registration is a failure where it is named."""
     assert run(home, "esl") == 2
     assert "harness import" in capsys.readouterr().out
-
-
-def test_the_command_needs_names_or_all(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither and both are refused."""
     assert run(home) == 2
     assert run(home, "esl", "--all") == 2
     with pytest.raises(BenchmarkError, match="did you mean 'esl'"):
         run(home, "esll")
-
-
-def test_every_form_of_every_card_has_a_converter() -> None:
-    """No card names a source that nobody can read."""
-    forms = {source.form for card in registry.cards().values() for source in card.sources if not source.by_hand}
-    assert all(callable(module.converter(form)) for form in forms)
-
-
-def test_a_raw_file_of_another_shape_is_named(site: Site, tmp_path: Path) -> None:
-    """The complaint names the file and the record."""
-    (tmp_path / "fed_data.json").write_text('[{"context": 3, "response": "x"}]')
-    with pytest.raises(BadRecord, match=r"fed_data\.json: record 0: is not in the form"):
-        module.converter("fed")(tmp_path, registry.card("fed-turn"))
