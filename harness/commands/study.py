@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import shlex
@@ -17,17 +16,15 @@ from benchmarks.storage.files import sweep, write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits
 from harness.run.settings import expanded
-from harness.studies import RatingsStudy, Study, load, materials, names
+from harness.studies import StudyRequest, load, names
 
 if TYPE_CHECKING:
-    from harness.run.plan import Plan
-    from harness.run.preparing import Context
-    from harness.studies import Findings, LoneStudy
+    from harness.studies import Findings
 
 NAME = "study"
 HELP = "ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics"
-RATED = ("dataset", "quality", "split")
-"""Flags that choose among the rated datasets."""
+CHOOSING = ("metric", "dataset", "quality", "split", "folder")
+"""Flags that not every study takes."""
 FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split": "split", "data": "data",
          "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "encoder": "encoder", "lm": "lm",
          "vectors": "vectors"}
@@ -62,15 +59,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score what was not scored before, study, print, keep. 1: a metric crashed, and is not in the study."""
+    """Score what has no score yet, study, print, keep. 1: a metric crashed, and is not in the study."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many small products: threads that wait cost more than they do
-    chosen, out = load(args.study), expanded(args.out)
-    found = (_of_cells(chosen, args, out) if isinstance(chosen, Study) else
-             _of_ratings(chosen, args) if isinstance(chosen, RatingsStudy) else _alone(chosen, args, out))
-    folder = out / "studies" / args.study
+    study = load(args.study)
+    if refused := [FLAGS[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
+        taken = ", ".join(f"--{FLAGS[name]}" for name in CHOOSING if name in study.FLAGS)
+        raise BadConfig(f"{args.study} takes no --{refused[0]}; of the flags that choose what is studied it takes "
+                        f"{taken}")
+    request = _request(args)
+    found = study.study(request)
+    folder = request.out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    exhibit = exhibits.of_study(args.study, chosen.TITLE, lead(chosen), command(args), found)
+    exhibit = exhibits.of_study(args.study, study.TITLE, lead(study), command(args), found)
     for name, content in {**found.files, exhibits.FILE: exhibits.encoded(exhibit)}.items():
         write_atomically(folder / name, content)
     _print(found, args.json)
@@ -81,9 +82,25 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found.failures else 0
 
 
-def lead(chosen: object) -> str:
+def _request(args: argparse.Namespace) -> StudyRequest:
+    from harness.run.plan import Selection
+    from metrics.models.service import Choice
+
+    if args.seed < 0:
+        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
+    if args.limit is not None and args.limit < 1:
+        raise BadConfig(f"--limit should be 1 or more, not {args.limit}")
+    selection = Selection(
+        metrics=tuple(args.metric), datasets=tuple(args.dataset), split=args.split, qualities=tuple(args.quality),
+        limit=args.limit, seed=args.seed, data=args.data)
+    choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
+    return StudyRequest(selection, args.home, expanded(args.out), args.draws,
+                        expanded(args.folder) if args.folder else None, choice)
+
+
+def lead(study: object) -> str:
     """What a study asks: the first paragraph of its module."""
-    return " ".join((chosen.__doc__ or "").partition("\n\n")[0].split())
+    return " ".join((study.__doc__ or "").partition("\n\n")[0].split())
 
 
 def command(args: argparse.Namespace) -> str:
@@ -92,71 +109,13 @@ def command(args: argparse.Namespace) -> str:
     configure(parser)
     words = ["harness", "study", str(args.study)]
     for name, flag in FLAGS.items():
-        given = getattr(args, name)
-        if given == parser.get_default(name):
+        value = getattr(args, name)
+        if value == parser.get_default(name):
             continue
-        for one in given if isinstance(given, list) else [given]:
-            bare = Path(one).name if name in FILES and (name == "folder" or Path(one).is_absolute()) else one
+        for each in value if isinstance(value, list) else [value]:
+            bare = Path(each).name if name in FILES and (name == "folder" or Path(each).is_absolute()) else each
             words += [f"--{flag}", str(bare)]
     return shlex.join(words)
-
-
-def _of_cells(chosen: Study, args: argparse.Namespace, out: Path) -> Findings:
-    """A study of the cells, from the scores that a run has left and new ones where it has left none."""
-    from harness.run import run as running
-
-    if args.folder:
-        raise BadConfig(f"--from names the data of another study; {args.study} takes the rated datasets")
-    report, found = running.run(_context(args, out), None, f"harness study {args.study}")
-    findings = chosen.study(list(materials(found.scored_cells, report.datasets)), args.seed, args.draws)
-    failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures)
-    return dataclasses.replace(findings, failures=failures)
-
-
-def _of_ratings(chosen: RatingsStudy, args: argparse.Namespace) -> Findings:
-    """A study of ratings alone: no metric is loaded."""
-    from harness.run import plan
-
-    if args.metric or args.folder:
-        raise BadConfig(f"{args.study} takes ratings alone: no --metric, and no --from")
-    planned = _plan(args)
-    datasets = [plan.load(card, args.home, planned.selection) for card in planned.cards]
-    return chosen.study_ratings([one for one in datasets if one is not None], args.quality, args.seed, args.draws)
-
-
-def _alone(chosen: LoneStudy, args: argparse.Namespace, out: Path) -> Findings:
-    """A study that has data of its own."""
-    from harness.studies import Bench
-
-    if given := [name for name in RATED if getattr(args, name)]:
-        raise BadConfig(f"--{given[0]} chooses among the rated datasets; {args.study} has data of its own")
-    context = _context(args, out)
-    found = chosen.study_alone(Bench(
-        context.plan.chosen, args.home, expanded(args.folder) if args.folder else None, context.store, context.memo,
-        context.models, args.seed, args.limit))
-    broken = tuple(f"{name}: {reason}" for name, reason in context.plan.broken)
-    return dataclasses.replace(found, failures=(*broken, *found.failures))
-
-
-def _context(args: argparse.Namespace, out: Path) -> Context:
-    from harness.run import preparing
-    from harness.run.compare import Draws
-    from metrics.models.service import Choice
-
-    choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
-    return preparing.prepared(_plan(args), args.home, out, Draws(args.seed, ranks=0), choice=choice)
-
-
-def _plan(args: argparse.Namespace) -> Plan:
-    from harness.run import plan
-
-    if args.seed < 0:
-        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
-    if args.limit is not None and args.limit < 1:
-        raise BadConfig(f"--limit should be 1 or more, not {args.limit}")
-    return plan.make(plan.Selection(
-        metrics=tuple(args.metric), datasets=tuple(args.dataset), split=args.split, qualities=tuple(args.quality),
-        limit=args.limit, seed=args.seed, data=args.data))
 
 
 def _print(found: Findings, as_json: bool) -> None:

@@ -34,7 +34,7 @@ def of_study(name: str, title: str, lead: str, command: str, findings: Findings)
     failed = tuple(f"Failed, and not in the study: {line}." for line in findings.failures)
     return Exhibit(
         name=name, kind="study", title=title, lead=lead, command=command,
-        grids=tuple(Grid(table.name, table.caption, table.head, table.rows, table.data) for table in findings.tables),
+        grids=findings.tables,
         pictures=tuple(_picture(content) for file, content in findings.files.items() if file.endswith(".svg")),
         remarks=(*findings.remarks, *failed))
 

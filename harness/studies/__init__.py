@@ -1,110 +1,121 @@
-"""Studies: questions about how metrics are compared, asked of all the data that is here.
+"""Studies: questions about how metrics are compared, asked of the data on this machine.
 
-A study is one file of this package, found by its name, with `TITLE` and `study(materials, seed, draws) -> Findings`; a
-file whose name begins with `_` is what a study shares or is made of. A study is handed the cells of a run, one
-`Material` per kind of data, and gives tables, objects and files; `harness study NAME` prints and keeps them.
+A study is one module or package of this folder, found by its name, with
 
-A study of other data than the rated datasets has `study_alone(bench) -> Findings` instead, and scores for itself. One
-of ratings alone, in which no metric takes part, has `study_ratings(datasets, qualities, seed, draws) -> Findings`.
+    TITLE                               what it is about, in a line
+    FLAGS                               which of --metric, --dataset, --quality, --split and --from it takes
+    study(request) -> Findings          ask and answer
+
+A `StudyRequest` has what the command line says, and makes what a study needs when it is first used: the datasets, the
+scored targets of a run, or the models and stores of a run for a study with data of its own. A file whose name begins
+with `_` is shared by several studies.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
+from harness.results.rows import Grid
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
     from harness.results.rows import DatasetEntry
-    from harness.run.cache import Memo
     from harness.run.correlate import TargetData
-    from harness.scoring.store import ScoreStore
-    from metrics.models.service import Models
-    from metrics.registry import Chosen
+    from harness.run.plan import Plan, Selection
+    from harness.run.preparing import Context
+    from metrics.models.service import Choice
 
-KINDS = {"real": "real data", "sample": "the bundled sample (made by a script, simulated raters)"}
+ORIGINS = {"real": "real data", "sample": "the bundled sample (made by a script, simulated raters)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """The cells of one kind of data, which alone are looked at together."""
+class TargetGroup:
+    """The targets of one kind of data, which alone are compared with one another."""
 
     name: str
     title: str
-    cells: tuple[TargetData, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts, with the name and the title of the data it is on."""
-
-    name: str
-    caption: str
-    data: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    targets: tuple[TargetData, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a study found: tables and remarks to be read, objects for a program, and files by their names."""
+    """The answer of a study: tables and remarks to read, objects for a program, and files by their names."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[Grid, ...]
     remarks: tuple[str, ...]
     objects: tuple[Mapping[str, object], ...]
     files: Mapping[str, bytes]
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What a study that scores for itself is given; `folder` is where its data was said to be."""
+@dataclass(frozen=True)
+class StudyRequest:
+    """What the command line asks of a study; `folder` is the value of --from."""
 
-    chosen: tuple[Chosen, ...]
+    selection: Selection
     home: Path
-    folder: Path | None
-    store: ScoreStore
-    memo: Memo
-    models: Models
-    seed: int
-    limit: int | None
+    out: Path
+    draws: int = 400
+    folder: Path | None = None
+    choice: Choice | None = field(default=None)
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything random."""
+        return self.selection.seed
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The chosen metrics and datasets."""
+        from harness.run import plan
+
+        return plan.make(self.selection)
+
+    @cached_property
+    def context(self) -> Context:
+        """Models, score store and cache, as for a run."""
+        from harness.run import preparing
+        from harness.run.compare import Draws
+
+        return preparing.prepared(self.plan, self.home, self.out, Draws(self.seed, ranks=0), choice=self.choice)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The plug-ins that cannot be loaded, with the reason."""
+        return tuple(f"{name}: {reason}" for name, reason in self.plan.broken)
+
+    def datasets(self) -> list[Dataset]:
+        """The chosen datasets, without metrics."""
+        from harness.run import plan
+
+        loaded = (plan.load(card, self.home, self.selection) for card in self.plan.cards)
+        return [dataset for dataset in loaded if dataset is not None]
+
+    def targets(self, command: str) -> tuple[list[TargetGroup], tuple[str, ...]]:
+        """Score what has no score yet, as a run does; the targets by kind of data, and what failed."""
+        from harness.run import run as running
+
+        report, scored = running.run(self.context, None, command)
+        failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures)
+        return list(target_groups(scored.scored_cells, report.datasets)), failures
 
 
-@runtime_checkable
 class Study(Protocol):
-    """A module of this package that asks about the cells of a run."""
+    """A module or package of this folder."""
 
     TITLE: str
+    FLAGS: tuple[str, ...]
 
-    def study(self, materials: Sequence[Material], seed: int, draws: int) -> Findings:
-        """Ask the question; `draws` is the number of resamples."""
-
-
-@runtime_checkable
-class LoneStudy(Protocol):
-    """A module of this package that has data of its own."""
-
-    TITLE: str
-
-    def study_alone(self, bench: Bench) -> Findings:
-        """Ask the question."""
-
-
-@runtime_checkable
-class RatingsStudy(Protocol):
-    """A module of this package that asks about ratings, and scores nothing."""
-
-    TITLE: str
-
-    def study_ratings(self, datasets: Sequence[Dataset], qualities: Sequence[str], seed: int, draws: int) -> Findings:
-        """Ask the question; `draws` is the number of resamples."""
+    def study(self, request: StudyRequest) -> Findings:
+        """Ask and answer the question."""
 
 
 def names() -> tuple[str, ...]:
@@ -112,21 +123,21 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
 
 
-def load(name: str) -> Study | LoneStudy | RatingsStudy:
-    """The study of that name; an unknown one is answered with the nearest."""
+def load(name: str) -> Study:
+    """The study of that name; an error names the nearest."""
     if name not in names():
         raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
-    return cast("Study | LoneStudy | RatingsStudy", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Study", importlib.import_module(f"{__name__}.{name}"))
 
 
-def materials(cells: Iterable[TargetData], datasets: Iterable[DatasetEntry]) -> Iterator[Material]:
-    """The cells apart by kind of data; those with references once more by themselves, where all metrics take part."""
+def target_groups(targets: Iterable[TargetData], datasets: Iterable[DatasetEntry]) -> Iterator[TargetGroup]:
+    """The targets by kind of data; those with references once more alone, since all metrics can score them."""
     entries = {entry.name: entry for entry in datasets}
-    usable = [cell for cell in cells if cell.judged.usable]
-    for kind, title in KINDS.items():
-        own = tuple(cell for cell in usable if (entries[cell.dataset].origin == "sample") == (kind == "sample"))
-        some = tuple(cell for cell in own if "references" in entries[cell.dataset].has)
+    usable = [target for target in targets if target.judged.usable]
+    for origin, title in ORIGINS.items():
+        own = tuple(target for target in usable if (entries[target.dataset].origin == "sample") == (origin == "sample"))
+        with_references = tuple(target for target in own if "references" in entries[target.dataset].has)
         if own:
-            yield Material(kind, title, own)
-        if some and len(some) < len(own):
-            yield Material(f"{kind}-references", f"{title}, datasets with references", some)
+            yield TargetGroup(origin, title, own)
+        if with_references and len(with_references) < len(own):
+            yield TargetGroup(f"{origin}-references", f"{title}, datasets with references", with_references)

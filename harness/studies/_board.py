@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.statistics.panel import Vector
 from harness.statistics.williams import Array
-from harness.studies import Material
+from harness.studies import TargetGroup
 from harness.studies._comparison import Measured, Name, Shared, agreement, consistency, power, rankings, shared
 from harness.studies._groupings import MEASURES, Measure
 from harness.studies._resamples import MOST, Amount
@@ -50,15 +50,15 @@ class Board:
     behind: tuple[tuple[tuple[int, int], ...], ...]
 
 
-def board(material: Material, cells: Sequence[Measured], amount: Amount) -> Board:
+def board(group: TargetGroup, cells: Sequence[Measured], amount: Amount) -> Board:
     """Compare the measures that exist on some cell."""
     known = [measure for measure in MEASURES if any(measure in cell.values for cell in cells)]
     pairs = [[shared(cells, first, second) for second in known] for first in known]
     tau = [[_tau(pairs[i][j], first, second) for j, second in enumerate(known)] for i, first in enumerate(known)]
     behind = tuple(tuple((len(pair.cells), len(pair.names)) for pair in line) for line in pairs)
-    thinned = sum(cell.judged.rated > MOST for cell in material.cells)
+    thinned = sum(cell.judged.rated > MOST for cell in group.targets)
     rows = tuple(_row(cells, measure, amount) for measure in known)
-    return Board(material.name, material.title, len(cells), thinned, rows, np.array(tau), behind)
+    return Board(group.name, group.title, len(cells), thinned, rows, np.array(tau), behind)
 
 
 def _row(cells: Sequence[Measured], measure: Measure, amount: Amount) -> Row:

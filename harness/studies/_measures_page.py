@@ -7,8 +7,9 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from harness.results.rows import Grid
 from harness.statistics.coefficients import MEASURES as COEFFICIENTS
-from harness.studies import Findings, Table
+from harness.studies import Findings
 from harness.studies._board import DEFAULT, Board, Row
 from harness.studies._comparison import Name
 from harness.studies._groupings import TITLES, Measure
@@ -46,11 +47,11 @@ def _measures(board: Board) -> list[Measure]:
     return [row.measure for row in board.rows]
 
 
-def _table(board: Board) -> Table:
+def _table(board: Board) -> Grid:
     rows = tuple((label(row.measure), f"{row.cells} of {board.cells}", str(row.metrics), _share(row.power),
                   _share(row.power_default), _spread(row.consistency, row.spread),
                   _number(row.consistency_default), _number(row.tau)) for row in board.rows)
-    return Table(board.name, "Measures of agreement", board.title, HEAD, rows)
+    return Grid(board.name, "Measures of agreement", HEAD, rows, board.title)
 
 
 def _remarks(boards: Sequence[Board], seed: int, amount: Amount) -> Iterator[str]:

@@ -7,29 +7,37 @@ says what each of these is.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from harness.errors import BadConfig
-from harness.studies import Findings, Material
+from harness.studies import Findings, StudyRequest, TargetGroup
 from harness.studies._board import board
 from harness.studies._comparison import measured
 from harness.studies._measures_page import findings
 from harness.studies._resamples import Amount
 
 TITLE = "How much the choice of a measure matters for the ranking of metrics"
+FLAGS = ("metric", "dataset", "quality", "split")
 HALVINGS = 50
 LEAST = 40
 """With fewer draws no difference can have p < 0.05."""
 
 
-def study(materials: Sequence[Material], seed: int, draws: int) -> Findings:
-    """Measure every cell once under every measure, and compare the measures on each kind of data."""
-    if draws < LEAST:
+def study(request: StudyRequest) -> Findings:
+    """Measure every target once under every measure, and compare the measures on each kind of data."""
+    if request.draws < LEAST:
         raise BadConfig(f"--draws should be {LEAST} or more: with fewer, no difference reaches 5 %")
-    if not materials:
-        raise BadConfig("nothing to study: no dataset that was asked for has ratings that differ")
+    groups, failures = request.targets("harness study measures")
+    return dataclasses.replace(compare(groups, request.seed, request.draws), failures=failures)
+
+
+def compare(groups: Sequence[TargetGroup], seed: int, draws: int) -> Findings:
+    """Compare the measures on each kind of data; `draws` is the number of resamples."""
+    if not groups:
+        raise BadConfig("nothing to study: no requested dataset has ratings that differ")
     amount = Amount(HALVINGS, draws)
-    cells = {id(cell): cell for material in materials for cell in material.cells}
-    under = {key: measured(cell, seed, amount) for key, cell in cells.items()}
-    boards = [board(material, [under[id(cell)] for cell in material.cells], amount) for material in materials]
+    targets = {id(target): target for group in groups for target in group.targets}
+    under = {key: measured(target, seed, amount) for key, target in targets.items()}
+    boards = [board(group, [under[id(target)] for target in group.targets], amount) for group in groups]
     return findings(TITLE, boards, seed, amount)

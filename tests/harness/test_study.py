@@ -20,7 +20,7 @@ from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.coefficients import MEASURES
 from harness.statistics.levels import LEVELS
-from harness.studies import Material, measures
+from harness.studies import TargetGroup, measures
 from harness.studies._board import DEFAULT, Board, board
 from harness.studies._coefficients import COEFFICIENTS, threshold
 from harness.studies._comparison import measured, p_values
@@ -57,7 +57,7 @@ def noisy(rng: np.random.Generator) -> TargetData:
 
 
 def one_board(*cells: TargetData, amount: Amount = AMOUNT) -> Board:
-    return board(Material("real", "real data", cells), [measured(cell, 0, amount) for cell in cells], amount)
+    return board(TargetGroup("real", "real data", cells), [measured(cell, 0, amount) for cell in cells], amount)
 
 
 def place(found: Board, grouping: str, coefficient: str, name: str) -> int:
@@ -197,13 +197,13 @@ def test_the_order_of_metrics_changes_nothing(rng: np.random.Generator) -> None:
     cell = noisy(rng)
     order = [3, 1, 4, 0, 2]
     other = replace(cell, names=tuple(cell.names[place] for place in order), scores=cell.scores[order])
-    one, two = (measures.study([Material("real", "real data", (each,))], 3, 60) for each in (cell, other))
+    one, two = (measures.compare([TargetGroup("real", "real data", (each,))], 3, 60) for each in (cell, other))
     assert one == two
 
 
 def test_a_seed_says_everything(rng: np.random.Generator) -> None:
-    material = [Material("real", "real data", (noisy(rng),))]
-    one, again, other = (measures.study(material, seed, 60) for seed in (1, 1, 2))
+    material = [TargetGroup("real", "real data", (noisy(rng),))]
+    one, again, other = (measures.compare(material, seed, 60) for seed in (1, 1, 2))
     assert one == again
     assert one.objects != other.objects
 
@@ -246,7 +246,7 @@ def test_kinds_of_data_are_apart(rng: np.random.Generator) -> None:
     entries = [DatasetEntry(name, name, "dev", "turn", origin, "", 1, 1, (), "", "", has=has) for name, origin, has in
                (("a", "sample", ()), ("b", "imported", ("references",)), ("c", "fetched", ()))]
     cells = [replace(noisy(rng), dataset=name) for name in "abc"]
-    found = {one.name: [cell.dataset for cell in one.cells] for one in studies.materials(cells, entries)}
+    found = {one.name: [cell.dataset for cell in one.targets] for one in studies.target_groups(cells, entries)}
     assert found == {"real": ["b", "c"], "real-references": ["b"], "sample": ["a"]}
 
 

@@ -44,16 +44,16 @@ def boxes(title: str, strips: Sequence[Strip]) -> bytes:
 
 
 def five(scores: Vector) -> tuple[float, ...]:
-    """The 5th, 25th, 50th, 75th and 95th percentile of the scores that are there; none where none is."""
-    there = scores[np.isfinite(scores)]
-    return tuple(float(value) for value in np.percentile(there, PERCENTILES)) if len(there) else ()
+    """The 5th, 25th, 50th, 75th and 95th percentile of the finite scores; none without any."""
+    finite = scores[np.isfinite(scores)]
+    return tuple(float(value) for value in np.percentile(finite, PERCENTILES)) if len(finite) else ()
 
 
 def _described(strip: Strip) -> str:
-    return f"{strip.title}: " + "; ".join(_told(kind, five(scores)) for kind, scores in strip.scores.items()) + "."
+    return f"{strip.title}: " + "; ".join(_in_words(kind, five(scores)) for kind, scores in strip.scores.items()) + "."
 
 
-def _told(kind: str, values: Sequence[float]) -> str:
+def _in_words(kind: str, values: Sequence[float]) -> str:
     if not values:
         return f"{kind}: no scores"
     low, first, middle, third, high = map(_short, values)
@@ -73,7 +73,7 @@ def _strip(strip: Strip, top: int) -> str:
         middle = top + TOP + LINE * number + LINE // 2
         lines.append(f'<text x="{LEFT - 10}" y="{middle + 4}" text-anchor="end">{escape(kind)}</text>')
         if kind in place:
-            lines.append(_box(kind, place[kind], middle, _told(kind, known[kind])))
+            lines.append(_box(kind, place[kind], middle, _in_words(kind, known[kind])))
     if low <= strip.threshold <= low + wide:
         x = LEFT + PLOT * (strip.threshold - low) / wide
         lines.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top + TOP - 4}" y2="{bottom}" stroke="#000000" '
@@ -83,9 +83,9 @@ def _strip(strip: Strip, top: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _box(kind: str, at: Sequence[float], middle: int, told: str) -> str:
+def _box(kind: str, at: Sequence[float], middle: int, words: str) -> str:
     low, first, median, third, high = at
-    return (f'<g stroke="#333333"><title>{escape(told)}</title>'
+    return (f'<g stroke="#333333"><title>{escape(words)}</title>'
             f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}"/>'
             f'<rect x="{first:.1f}" y="{middle - 7}" width="{max(third - first, 0.5):.1f}" height="14" '
             f'fill="{COLOURS[kind]}"/>'

@@ -2,7 +2,7 @@
 
 The k-th reply of each kind is compared with the relevant replies but the k-th: so a relevant one with the other four,
 and an irrelevant one with four as well, since the best of five would favour it. The one reference of `single` is
-drawn among these, once for the k-th replies of all three kinds. ΔBLEU is given the random replies but the k-th as
+drawn among these, once for the k-th replies of all three kinds. ΔBLEU gets the random replies but the k-th as
 well, with weight -1.
 """
 
@@ -33,14 +33,14 @@ class Replies:
     contexts: np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def replies(name: str, contexts: Sequence[Context], beside: Beside, seed: int, kinds: Sequence[Kind] = KINDS,
-            change: Callable[[str], str] = str) -> Replies:
+def make_replies(name: str, contexts: Sequence[Context], beside: Beside, seed: int, kinds: Sequence[Kind] = KINDS,
+                 change: Callable[[str], str] = str) -> Replies:
     """Every reply of these kinds, `change`d; the contexts one after the other."""
-    found = [(kind, number, item) for number, context in enumerate(contexts)
-             for kind, item in _items(context, beside, seed, kinds, change)]
-    items = tuple(item for _, _, item in found)
+    rows = [(kind, number, item) for number, context in enumerate(contexts)
+            for kind, item in _items(context, beside, seed, kinds, change)]
+    items = tuple(item for _, _, item in rows)
     return Replies(Dataset(_card(name, len(items)), items, (), "imported"),
-                   np.array([kind for kind, _, _ in found]), np.array([number for _, number, _ in found], np.int64))
+                   np.array([kind for kind, _, _ in rows]), np.array([number for _, number, _ in rows], np.int64))
 
 
 def _items(context: Context, beside: Beside, seed: int, kinds: Sequence[Kind], change: Callable[[str], str],

@@ -13,11 +13,11 @@ OWN = {"likability": "likeability", "topic depth": "depth"}
 
 def groups() -> dict[str, tuple[str, ...]]:
     """The groups of Table 1, each with its representative first."""
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for row in table("finedeval"):
         if row.statistic == "group-membership":
-            found.setdefault(row.metric, []).append(_own(row.quality))
-    return {name: tuple(members) for name, members in found.items()}
+            members.setdefault(row.metric, []).append(_own(row.quality))
+    return {name: tuple(qualities) for name, qualities in members.items()}
 
 
 def selected() -> frozenset[str]:
@@ -36,16 +36,9 @@ def bound(which: str) -> Decimal:
     return next(row.value for row in table("finedeval") if row.quality == "all pairs" and row.note.startswith(which))
 
 
-def agreement(quality: str) -> Decimal:
-    """The agreement among annotators on a quality; of all but consistency a lower bound."""
-    return next(row.value for row in table("finedeval")
-                if (row.quality, row.statistic) == (quality, "interannotator-spearman"))
-
-
-def absent() -> Decimal:
-    """The share of ratings of error recovery that are marked as not applicable."""
-    return next(row.value for row in table("finedeval")
-                if (row.quality, row.statistic) == ("error recovery", "fraction"))
+def printed(quality: str, statistic: str) -> Decimal:
+    """One number: `interannotator-spearman` of a quality (of all but consistency a lower bound), or `fraction`."""
+    return next(row.value for row in table("finedeval") if (row.quality, row.statistic) == (quality, statistic))
 
 
 def _own(quality: str) -> str:

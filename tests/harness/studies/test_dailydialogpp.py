@@ -22,20 +22,20 @@ from hypothesis import strategies as st
 from benchmarks.corpora import dailydialogpp as data
 from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
-from harness import studies
 from harness.cli import main
 from harness.published import table
 from harness.run.cache import Memo
+from harness.scoring.progress import Progress
 from harness.scoring.store import ScoreStore
-from harness.studies import Bench, dailydialogpp
-from harness.studies import _pp_published as paper
-from harness.studies._pp_boxes import Strip, boxes, five
-from harness.studies._pp_changes import PRINTED, changes
-from harness.studies._pp_conicity import conicity, spread
-from harness.studies._pp_items import replies
-from harness.studies._pp_lexicon import Lexicon, lexicon
-from harness.studies._pp_scoring import entries
-from harness.studies._pp_verdicts import STEPS, contests, threshold, verdict
+from harness.studies import Findings, dailydialogpp
+from harness.studies.dailydialogpp import published as paper
+from harness.studies.dailydialogpp.accuracy import STEPS, compare_pairs, confusion, threshold
+from harness.studies.dailydialogpp.boxes import Strip, boxes, five
+from harness.studies.dailydialogpp.changes import changes
+from harness.studies.dailydialogpp.columns import ReplyScores, uses
+from harness.studies.dailydialogpp.conicity import conicities, conicity
+from harness.studies.dailydialogpp.lexicon import Lexicon, lexicon
+from harness.studies.dailydialogpp.replies import make_replies
 from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -94,6 +94,14 @@ def line(name: str, folder: Path, tmp_path: Path, *more: str) -> list[str]:
     return ["study", "dailydialogpp", "--from", str(folder), "--out", str(tmp_path / "out"), *flags, *more]
 
 
+def compared(metrics: Sequence[registry.Chosen], folder: Path, tmp_path: Path, home: Path) -> Findings:
+    """What the study says of metrics that are not registered."""
+    contexts = {part: data.read(folder, part) for part in data.PARTS}
+    scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"),
+                         Progress(len(metrics)))
+    return dailydialogpp.compare(metrics, scores, Memo(tmp_path / "cache"))
+
+
 # --- numbers worked by hand
 
 @pytest.mark.parametrize(("scores", "trained", "value", "rule"), [
@@ -124,39 +132,39 @@ def test_no_value_that_is_tried_has_fewer_errors(pairs: list[tuple[float, bool]]
 
 
 def test_a_verdict_worked_by_hand(folder: Path) -> None:
-    test = replies("toy", data.read(folder, "test"), "none", 0)
+    test = make_replies("toy", data.read(folder, "test"), "none", 0)
     scores = np.where(test.kinds == "positive", 0.9, 0.1)
     of = {kind: np.flatnonzero(test.kinds == kind) for kind in data.FIELDS}
     scores[of["positive"][0]], scores[of["random"][:2]], scores[of["random"][5]] = 0.2, (0.7, 0.5), math.nan
-    found = verdict(scores, test, "random", 0.5)
+    found = confusion(scores, test, "random", 0.5)
     assert (found.tp, found.fn, found.fp, found.tn, found.missing) == (5, 1, 2, 3, 1)
     assert found.accuracy == pytest.approx(8 / 11)
-    other = verdict(scores, test, "adversarial", 0.5)
+    other = confusion(scores, test, "adversarial", 0.5)
     assert (other.tp, other.fn, other.fp, other.tn, other.missing) == (5, 1, 0, 6, 0)
 
 
 def test_the_point_biserial_correlation_worked_by_hand(folder: Path) -> None:
     """Means 2 and 0, standard deviation √1.5, half of the replies relevant: r = 2/√1.5 · 1/2."""
-    test = replies("toy", data.read(folder, "test"), "none", 0)
+    test = make_replies("toy", data.read(folder, "test"), "none", 0)
     scores = np.zeros(len(test.kinds))
     rows = test.kinds == "positive"
     scores[rows] = [1, 3] * 3
-    found = verdict(scores, test, "random", 0.5).correlation
+    found = confusion(scores, test, "random", 0.5).correlation
     assert found.value == pytest.approx(1 / math.sqrt(1.5))
     assert found.low < found.value < found.high
 
 
 def test_metrics_are_tested_against_each_other(folder: Path) -> None:
-    test = replies("toy", data.read(folder, "test"), "none", 0)
+    test = make_replies("toy", data.read(folder, "test"), "none", 0)
     right = np.where(test.kinds == "positive", 0.9, 0.1)
     wrong = right.copy()
     wrong[np.flatnonzero(test.kinds == "random")] = 0.8  # six errors that the first does not make
-    (found,) = contests([right, wrong], [0.5, 0.5], test, "random")
+    (found,) = compare_pairs([right, wrong], [0.5, 0.5], test, "random")
     assert (found.mcnemar.first, found.mcnemar.second) == (1.0, 0.5)
     assert found.mcnemar.p == pytest.approx(2 * 0.5**6)
     assert found.chi_squared.statistic == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
     assert found.delta == pytest.approx(0.0)  # correlations are 1 both: another scale, the same order
-    assert contests([right], [0.5], test, "random") == ()
+    assert compare_pairs([right], [0.5], test, "random") == ()
 
 
 @pytest.mark.parametrize(("vectors", "value"), [
@@ -175,20 +183,20 @@ def test_conicity_is_at_most_one_and_knows_no_scale(vectors: list[tuple[int, int
 
 
 def test_conicity_is_a_mean_over_contexts(folder: Path) -> None:
-    test = replies("toy", data.read(folder, "test"), "none", 0)
+    test = make_replies("toy", data.read(folder, "test"), "none", 0)
     vectors = np.zeros((len(test.kinds), 2), np.float32)
     vectors[test.kinds == "positive", 0] = 1
     vectors[(test.kinds == "random") & (test.contexts == 0), 1] = 1  # half across
     vectors[(test.kinds == "random") & (test.contexts == 1), 0] = 1  # the same way
     vectors[test.kinds == "adversarial", 0] = -1
-    assert spread(vectors, test) == pytest.approx({"P": 1.0, "P+R": (math.sqrt(0.5) + 1) / 2, "P+A": 0.0})
+    assert conicities(vectors, test) == pytest.approx({"P": 1.0, "P+R": (math.sqrt(0.5) + 1) / 2, "P+A": 0.0})
 
 
 # --- replies and their references
 
 def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
     (context, _) = data.read(folder, "test")
-    found = replies("toy", [context], "several", 0)
+    found = make_replies("toy", [context], "several", 0)
     for number, item in enumerate(found.dataset.items):
         others = [text for k, text in enumerate(context.replies["positive"]) if k != number % 3]
         assert [reference.text for reference in item.references] == others
@@ -198,20 +206,20 @@ def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
 
 def test_a_single_reference_is_another_reply_and_the_same_for_all_kinds(folder: Path) -> None:
     contexts = data.read(folder, "test")
-    items = replies("toy", contexts, "single", 0).dataset.items
+    items = make_replies("toy", contexts, "single", 0).dataset.items
     for start in (0, 9):
         for k in range(3):
             (reference,) = items[start + k].references
             assert reference.text in RECORDS[start // 9]["positive_responses"]
             assert reference.text != RECORDS[start // 9]["positive_responses"][k]
             assert items[start + 3 + k].references == items[start + 6 + k].references == (reference,)
-    drawn = {tuple(item.references for item in replies("toy", contexts, "single", seed).dataset.items)
+    drawn = {tuple(item.references for item in make_replies("toy", contexts, "single", seed).dataset.items)
              for seed in range(6)}
     assert len(drawn) > 1
 
 
 def test_delta_bleu_is_given_random_replies_of_weight_minus_one(folder: Path) -> None:
-    item = replies("toy", data.read(folder, "test"), "weighted", 0).dataset.items[3]  # the first random reply
+    item = make_replies("toy", data.read(folder, "test"), "weighted", 0).dataset.items[3]  # the first random reply
     assert item.references == (Reference("very fine thanks"), Reference("i am fine thanks"),
                                Reference("two tickets please", -1.0), Reference("it was red", -1.0))
 
@@ -222,7 +230,7 @@ def test_delta_bleu_is_given_random_replies_of_weight_minus_one(folder: Path) ->
     ("cosine[against=references]", ["single", "max", "avg", "standard"]),
 ])
 def test_each_metric_is_scored_in_the_ways_it_has(asked: str, ways: list[str]) -> None:
-    found = list(entries(registry.choose(asked)))
+    found = list(uses(registry.choose(asked)))
     assert [entry.way for entry in found] == ways
     assert [entry.main for entry in found] == [False] * (len(ways) - 1) + [True]
 
@@ -242,8 +250,7 @@ class Parts:
 
 
 def test_a_column_that_no_reference_moves_is_listed_once(folder: Path, tmp_path: Path, home: Path) -> None:
-    found = dailydialogpp.study_alone(Bench((registry.Chosen(Parts()),), home, folder, ScoreStore(tmp_path / "scores"),
-                                            Memo(tmp_path / "memo"), Models(home), 0, None))
+    found = compared((registry.Chosen(Parts()),), folder, tmp_path, home)
     (rows,) = [one.rows for one in found.tables if one.name == "accuracy"]
     assert [row[:3] for row in rows] == [
         ("with", "single", "0.500"), ("with", "max", "0.500"), ("with", "avg", "0.500"), ("without", "none", "0.500")]
@@ -281,23 +288,24 @@ def test_a_jumble_is_another_order() -> None:
 
 
 def test_without_wordnet_there_are_no_nouns() -> None:
-    assert set(PRINTED) - set(changes(0, None)) == {"nouns only", "synonyms"}
+    assert set(paper.CHANGES) - set(changes(0, None)) == {"nouns only", "synonyms"}
 
 
 # --- the paper
 
 @pytest.mark.parametrize(("found", "printed"), [
-    (paper.figure("bleu-1", "single", "random", "accuracy"), "0.6126"),
-    (paper.figure("rouge-l", "standard", "random", "point-biserial"), "0.37"),
-    (paper.figure("bleu-1", "single", "adversarial", "accuracy"), None),
-    (paper.figure("deb", "none", "random", "point-biserial"), "0.79"),
-    (paper.figure("deb", "none", "random", "accuracy"), "0.8827"),
-    (paper.figure("deb", "none", "adversarial", "accuracy"), "0.6675"),
-    (paper.figure("deb", "none", "random", "accuracy", "both"), "0.8867"),
-    (paper.figure("deb", "none", "random", "point-biserial", "both"), None),
+    (paper.in_tables_3_and_7("bleu-1", "single", "random", "accuracy"), "0.6126"),
+    (paper.in_tables_3_and_7("rouge-l", "standard", "random", "point-biserial"), "0.37"),
+    (paper.in_tables_3_and_7("bleu-1", "single", "adversarial", "accuracy"), None),
+    (paper.in_tables_3_and_7("deb", "none", "random", "point-biserial"), "0.79"),
+    (paper.in_tables_3_and_7("deb", "none", "random", "accuracy"), "0.8827"),
+    (paper.in_tables_3_and_7("deb", "none", "adversarial", "accuracy"), "0.6675"),
+    (paper.in_tables_3_and_7("deb", "none", "random", "accuracy", "both"), "0.8867"),
+    (paper.in_tables_3_and_7("deb", "none", "random", "point-biserial", "both"), None),
     (paper.accuracy_trained("deb", "both", "adversarial"), "0.9265"),
-    (paper.figure(paper.key("ruber[size=large]", "ruber-unreferenced"), "none", "random", "accuracy"), "0.8236"),
-    (paper.figure("length", "none", "random", "accuracy"), None),
+    (paper.in_tables_3_and_7(paper.key("ruber[size=large]", "ruber-unreferenced"), "none", "random", "accuracy"),
+     "0.8236"),
+    (paper.in_tables_3_and_7("length", "none", "random", "accuracy"), None),
     (paper.count("deb", "adversarial", "tp"), "5011"),
     (paper.share("deb", "nouns only"), "0.601"),
 ])
@@ -308,7 +316,7 @@ def test_printed_numbers_are_found(found: Decimal | None, printed: str | None) -
 def test_every_name_and_change_is_one_of_the_papers() -> None:
     printed = {row.metric for row in table("deb")}
     assert set(paper.METRICS.values()) <= printed
-    assert set(PRINTED.values()) <= {row.quality for row in table("deb")}
+    assert set(paper.CHANGES.values()) <= {row.quality for row in table("deb")}
     assert set(paper.conicity("P+R").values()) == {Decimal("0.59"), Decimal("0.37")}
 
 
@@ -367,7 +375,7 @@ def test_a_limit_is_one_of_contexts(folder: Path, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(("flags", "told"), [
     (["--from", "nowhere"], "nowhere holds no dev.json and test.json of DailyDialog++ (https://"),
     ([], "DailyDialog++ is not here: `harness fetch --corpora dailydialog_pp`, or name"),
-    (["--dataset", "fed-turn"], "has data of its own"),
+    (["--dataset", "fed-turn"], "dailydialogpp takes no --dataset"),
     (["--limit", "0"], "--limit should be 1 or more"),
 ])
 def test_what_cannot_be_is_told_in_one_line(flags: list[str], told: str, tmp_path: Path,
@@ -380,9 +388,7 @@ def test_what_cannot_be_is_told_in_one_line(flags: list[str], told: str, tmp_pat
 
 def test_the_other_study_takes_no_data_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "measures", "--from", str(tmp_path), "--out", str(tmp_path)]) == 2
-    assert "takes the rated datasets" in capsys.readouterr().err
-    assert isinstance(studies.load("dailydialogpp"), studies.LoneStudy)
-    assert not isinstance(studies.load("measures"), studies.LoneStudy)
+    assert "takes no --from" in capsys.readouterr().err
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,8 +410,7 @@ class Knows:
 def test_trained_metrics_are_cut_at_a_half_and_stand_by_their_training(folder: Path, tmp_path: Path,
                                                                        home: Path) -> None:
     chosen = (registry.Chosen(Knows(), "[negatives=both]"), registry.Chosen(Knows("none"), "[negatives=none]"))
-    found = dailydialogpp.study_alone(Bench(chosen, home, folder, ScoreStore(tmp_path / "scores"),
-                                            Memo(tmp_path / "memo"), Models(home), 0, None))
+    found = compared(chosen, folder, tmp_path, home)
     tables = {one.name: one.rows for one in found.tables}
     assert tables["training"] == (("deb[negatives=both]", "both", "66.7 %", "88.7 %", "75.0 %", "92.7 %"),)
     assert tables["conicity"][0][0] == "deb[negatives=both]"
@@ -460,5 +465,5 @@ def test_the_real_data_with_lexical_metrics(real_data: Path, wordnet: None, tmp_
     assert abs(r["length", "none", "random"]) < 0.3
     shares = {entry["change"]: entry["share"] for entry in entries_
               if entry["kind"] == "change" and entry["metric"] == "rouge-l"}
-    assert set(shares) == set(PRINTED)
+    assert set(shares) == set(paper.CHANGES)
     assert shares["reverse"] < shares["unchanged"]

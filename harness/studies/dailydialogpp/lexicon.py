@@ -5,7 +5,7 @@ orders the senses of a lemma by how common they are, the count says how often a 
 is looked up as it is and in its base forms (wndb(5WN), morphy(7WN)). Its part of speech is the one whose senses were
 met most often, whatever its sentence is: no tagger is needed, and a word such as "run" is a verb everywhere.
 
-Whoever asks leaves function words out first: WordNet knows "I" as iodine and "a" as a unit of length.
+Leave function words out first: WordNet knows "I" as iodine and "a" as a unit of length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ ENDINGS = {
     "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adverb": (),
 }
-
 
 Word: TypeAlias = tuple[str, str]
 """A part of speech, and a lemma or the place of a set of lemmas in it."""
@@ -69,24 +68,24 @@ class Lexicon:
 @functools.lru_cache(maxsize=1)
 def lexicon(path: Path) -> Lexicon:
     """Read the archive."""
-    found = Lexicon()
+    words = Lexicon()
     try:
         with ZipFile(path) as archive:
             for line in archive.read("wordnet/index.sense").decode().splitlines():
-                _add(found, line)
+                _add(words, line)
             for part, name in FILES.items():
-                found.irregular |= {(part, word): forms for word, forms in _exceptions(archive, name)}
+                words.irregular |= {(part, word): forms for word, forms in _exceptions(archive, name)}
     except (BadZipFile, KeyError, ValueError) as error:
         raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
-    return found
+    return words
 
 
-def _add(found: Lexicon, line: str) -> None:
+def _add(words: Lexicon, line: str) -> None:
     key, offset, number, count = line.split()
     lemma, _, rest = key.partition("%")
     part = TYPES[rest[0]]
-    found.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
-    found.members.setdefault((part, offset), []).append((int(count), lemma))
+    words.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
+    words.members.setdefault((part, offset), []).append((int(count), lemma))
 
 
 def _exceptions(archive: ZipFile, name: str) -> Iterator[tuple[str, list[str]]]:

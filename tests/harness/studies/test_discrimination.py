@@ -20,10 +20,10 @@ from benchmarks.corpora import corpora, files  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
-from harness.studies import _told_apart_jobs as jobs  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
-from harness.studies._told_apart import PARTS, adjacent, dialogues, share, trial  # noqa: E402
-from harness.studies.discrimination import Cell, findings  # noqa: E402
+from harness.studies.discrimination import trainings  # noqa: E402
+from harness.studies.discrimination.page import Accuracies, findings  # noqa: E402
+from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, make_trial, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dialogues import dialogues as _dialogues  # noqa: E402
 from metrics.graph.dialogues import perturbed  # noqa: E402
@@ -71,7 +71,7 @@ def read(texts: Sequence[str]) -> Any:
 
 def test_worse_dialogues_are_the_same_for_all(with_corpus: Path) -> None:
     some = dialogues(DAILY, with_corpus)
-    one, again, other = (trial(some, "ur", seed, read) for seed in (0, 0, 1))
+    one, again, other = (make_trial(some, "ur", seed, read) for seed in (0, 0, 1))
     assert len(one.dialogues) == 6
     assert len(one.worse) == 6 * PERTURBATIONS
     assert [made.rows.tolist() for made in one.worse] == [made.rows.tolist() for made in again.worse]
@@ -96,20 +96,20 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
 
 
 def test_the_paper_stands_beside() -> None:
-    found = findings([Cell("dynaeval", "dynaeval", PARTS[0], "ur", (0.95, 0.97)),
-                      Cell("cosim", "cosim", PARTS[0], "ur", (0.9, 0.9)),
-                      Cell("cosim", "cosim", PARTS[1], "ss", (0.5, 0.5))])
+    found = findings("", 5, [Accuracies("dynaeval", "dynaeval", PARTS[0], "ur", (0.95, 0.97)),
+                      Accuracies("cosim", "cosim", PARTS[0], "ur", (0.9, 0.9)),
+                      Accuracies("cosim", "cosim", PARTS[1], "ss", (0.5, 0.5))])
     (table,) = found.tables
     assert table.head == ("system", "EmpatheticDialogues UR", "paper", "ConvAI2 SS", "paper")
     assert table.rows == (("dynaeval", "96.00 ± 1.41", "94.30", "", ""), ("cosim", "90.00", "63.54", "50.00", "92.93"))
-    assert Cell("s-dicoh", "s-dicoh", DAILY, "ss", (1.0,)).paper == Decimal("0.8492")
+    assert Accuracies("s-dicoh", "s-dicoh", DAILY, "ss", (1.0,)).paper == Decimal("0.8492")
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
-    monkeypatch.setattr(jobs, "SEEDS", 2)
-    monkeypatch.setattr(jobs, "workers", lambda: 1)
+    monkeypatch.setattr(trainings, "SEEDS", 2)
+    monkeypatch.setattr(trainings, "workers", lambda: 1)
     monkeypatch.setattr(perturbed, "BATCH", 8)
 
 
@@ -143,8 +143,9 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
 def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_encoder: Path, tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """Three speakers have relations of their own when it is judged too; an encoder of its own is the one that reads."""
-    def job(asked: str, choice: Choice) -> jobs.Job:
-        return jobs.Job(asked, registry.choose(asked).metric, DAILY, "ur", 0, 3, with_corpus, tmp_path, choice)
+    def job(asked: str, choice: Choice) -> trainings.Training:
+        metric = registry.choose(asked).metric
+        return trainings.Training(asked, metric, DAILY, "ur", 0, 3, with_corpus, tmp_path, choice)
 
     seen: list[tuple[int, int]] = []
 
@@ -155,18 +156,19 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     monkeypatch.setattr(_dialogues, "judged", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
-    assert jobs.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]
+    assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]
     assert set(seen) == {(4, 3)}
-    own = jobs._Work(job(f"s-dicoh[encoder={tiny_encoder}]", Choice()))
-    assert own.key[-1] == jobs._Work(job("s-dicoh", named)).key[-1] != jobs._Work(job("s-dicoh", Choice())).key[-1]
-    assert own.read(["tea"]).shape == jobs._Work(job("s-dicoh", named)).read(["tea"]).shape
+    own = trainings.Work(job(f"s-dicoh[encoder={tiny_encoder}]", Choice()))
+    same, other = trainings.Work(job("s-dicoh", named)), trainings.Work(job("s-dicoh", Choice()))
+    assert own.key[-1] == same.key[-1] != other.key[-1]
+    assert own.read(["tea"]).shape == same.read(["tea"]).shape
 
 
 @pytest.mark.parametrize(("asked", "said"), [
     (["--metric", "dynaeval[window=6]"], "this study sets window itself"),
     (["--metric", "cosim[pooling=max]"], "this study sets pooling itself"),
     (["--metric", "bleu"], "none of them was asked for"), (["--metric", "random"], "none of the corpora is here"),
-    (["--dataset", "esl"], "has data of its own")])
+    (["--dataset", "esl"], "discrimination takes no --dataset")])
 def test_what_cannot_be_studied(asked: list[str], said: str, tmp_path: Path,
                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "discrimination", *asked, "--out", str(tmp_path)]) == 2

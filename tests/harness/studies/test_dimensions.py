@@ -18,9 +18,11 @@ from benchmarks.formats import official
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.run.correlate import Judged
-from harness.studies import _dim_published as paper
-from harness.studies import dimensions
-from harness.studies._dim_groups import Pair, absent, agreement, groups, pair, verdicts
+from harness.run.plan import Selection
+from harness.studies import StudyRequest, dimensions
+from harness.studies.dimensions import published as paper
+from harness.studies.dimensions.page import findings
+from harness.studies.dimensions.relations import QualityPair, absent, agreement, choices, groups, pair, relate
 from tests.conftest import make_dataset, make_item
 
 NAN = math.nan
@@ -31,8 +33,8 @@ def rated(name: str, *means: float) -> Judged:
     return Judged(Quality(name, 0, 5), votes, np.array(means))
 
 
-def related(*pairs: tuple[str, str, float]) -> list[Pair]:
-    return [Pair(first, second, value, NAN, NAN, 9) for first, second, value in pairs]
+def related(*pairs: tuple[str, str, float]) -> list[QualityPair]:
+    return [QualityPair(first, second, value, NAN, NAN, 9) for first, second, value in pairs]
 
 
 def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
@@ -81,15 +83,15 @@ def test_of_two_representatives_the_one_nearer_to_overall_is_taken() -> None:
 def test_every_reason_not_to_select_is_given() -> None:
     good = Judged(Quality("good", 0, 5), ((1, 1), (2, 2), (3, 3)), np.array([1.0, 2, 3]))
     poor = Judged(Quality("poor", 0, 5), ((1, 3), (3, 1), ()), np.array([2.0, 2.0, NAN]))
-    found = verdicts((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
+    found = choices((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
     assert [(row.quality, row.reasons) for row in found] == [
         ("good", ()), ("poor", ("overall", "agreement", "no answer", "two groups", "represented"))]
     assert found[1].absent == pytest.approx(1 / 3)
 
 
-def test_a_dataset_of_two_qualities_is_left_out() -> None:
+def test_a_dataset_of_two_qualities_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match="3 qualities or more"):
-        dimensions.study_ratings([make_dataset(["a", "b", "c"], [(1,), (2,), (3,)])], (), 0, 40)
+        dimensions.study(StudyRequest(Selection(datasets=("esl",), data="sample"), tmp_path, tmp_path))
 
 
 def test_only_the_qualities_asked_for() -> None:
@@ -97,7 +99,7 @@ def test_only_the_qualities_asked_for() -> None:
     items = tuple(make_item(str(number), "hello") for number in range(4))
     ratings = tuple(Rating(item.id, one.name, (float(place),)) for place, item in enumerate(items) for one in qualities)
     card = make_dataset(["a"], [(1,)], qualities=qualities).card
-    found = dimensions.related(Dataset(card, items, ratings, "imported"), ("ONE", "two", "four"), 0, 40)
+    found = relate(Dataset(card, items, ratings, "imported"), ("ONE", "two", "four"), 0, 40)
     assert found is not None
     assert [one.quality.name for one in found.rated] == ["one", "two", "four"]
     assert len(found.pairs) == 3
@@ -108,7 +110,9 @@ def test_qualities_that_no_item_has_together_are_told_and_no_crash() -> None:
     qualities = registry.card("fed-dial").qualities
     items = tuple(make_item(str(number), "hello") for number in range(3 * len(qualities)))
     ratings = tuple(Rating(one.id, qualities[place // 3].name, (float(place % 3),)) for place, one in enumerate(items))
-    found = dimensions.study_ratings([Dataset(registry.card("fed-dial"), items, ratings, "imported")], (), 0, 40)
+    relations = relate(Dataset(registry.card("fed-dial"), items, ratings, "imported"), (), 0, 40)
+    assert relations is not None
+    found = findings("", [relations], 0, 40)
     table = next(one for one in found.tables if one.name == "fed-dial-print")
     assert {row[1] for row in table.rows if row[0].startswith(("least", "largest"))} == {"–"}
 
@@ -132,21 +136,22 @@ def test_end_to_end_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_no_metric_takes_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "dimensions", "--metric", "bleu", "--out", str(tmp_path)]) != 0
-    assert "ratings alone" in capsys.readouterr().err
+    assert "dimensions takes no --metric" in capsys.readouterr().err
 
 
 def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:
     """Every printed correlation to its last digit, and the groups of Table 1 but for the name of the first."""
     card = registry.card("fed-dial")
     parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
-    found = dimensions.related(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
+    found = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
     assert found is not None
     known = {frozenset((one.first, one.second)): one.printed for one in found.pairs}
     assert {two: known[frozenset(two)] for two in paper.pairs()} == {
         two: float(value) for two, value in paper.pairs().items()}
     assert (min(known.values()), max(known.values())) == (float(paper.bound("minimum")), float(paper.bound("maximum")))
     assert set(map(frozenset, found.groups.values())) == set(map(frozenset, paper.groups().values()))
-    told = {row.quality: row for row in found.verdicts}
-    assert told["consistency"].agreement == pytest.approx(float(paper.agreement("consistency")), abs=0.0015)
-    assert round(told["error recovery"].absent, 2) == float(paper.absent())
-    assert {row.quality for row in found.verdicts if not row.reasons} == {"understanding", "likeability", "depth"}
+    rows = {row.quality: row for row in found.choices}
+    printed = float(paper.printed("consistency", "interannotator-spearman"))
+    assert rows["consistency"].agreement == pytest.approx(printed, abs=0.0015)
+    assert round(rows["error recovery"].absent, 2) == float(paper.printed("error recovery", "fraction"))
+    assert {row.quality for row in found.choices if not row.reasons} == {"understanding", "likeability", "depth"}

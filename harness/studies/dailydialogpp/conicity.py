@@ -3,7 +3,7 @@
     conicity(V) = mean over v in V of cos(v, mean of V)
 
 1 where all point one way, lower the more they spread. V is, of one context, the relevant replies P, or these with the
-random ones (P+R) or the adversarial ones (P+A); what is told is the mean over the contexts. The vectors are those
+random ones (P+R) or the adversarial ones (P+A); the result is the mean over the contexts. The vectors are those
 that the last layer of a trained metric reads, where it offers them by a method `hidden(items, models)`; and the
 encoder's sentence vectors of the replies alone, which know nothing of the context.
 """
@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from benchmarks.dataset import Item
-from harness.studies._pp_items import Replies
+from harness.studies.dailydialogpp.replies import Replies
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 
@@ -33,7 +33,7 @@ class Hidden(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Conicity:
     """The conicity of each set, mean over contexts, in one space."""
 
     space: str
@@ -48,13 +48,13 @@ def conicity(vectors: Vectors) -> float:
     return float(np.mean(wide @ middle / np.where(lengths == 0, 1, lengths)))
 
 
-def spread(vectors: Vectors, given: Replies) -> dict[str, float]:
+def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
     """The conicity of each set of replies of a context, mean over the contexts."""
-    groups = np.split(np.arange(len(given.contexts)), np.flatnonzero(np.diff(given.contexts)) + 1)
-    return {name: float(np.mean([conicity(vectors[group[np.isin(given.kinds[group], kinds)]]) for group in groups]))
+    groups = np.split(np.arange(len(replies.contexts)), np.flatnonzero(np.diff(replies.contexts)) + 1)
+    return {name: float(np.mean([conicity(vectors[group[np.isin(replies.kinds[group], kinds)]]) for group in groups]))
             for name, kinds in SETS.items()}
 
 
-def sentences(models: Models, given: Replies) -> Vectors:
+def sentences(models: Models, replies: Replies) -> Vectors:
     """The replies alone, as the run's encoder reads them."""
-    return models.encoder().sentences([item.response.text for item in given.dataset.items if item.response], "mean")
+    return models.encoder().sentences([item.response.text for item in replies.dataset.items if item.response], "mean")

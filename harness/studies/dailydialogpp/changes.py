@@ -1,6 +1,6 @@
 """Changes to relevant replies (Sai et al., 2020): some should cost a reply its relevance, some should not.
 
-Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's (`_pp_lexicon`),
+Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's (`lexicon`),
 so those two changes need it. "Nouns" keeps nouns alone, which can leave nothing. A synonym comes in its base form,
 since it replaces what WordNet knows the word by. The paper names neither its list of stop words nor its tagger: here
 the stop words are the function words of English below, with their contractions, and there is no tagger.
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.studies._pp_lexicon import Lexicon
+from harness.studies.dailydialogpp.lexicon import Lexicon
 
 Change = Callable[[str], str]
 
@@ -81,8 +81,8 @@ def only_nouns(lexicon: Lexicon) -> Change:
 def synonyms(lexicon: Lexicon) -> Change:
     """Every noun, verb, adjective and adverb that has a synonym replaced by it, its first letter as large as before."""
 
-    def other(found: re.Match[str]) -> str:
-        word = found[0]
+    def other(match: re.Match[str]) -> str:
+        word = match[0]
         new = "" if is_stop(word) else lexicon.synonym(word)
         return (new.capitalize() if word[0].isupper() else new) or word
 
@@ -97,14 +97,8 @@ def is_stop(word: str) -> bool:
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
     """Every change by its name; those that need WordNet only with it."""
-    found = {"unchanged": unchanged, "reverse": reverse, "jumble": jumble(seed), "no punctuation": no_punctuation,
+    known = {"unchanged": unchanged, "reverse": reverse, "jumble": jumble(seed), "no punctuation": no_punctuation,
              "no stop words": no_stop_words}
     if lexicon is not None:
-        found |= {"nouns only": only_nouns(lexicon), "synonyms": synonyms(lexicon)}
-    return found
-
-
-PRINTED = {"unchanged": "unmodified positives", "reverse": "reverse word order", "jumble": "jumble word order",
-           "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
-           "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
-"""What each change is called in the paper's Table 4."""
+        known |= {"nouns only": only_nouns(lexicon), "synonyms": synonyms(lexicon)}
+    return known

@@ -1,4 +1,4 @@
-"""What the study of discrimination is made of: dialogues and worse ones, and how often a system scores the first above.
+"""Dialogues and worse ones, and how often a system scores the first above.
 
 The parts are those of DynaEval's Table 2: the test parts of EmpatheticDialogues and DailyDialog, and ConvAI2's
 validation part. Of each dialogue of 4 to 30 utterances twenty worse ones are made, the same for all systems and seeds;
@@ -30,7 +30,7 @@ STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "s
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CorpusPart:
     """A corpus to train on, and the split of it on which systems are tried; `printed` is the paper's name of it.
 
     `steps` are those of a training in the study: fewer than of the weights that are shipped.
@@ -44,23 +44,9 @@ class Part:
     steps: int
 
 
-PARTS = (Part("empatheticdialogues", "EmpatheticDialogues", "test", "empathetic", 4, 600),
-         Part("personachat", "ConvAI2", "valid", "convai2", 2, 250),
-         Part("dailydialog", "DailyDialog", "test", "dailydialog", 4, 500))
-
-
-def dialogues(part: Part, home: Path, limit: int | None = None) -> list[Dialogue]:
-    """The dialogues of the part, those that are too short or too long left out; the first `limit` of them."""
-    file = corpora.path(part.corpus, home)
-    if not file.is_file():
-        raise BenchmarkError(f"{part.corpus} is not in {home}; `harness fetch --corpora {part.corpus}`")
-    rows = (row for row in files.read(file).rows if row["split"] == part.split)
-    found = [Dialogue(row["dialogue_id"], part.corpus, part.split,
-                      tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows]
-    kept = [one for one in found if all(usable(one, kind) for kind in KINDS)][:limit]
-    if not kept:
-        raise BenchmarkError(f"{file}: holds no dialogue of 4 to 30 utterances in the split {part.split}")
-    return kept
+PARTS = (CorpusPart("empatheticdialogues", "EmpatheticDialogues", "test", "empathetic", 4, 600),
+         CorpusPart("personachat", "ConvAI2", "valid", "convai2", 2, 250),
+         CorpusPart("dailydialog", "DailyDialog", "test", "dailydialog", 4, 500))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +58,39 @@ class Trial:
     worse: tuple[Spoken, ...]
 
 
+def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Dialogue]:
+    """The dialogues of the part, without those that are too short or too long; the first `limit` of them."""
+    file = corpora.path(part.corpus, home)
+    if not file.is_file():
+        raise BenchmarkError(f"{part.corpus} is not in {home}; `harness fetch --corpora {part.corpus}`")
+    rows = (row for row in files.read(file).rows if row["split"] == part.split)
+    read = [Dialogue(row["dialogue_id"], part.corpus, part.split,
+                     tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows]
+    fitting = [dialogue for dialogue in read if all(usable(dialogue, kind) for kind in KINDS)][:limit]
+    if not fitting:
+        raise BenchmarkError(f"{file}: holds no dialogue of 4 to 30 utterances in the split {part.split}")
+    return fitting
+
+
+def make_trial(some: Sequence[Dialogue], kind: Negatives, seed: int, read: Callable[[Sequence[str]], Vectors],
+               ) -> Trial:
+    """The dialogues with their worse ones; `read` gives the vectors of texts."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    pool = [turn.text for dialogue in some for turn in dialogue.utterances]
+    table = Table(pool, read)
+    changed = [worse(dialogue.utterances, kind, pool, rng) for dialogue in some for _ in range(PERTURBATIONS)]
+    return Trial(table, tuple(spoken(dialogue.utterances, table) for dialogue in some),
+                 tuple(spoken(turns, table) for turns in changed))
+
+
 def share(better: Scores, less: Scores) -> float:
     """How often a dialogue scores above one of its worse ones, a tie being half; NaN where a score is missing."""
     gained = np.repeat(better, len(less) // len(better)) - less
     return float(((np.sign(gained) + 1) / 2).mean())
 
 
-def trial(some: Sequence[Dialogue], kind: Negatives, seed: int,
-          read: Callable[[Sequence[str]], Vectors]) -> Trial:
-    """The dialogues with their worse ones; `read` gives the vectors of texts."""
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
-    pool = [turn.text for one in some for turn in one.utterances]
-    table = Table(pool, read)
-    changed = [worse(one.utterances, kind, pool, rng) for one in some for _ in range(PERTURBATIONS)]
-    return Trial(table, tuple(spoken(one.utterances, table) for one in some),
-                 tuple(spoken(turns, table) for turns in changed))
-
-
 def adjacent(some: Sequence[Spoken], table: Table) -> Scores:
     """CoSim of dialogues as rows of a table: the mean cosine of adjacent utterances, as `cosim` has it."""
     means = table.vectors[:, : table.width].astype(np.float64)
     units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    return np.array([(units[one.rows[1:]] * units[one.rows[:-1]]).sum(1).mean() for one in some])
+    return np.array([(units[each.rows[1:]] * units[each.rows[:-1]]).sum(1).mean() for each in some])

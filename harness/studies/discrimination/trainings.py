@@ -1,0 +1,211 @@
+"""The trainings of the study of discrimination: a system, corpus and strategy, with several seeds, in a process each.
+
+What a training reaches is kept in the cache at once, so that a study that was stopped trains only what is left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.corpora import corpora
+from benchmarks.corpora.corpora import Dialogue
+from benchmarks.errors import BenchmarkError
+from harness.errors import HarnessError
+from harness.run.cache import Memo
+from harness.studies.discrimination.trials import CorpusPart, Scores, Trial, adjacent, dialogues, make_trial, share
+from metrics.errors import MetricError
+from metrics.graph.dialogues import dialogues as graphs
+from metrics.graph.dialogues.perturbed import PERTURBATIONS, Negatives
+from metrics.models.memory import Vectors
+from metrics.models.service import Choice, Models
+from metrics.training.features import Features
+from metrics.training.recipe import Recipe, TrainingData
+
+SEEDS = 5
+REVISION = 1
+"""Raised when a worse dialogue is made otherwise; a metric has a revision of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What one process does: everything it needs to know, as it is sent to it."""
+
+    label: str
+    metric: Any
+    part: CorpusPart
+    kind: Negatives
+    seed: int
+    limit: int | None
+    home: Path
+    cache: Path
+    choice: Choice
+
+    @property
+    def learns(self) -> bool:
+        """Whether the system is to be trained."""
+        return hasattr(self.metric, "recipe")
+
+    @property
+    def reads(self) -> bool:
+        """Whether the system reads the texts, and does not guess."""
+        return "encoder" in self.metric.card.models
+
+
+def run_all(planned: Sequence[Training], workers: int) -> Iterator[tuple[Training, list[float] | str]]:
+    """The trainings as they are done, each worker on a core of its own; of a failed one the error."""
+    if workers < 2:
+        yield from ((training, _attempt(training)) for training in planned)
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread) as pool:
+        waiting = {pool.submit(_attempt, training): training for training in planned}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BrokenProcessPool as error:
+            raise HarnessError("a training's process was killed, for want of memory perhaps; the same command goes on "
+                               "with what is left") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _attempt(training: Training) -> list[float] | str:
+    try:
+        return accuracies(training)
+    except (BenchmarkError, MetricError, HarnessError) as error:
+        return " ".join(str(error).split())
+
+
+def _one_thread() -> None:
+    """A worker computes with one thread, and ends at once when the study is stopped."""
+    import torch
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    torch.set_num_threads(1)
+
+
+def workers() -> int:
+    """How many trainings run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def encode_all(models: Models, planned: Sequence[Training]) -> None:
+    """Let the encoder read all texts once and keep the vectors, or each training would read them by itself."""
+    reading = [training for training in planned if training.reads]
+    for part, encoder in dict.fromkeys((training.part, training.metric.encoder) for training in reading):
+        own = [training for training in reading if (training.part, training.metric.encoder) == (part, encoder)]
+        some = dialogues(part, own[0].home, own[0].limit)
+        if any(training.learns for training in own):
+            some += corpora.load(part.corpus, own[0].home).dialogues
+        features = Features(own[0].home / "training", models.encoder(encoder))
+        features(list(dict.fromkeys(turn.text for dialogue in some for turn in dialogue.utterances)))
+
+
+def accuracies(training: Training) -> list[float]:
+    """The accuracy with each seed, from the cache where it is known."""
+    work = Work(training)
+    cache = Memo(training.cache)
+    return [float(cache.get("discrimination", [*work.key, seed],
+                            lambda seed=seed: work.accuracy(seed)))  # type: ignore[misc]
+            for seed in range(training.seed, training.seed + SEEDS)]
+
+
+class Work:
+    """A training at work; what its seeds share is made when the first of them needs it."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.models = Models(training.home, training.choice)
+        self._texts: Sequence[str] | None = None
+        self._vectors: Vectors | None = None
+
+    @property
+    def key(self) -> list[Any]:
+        """Everything an accuracy depends on besides the seed."""
+        own = self.training
+        file = corpora.path(own.part.corpus, own.home)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+        return [REVISION, own.label, own.metric.card.revision, own.part.corpus, own.part.split, own.kind, own.limit,
+                own.seed, digest, dataclasses.asdict(self.recipe) if own.learns else "",
+                self.models.identity("encoder", self.encoder)]
+
+    @property
+    def encoder(self) -> str:
+        """The encoder that the metric asks for; empty for that of the run."""
+        return self.training.metric.encoder if self.training.reads else ""
+
+    @property
+    def recipe(self) -> Recipe:
+        """The metric's own, on one corpus and with fewer steps."""
+        own: Recipe = self.training.metric.recipe
+        steps = self.training.part.steps
+        return dataclasses.replace(own, corpora=(self.training.part.corpus,), steps=steps, every=max(1, steps // 4))
+
+    @property
+    def metric(self) -> Any:
+        """The metric with the strategy of the training, and the window that the paper has for its corpus."""
+        own: dict[str, Any] = {"negatives": self.training.kind}
+        if hasattr(self.training.metric, "window"):
+            own["window"] = self.training.part.window
+        return dataclasses.replace(self.training.metric, **own)
+
+    @cached_property
+    def features(self) -> Features:
+        """The encoder's vectors, kept on disk as for a training."""
+        return Features(self.training.home / "training", self.models.encoder(self.encoder))
+
+    def read(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts; those of the last texts stay, since all seeds train on the same."""
+        if self._vectors is None or self._texts != texts:
+            self._texts, self._vectors = texts, self.features(texts)
+        return self._vectors
+
+    @cached_property
+    def dialogues(self) -> list[Dialogue]:
+        """The dialogues to score above worse ones."""
+        return dialogues(self.training.part, self.training.home, self.training.limit)
+
+    @cached_property
+    def trial(self) -> Trial:
+        """The dialogues and their worse ones."""
+        return make_trial(self.dialogues, self.training.kind, self.training.seed, self.read)
+
+    @cached_property
+    def data(self) -> TrainingData:
+        """The corpus to train on; its seed is set before each training."""
+        name = self.training.part.corpus
+        return TrainingData({name: corpora.load(name, self.training.home)}, self.models, self.training.seed,
+                            read=self.read)
+
+    def accuracy(self, seed: int) -> float:
+        """How often a dialogue scores above its worse ones; of a trained system after a training."""
+        if not self.training.reads:
+            count, rng = len(self.dialogues), np.random.default_rng(seed)
+            return share(rng.random(count), rng.random(count * PERTURBATIONS))
+        both = self.trial.dialogues, self.trial.worse
+        if self.training.learns:
+            return share(*map(self._fitted(seed), both))
+        return share(*(adjacent(some, self.trial.table) for some in both))
+
+    def _fitted(self, seed: int) -> Callable[[Any], Scores]:
+        from metrics.training.loop import fit, randomness
+
+        metric = self.metric
+        self.data.seed = seed
+        with randomness(seed, self.models.machine):
+            objective = metric.objective(self.data)
+        fit(objective, self.recipe, self.models.machine, seed)
+        window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", graphs.SPEAKERS)
+        return lambda some: graphs.judged(objective.network, some, self.trial.table, window, speakers, exact=False)
