@@ -17,7 +17,7 @@ from harness.published.reproduce.exhibit import challenge
 from harness.published.reproduce.pictures import bars
 from harness.results import exhibits
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
-from harness.studies import Findings, Table
+from harness.studies import Findings
 
 HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
 TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
@@ -97,7 +97,7 @@ def test_a_broken_file_stops_nothing(content: bytes, tmp_path: Path) -> None:
 def test_a_study_gives_its_tables_pictures_remarks_and_failures() -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"><title>Title</title><desc>What it shows.</desc></svg>'
     found = exhibits.of_study("s", "T", "L", "C", Findings(
-        (Table("real", "Caption", "real data", ("a",), (("1",),)),), ("remark",), (), {"a.svg": svg, "a.csv": b"x"},
+        (Grid("real", "Caption", ("a",), (("1",),), "real data"),), ("remark",), (), {"a.svg": svg, "a.csv": b"x"},
         ("m: broke",)))
     assert found == Exhibit("s", "study", "T", "L", "C", (Grid("real", "Caption", ("a",), (("1",),), "real data"),),
                             ((svg.decode(), "Title. What it shows."),),
