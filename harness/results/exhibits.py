@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 from harness.errors import BadReport
 from harness.results.records import Refused, load, mapping, value_of
-from harness.results.rows import Exhibit, Grid
+from harness.results.rows import Exhibit
 
 if TYPE_CHECKING:
     from harness.studies import Findings
