@@ -37,8 +37,7 @@ def _create(args: argparse.Namespace) -> None:
     python = env.create(folder, args.python)
     kind = isolation.metric_class(folder)
     adapter = isolation.adapter_of(kind)
-    print(f"{kind.card.name} runs under {python}: {len(adapter.told['environment']) - 1} packages, items go over as "
-          f"{adapter.told['form']}")
+    print(f"{kind.card.name} runs under {python}: {len(adapter.description['environment']) - 1} packages")
 
 
 def _list(_args: argparse.Namespace) -> None:

@@ -12,8 +12,7 @@ import pytest
 from metrics.external import isolation
 from metrics.external.isolation import wire
 from metrics.external.isolation.card import TYPES
-from metrics.external.isolation.digest import SKIPPED
-from metrics.external.isolation.settings import KEYS, TIMEOUT
+from metrics.external.isolation.settings import KEYS, SKIPPED, TIMEOUT
 from metrics.models.service import Models
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item

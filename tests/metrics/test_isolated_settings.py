@@ -10,8 +10,7 @@ import pytest
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation import settings
 from metrics.external.isolation.card import description
-from metrics.external.isolation.digest import digest
-from metrics.external.isolation.settings import MARK
+from metrics.external.isolation.settings import MARK, digest
 from metrics.external.isolation.wire import WireError
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
@@ -92,7 +91,6 @@ def test_a_description_with_every_kind_of_option() -> None:
 
 @pytest.mark.parametrize(("more", "told"), [
     ({"protocol": 2}, "speaks protocol 2, and this is 1"),
-    ({"form": "pickle"}, "form is 'pickle', and should be one of arrow, json"),
     ({"card": None}, "a card is an object with columns, family, name, title"),
     ({"card": {**CARD, "colour": "red"}}, "a card is an object with"),
     ({"card": {**CARD, "name": "../words"}}, "a name is of small letters"),

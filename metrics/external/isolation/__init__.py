@@ -1,8 +1,8 @@
 """A metric in a process of its own, with an interpreter or a language of its own (docs/protocol.md).
 
-`metric_class` makes a class like any other: a frozen dataclass whose card and options are what the process says of
-itself. Its `score` sends the items over the pipe and brings back the columns. One process serves a metric as long as it
-behaves; after a failure, which costs the dataset it happened on, the next dataset meets a new one.
+`metric_class` makes a class like any other: a frozen dataclass with the card and the options of the description. Its
+`score` sends the items over the pipe and reads the columns. A process serves a metric until it fails; the failure costs
+only the dataset being scored, and the next dataset starts a new process.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from benchmarks.dataset import Item
 from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation import env
-from metrics.external.isolation.card import Description, description
-from metrics.external.isolation.digest import digest
+from metrics.external.isolation.card import Description
+from metrics.external.isolation.card import description as parsed_description
 from metrics.external.isolation.process import Child
-from metrics.external.isolation.settings import Settings, metric_of
+from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
 from metrics.external.isolation.wire import PROTOCOL, Message, WireError, columns_of, items_body
 from metrics.metric import Columns, File, Metric, MetricCard, options
@@ -41,7 +41,7 @@ def runs_apart(folder: Path) -> bool:
 
 
 def runner(folder: Path) -> str:
-    """What a folder's metric runs under, as it is shown; empty where that is the harness itself."""
+    """The interpreter or command of a folder's metric, as shown to the user; empty where the harness runs it."""
     settings = settings_of(folder)
     return str(settings.python) if settings.python is not None else " ".join(settings.command)
 
@@ -62,7 +62,7 @@ def metric_class(folder: Path, name: str = "") -> type[Metric]:
 
 
 def adapter_of(kind: type[Metric]) -> Adapter:
-    """What talks to the process of a class that was made here."""
+    """The adapter that talks to the process of such a class."""
     return cast("type[Isolated]", kind).adapter
 
 
@@ -80,23 +80,23 @@ class Adapter:
     command: tuple[str, ...]
     settings: Settings
     child: Child | None = None
-    asked: int = 0
-    told: Mapping[str, Any] = field(default_factory=dict)
+    questions: int = 0
+    description: Mapping[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.Lock)
 
     def describe(self) -> Description:
-        """What the metric says of itself; BrokenPlugin where it cannot be had."""
+        """The metric's description of itself; BrokenPlugin where it gives none."""
         try:
             with self.lock:
                 self._running()
-            return description(self.told)
+            return parsed_description(self.description)
         except (WorkerFailed, WireError, CannotScore, MissingResource) as error:
             self.close()
-            told = str(error) if isinstance(error, WorkerFailed) else f"{self.name}: {error}"
-            raise BrokenPlugin(told) from error
+            message = str(error) if isinstance(error, WorkerFailed) else f"{self.name}: {error}"
+            raise BrokenPlugin(message) from error
 
     def score(self, head: Mapping[str, Any], body: bytes) -> Message:
-        """The answer to `score`, from a process that is what it was."""
+        """The answer to `score`, from a process that describes itself as before."""
         with self.lock:
             return self._ask(self._running(), {"ask": "score", **head}, self.settings.timeout, body)
 
@@ -108,7 +108,7 @@ class Adapter:
     def _running(self) -> Child:
         if self.child is not None and self.child.alive:
             return self.child
-        if self.child is not None:  # it ended while nobody asked
+        if self.child is not None:  # it ended between two questions
             self.child.kill()
         self.child = Child(self.command, self.settings)
         try:
@@ -119,35 +119,35 @@ class Adapter:
         return self.child
 
     def _introduce(self, child: Child) -> None:
-        answer = self._ask(child, {"ask": "describe", "protocol": PROTOCOL, "forms": ["arrow", "json"]}, STARTING)
-        said = {key: value for key, value in answer.head.items() if key != "id"}
-        if self.told and said != self.told:
-            raise WorkerFailed(f"{self.name}: it says other things of itself than before; the same command again takes "
-                               "it as it is now")
-        self.told = said
+        answer = self._ask(child, {"ask": "describe", "protocol": PROTOCOL}, STARTING)
+        description = {key: value for key, value in answer.head.items() if key != "id"}
+        if self.description and description != self.description:
+            raise WorkerFailed(f"{self.name}: it describes itself otherwise than before; run the same command again to "
+                               "take it as it is now")
+        self.description = description
 
     def _ask(self, child: Child, head: Mapping[str, Any], seconds: float, body: bytes = b"") -> Message:
-        """An answer with the number of its question: a late or a double one is not taken for another's."""
-        self.asked += 1
+        """The answer that bears the number of its question, so that a late one is not taken for another's."""
+        self.questions += 1
         try:
-            answer = child.ask(Message({**head, "id": self.asked}, body), seconds)
+            answer = child.ask(Message({**head, "id": self.questions}, body), seconds)
         except WorkerFailed as error:
             raise WorkerFailed(f"{self.name}: {error}") from error
-        if answer.head.get("id") != self.asked:
+        if answer.head.get("id") != self.questions:
             child.kill()
             raise WorkerFailed(f"{self.name}: its process answered question {answer.head.get('id')!r:.40} where "
-                               f"{self.asked} was asked")
+                               f"{self.questions} was expected")
         if "error" in answer.head:
             raise self._raised(str(answer.head["error"]), str(answer.head.get("message", "")))
         return answer
 
     def _raised(self, kind: str, message: str) -> Exception:
-        told = " ".join(message.split())[:1000]
+        line = " ".join(message.split())[:1000]
         if kind in _SKIPS:
-            return _SKIPS[kind](told)
+            return _SKIPS[kind](line)
         if isinstance(getattr(errors, kind, None), type):
-            return WorkerFailed(f"{self.name}: {told}")
-        return WorkerFailed(f"{self.name}: {kind:.80}: {told}")
+            return WorkerFailed(f"{self.name}: {line}")
+        return WorkerFailed(f"{self.name}: {kind:.80}: {line}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +160,15 @@ class Isolated:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The columns that come back; the models that the process asked for count as asked for here."""
-        name, form = self.card.name, self.adapter.told["form"]
         head = {"items": len(items), "options": {key: _plain(value) for key, value in options(self).items()},
                 "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         try:
-            answer = self.adapter.score(head, items_body(items, form))
+            answer = self.adapter.score(head, items_body(items))
             models.asked |= {(str(kind), str(model)) for kind, model in answer.head.get("asked", ())}
-            return columns_of(answer.body, form)
+            return columns_of(answer.body)
         except (WireError, TypeError, ValueError) as error:
             self.adapter.close()
-            raise WorkerFailed(f"{name}: its process answered with garbage: {error}") from error
+            raise WorkerFailed(f"{self.card.name}: its process answered with garbage: {error}") from error
 
     def depends(self, _models: Models) -> tuple[str, ...]:
         """The digests of the folder and of what is installed where the metric runs."""
@@ -188,16 +187,17 @@ def _adapter(settings: Settings, name: str) -> Adapter:
 
 
 def _class(adapter: Adapter, code: str) -> type[Metric]:
-    """The class for what the process says of itself."""
-    told = adapter.describe()
-    if adapter.settings.python is not None and told.card.name != adapter.name:
+    """The class for the description that the process gives."""
+    description = adapter.describe()
+    card = description.card
+    if adapter.settings.python is not None and card.name != adapter.name:
         adapter.close()
-        raise BrokenPlugin(f"{adapter.settings.folder}: its card is named {told.card.name!r}, and not {adapter.name!r}")
-    adapter.name = told.card.name
-    environment = hashlib.sha256("\n".join(told.environment).encode()).hexdigest()
-    namespace = {"__module__": __name__, "__doc__": told.card.title, "card": told.card, "adapter": adapter,
+        raise BrokenPlugin(f"{adapter.settings.folder}: its card is named {card.name!r}, and not {adapter.name!r}")
+    adapter.name = card.name
+    environment = hashlib.sha256("\n".join(description.environment).encode()).hexdigest()
+    namespace = {"__module__": __name__, "__doc__": card.title, "card": card, "adapter": adapter,
                  "identity": (f"code={code[:12]}", f"environment={environment[:12]}")}
-    fields = [(option.name, option.kind, dataclasses.field(default=option.default)) for option in told.options]
+    fields = [(option.name, option.kind, dataclasses.field(default=option.default)) for option in description.options]
     kind = dataclasses.make_dataclass("IsolatedMetric", fields, bases=(Isolated,), namespace=namespace, frozen=True,
                                       slots=True)
     return cast("type[Metric]", kind)

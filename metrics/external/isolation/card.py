@@ -1,4 +1,4 @@
-"""What a metric in a process of its own says of itself, read with care: its card, its options, its environment."""
+"""The description of a metric in its own process, checked field by field: its card, its options, its environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from benchmarks.dataset import Level
-from metrics.external.isolation.wire import PROTOCOL, Form, WireError
+from metrics.external.isolation.wire import PROTOCOL, WireError
 from metrics.metric import KINDS, NEEDS, File, MetricCard
 
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
@@ -38,36 +38,33 @@ class Description:
     card: MetricCard
     options: tuple[Option, ...]
     environment: tuple[str, ...]
-    form: Form
 
 
-def description(told: Mapping[str, Any]) -> Description:
+def description(answer: Mapping[str, Any]) -> Description:
     """The description in the head of an answer; WireError where it is none."""
-    if told.get("protocol") != PROTOCOL:
-        raise WireError(f"it speaks protocol {told.get('protocol')!r:.40}, and this is {PROTOCOL}")
-    if told.get("form") not in get_args(Form):
-        raise WireError(f"form is {told.get('form')!r:.40}, and should be one of {', '.join(get_args(Form))}")
-    card = _card(told.get("card"))
-    listed = told.get("options", [])
+    if answer.get("protocol") != PROTOCOL:
+        raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
+    card = _card(answer.get("card"))
+    listed = answer.get("options", [])
     if not isinstance(listed, list):
         raise WireError("options is no list")
-    options = tuple(_option(one) for one in listed)
+    options = tuple(_option(entry) for entry in listed)
     named = [option.name for option in options]
     if len(set(named)) < len(named):
         raise WireError(f"options of one name: {', '.join(named)}")
     if set(named) & set(KINDS) != set(card.models):
         raise WireError(f"its card has models={list(card.models)}: each of {', '.join(KINDS)} stands there and among "
                         "the options, or in neither")
-    return Description(card, options, _words(told.get("environment", []), "environment"), told["form"])
+    return Description(card, options, _words(answer.get("environment", []), "environment"))
 
 
-def _card(told: Any) -> MetricCard:
+def _card(content: Any) -> MetricCard:
     fields = {field.name for field in dataclasses.fields(MetricCard)}
-    if not isinstance(told, dict) or not _REQUIRED <= told.keys() <= fields:
+    if not isinstance(content, dict) or not _REQUIRED <= content.keys() <= fields:
         raise WireError(f"a card is an object with {', '.join(sorted(_REQUIRED))}, and of the rest only "
                         f"{', '.join(sorted(fields - _REQUIRED))}")
     values: dict[str, Any] = {}
-    for key, value in told.items():
+    for key, value in content.items():
         if key in _LISTS:
             values[key] = _words(value, key, _LISTS[key])
         elif isinstance(value, int if key == "revision" else str) and not isinstance(value, bool):
@@ -82,31 +79,32 @@ def _card(told: Any) -> MetricCard:
     return MetricCard(**values)
 
 
-def _words(told: Any, what: str, known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    if not isinstance(told, list) or not all(isinstance(word, str) and word and word.isprintable() for word in told):
-        raise WireError(f"{what} should be a list of words, and is {told!r:.80}")
-    if len(set(told)) < len(told) or (known and not set(told) <= set(known)):
-        raise WireError(f"{what} holds {', '.join(told):.80}; each once" + (f" of {', '.join(known)}" if known else ""))
-    return tuple(told)
+def _words(words: Any, what: str, known: tuple[str, ...] = ()) -> tuple[str, ...]:
+    if not isinstance(words, list) or not all(isinstance(word, str) and word and word.isprintable() for word in words):
+        raise WireError(f"{what} should be a list of words, and is {words!r:.80}")
+    if len(set(words)) < len(words) or (known and not set(words) <= set(known)):
+        allowed = f" of {', '.join(known)}" if known else ""
+        raise WireError(f"{what} holds {', '.join(words):.80}; each once{allowed}")
+    return tuple(words)
 
 
-def _option(told: Any) -> Option:
-    name = told.get("name") if isinstance(told, dict) else None
+def _option(entry: Any) -> Option:
+    name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
         raise WireError(f"an option has a name that Python takes too, not {name!r:.40}")
-    default, choices = told.get("default"), told.get("choices")
+    default, choices = entry.get("default"), entry.get("choices")
     if choices is not None:
-        if not isinstance(choices, list) or not choices or not all(type(one) in (int, str) for one in choices) or (
-                default not in choices):
+        plain = isinstance(choices, list) and all(type(choice) in (int, str) for choice in choices)
+        if not plain or default not in choices:
             raise WireError(f"option {name}: choices is a list of words or whole numbers, the default among them")
         return Option(name, Literal[tuple(choices)], default)
-    kind = TYPES.get(str(told.get("type")))
+    kind = TYPES.get(str(entry.get("type")))
     if kind is None:
         raise WireError(f"option {name}: its type is one of {', '.join(TYPES)}, or it has choices")
-    given = float(default) if kind is float and type(default) is int else default
-    if type(given) is not (str if kind is File else kind):
-        raise WireError(f"option {name}: the default {default!r:.40} is not of type {told['type']}")
-    return Option(name, kind, kind(given))
+    value = float(default) if kind is float and type(default) is int else default
+    if type(value) is not (str if kind is File else kind):
+        raise WireError(f"option {name}: the default {default!r:.40} is not of type {entry['type']}")
+    return Option(name, kind, kind(value))
 
 
 RESERVED = {"card", "score", "depends", "adapter"}

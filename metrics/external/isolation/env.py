@@ -1,7 +1,7 @@
 """An environment for a metric of clashing requirements: a `.venv` in its folder, with what its pyproject.toml asks for.
 
-Besides those it gets numpy, which every metric needs, and pyarrow where that works; without it items and scores go over
-as JSON. Of this project nothing is installed: the metric's process reads it from where the harness is.
+Besides those it gets numpy, which every metric needs. Of this project nothing is installed: the metric's process reads
+it from where the harness is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metrics.external.isolation.settings import MARK
 from metrics.metric import GROUP
 
 STDERR = 2
-"""Where pip tells how it goes: the output of a command is its result alone."""
+"""Where the output of pip goes: a command prints only its result."""
 _SELF = re.compile(r"\s*dialogue[-_.]harness(?![\w.-])", re.IGNORECASE)
 
 
@@ -30,22 +30,22 @@ def folder_of(asked: str) -> Path:
     """The folder itself, or that of a plug-in which is installed from a folder (`pip install -e`)."""
     if Path(asked).expanduser().is_dir():
         return Path(asked).expanduser().absolute()
-    found = installed().get(asked)
-    if found is None:
+    folder = installed().get(asked)
+    if folder is None:
         raise BrokenPlugin(f"{asked}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
-    return found
+    return folder
 
 
 def installed() -> dict[str, Path]:
     """The folders of the plug-ins that are installed from one, by the name of the metric."""
-    found = {point.name: source(point) for point in sorted(entry_points(group=GROUP))}
-    return {name: folder for name, folder in found.items() if folder is not None}
+    folders = {point.name: source(point) for point in sorted(entry_points(group=GROUP))}
+    return {name: folder for name, folder in folders.items() if folder is not None}
 
 
 def source(point: EntryPoint) -> Path | None:
     """The folder that a plug-in is installed from so that an edit of it counts; None where it was copied."""
-    told = json.loads((point.dist and point.dist.read_text("direct_url.json")) or "{}")
-    return Path(unquote(urlsplit(told["url"]).path)) if told.get("dir_info", {}).get("editable") else None
+    origin = json.loads((point.dist and point.dist.read_text("direct_url.json")) or "{}")
+    return Path(unquote(urlsplit(origin["url"]).path)) if origin.get("dir_info", {}).get("editable") else None
 
 
 def create(folder: Path, python: str = sys.executable) -> Path:
@@ -56,7 +56,6 @@ def create(folder: Path, python: str = sys.executable) -> Path:
         _run([python, "-m", "venv", str(made)], folder)
         pip = [str(made / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         _run([*pip, *wanted], folder)
-        subprocess.run([*pip, "pyarrow"], cwd=folder, stdout=STDERR, check=False)  # noqa: S603
         (made / MARK).write_text("\n".join(wanted) + "\n", encoding="utf-8")
     except BaseException:  # half an environment is none
         shutil.rmtree(made, ignore_errors=True)
@@ -78,8 +77,8 @@ def remove(folder: Path) -> Path:
 def requirements(folder: Path) -> Iterator[str]:
     """What pip is to install: [project] dependencies, or requirements.txt, and numpy; not this project itself."""
     yield "numpy"
-    told = settings.project(folder).get("project", {}).get("dependencies", [])
-    if own := [word for word in told if not _SELF.match(word)]:
+    named = settings.project(folder).get("project", {}).get("dependencies", [])
+    if own := [word for word in named if not _SELF.match(word)]:
         yield from own
     elif (path := folder / "requirements.txt").is_file():
         if any(map(_SELF.match, path.read_text(encoding="utf-8").splitlines())):

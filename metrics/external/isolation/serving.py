@@ -22,7 +22,7 @@ import numpy as np
 
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation.card import TYPES
-from metrics.external.isolation.wire import LENGTHS, PROTOCOL, Form, Message, columns_body, items_of, parsed
+from metrics.external.isolation.wire import LENGTHS, PROTOCOL, Message, columns_body, items_of, parsed
 from metrics.metric import File, Metric, MetricCard
 from metrics.models.service import Choice, Models
 
@@ -35,7 +35,7 @@ def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
             answer = served.described() if question.head["ask"] == "describe" else served.scored(question)
         except BaseException as error:  # a metric is foreign code
             traceback.print_exc()
-            answer = Message({"error": type(error).__name__, "message": _told(error)})
+            answer = Message({"error": type(error).__name__, "message": _message(error)})
         sink.write(Message({**answer.head, "id": question.head["id"]}, answer.body).encoded())
         sink.flush()
 
@@ -45,7 +45,6 @@ class Served:
 
     def __init__(self, name: str, place: str) -> None:
         self.name, self.place = name, place
-        self.form: Form = _form()
         self._kind: type[Metric] | None = None
         self._models: dict[str, Models] = {}
 
@@ -58,7 +57,7 @@ class Served:
 
     def described(self) -> Message:
         """Card, options and environment."""
-        return Message({"protocol": PROTOCOL, "form": self.form, "card": dataclasses.asdict(self.kind.card),
+        return Message({"protocol": PROTOCOL, "card": dataclasses.asdict(self.kind.card),
                         "options": list(_options(self.kind)), "environment": environment()})
 
     def scored(self, question: Message) -> Message:
@@ -68,51 +67,43 @@ class Served:
                    for name, value in question.head["options"].items()}
         models = self._service(question.head["models"])
         models.asked.clear()
-        given = self.kind(**options).score(items_of(question.body, self.form), models)
-        columns = {str(name): _vector(str(name), column) for name, column in given.items()}
-        return Message({"asked": sorted(models.asked)}, columns_body(columns, self.form))
+        scores = self.kind(**options).score(items_of(question.body), models)
+        columns = {str(name): _vector(str(name), column) for name, column in scores.items()}
+        return Message({"asked": sorted(models.asked)}, columns_body(columns))
 
-    def _service(self, told: Mapping[str, Any]) -> Models:
-        key = json.dumps(told)
+    def _service(self, settings: Mapping[str, Any]) -> Models:
+        key = json.dumps(settings)
         if key not in self._models:
-            self._models[key] = Models(Path(told["home"]), Choice(**told["choice"]))
+            self._models[key] = Models(Path(settings["home"]), Choice(**settings["choice"]))
         return self._models[key]
 
 
 def loaded(name: str, place: str) -> type[Metric]:
     """The class at `module:Class`, or the one in `module` whose card has that name."""
     module, _, path = place.partition(":")
-    found: Any = importlib.import_module(module)
+    kind: Any = importlib.import_module(module)
     for part in filter(None, path.split(".")):
-        found = getattr(found, part)
-    if inspect.ismodule(found):
-        found = next((value for value in vars(found).values() if inspect.isclass(value)
-                      and getattr(getattr(value, "card", None), "name", None) == name), found)
-    if not (dataclasses.is_dataclass(found) and isinstance(getattr(found, "card", None), MetricCard)):
+        kind = getattr(kind, part)
+    if inspect.ismodule(kind):
+        kind = next((value for value in vars(kind).values() if inspect.isclass(value)
+                     and getattr(getattr(value, "card", None), "name", None) == name), kind)
+    if not (dataclasses.is_dataclass(kind) and isinstance(getattr(kind, "card", None), MetricCard)):
         raise BrokenPlugin(f"{place} is no dataclass with a card named {name!r}")
-    if hasattr(found, "made_of"):
+    if hasattr(kind, "made_of"):
         raise BrokenPlugin(f"{place} is a composition, whose inputs are scored where the harness runs; it runs there")
-    return typing.cast("type[Metric]", found)
+    return typing.cast("type[Metric]", kind)
 
 
 def environment() -> list[str]:
     """Python and every installed package, with its version."""
-    found = {f"{one.metadata['Name']}=={one.version}" for one in importlib.metadata.distributions()}
-    return [f"python=={platform.python_version()}", *sorted(found)]
+    packages = {f"{package.metadata['Name']}=={package.version}" for package in importlib.metadata.distributions()}
+    return [f"python=={platform.python_version()}", *sorted(packages)]
 
 
 def _questions(source: BinaryIO) -> Iterator[Message]:
     while len(prefix := source.read(LENGTHS.size)) == LENGTHS.size:
         head, body = LENGTHS.unpack(prefix)
         yield Message(parsed(source.read(head)), source.read(body))
-
-
-def _form() -> Form:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:  # not installed, or not for the numpy that is
-        return "json"
-    return "arrow"
 
 
 def _options(kind: type[Metric]) -> Iterator[dict[str, Any]]:
@@ -134,7 +125,7 @@ def _vector(name: str, column: Any) -> Any:
     return vector
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """What was raised, with the line of the metric's own code."""
     root = str(Path(__file__).parent)
     lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)

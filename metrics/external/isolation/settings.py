@@ -1,4 +1,4 @@
-"""How a metric runs in a process of its own: `[tool.harness]` of the pyproject.toml of its folder.
+"""The folder of a metric in a process of its own: its settings, its entry point and the digest of its files.
 
     [tool.harness]
     python = ".venv/bin/python"       # relative to the folder; or command = ["perl", "metric.pl"]
@@ -6,13 +6,17 @@
     memory = "4GiB"                   # of the process and what it starts, together
     env = ["HF_TOKEN"]                # variables that it gets although they look like keys
 
-A folder whose `.venv` was made by `harness env create` needs none of it.
+A folder whose `.venv` was made by `harness env create` needs none of these settings.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,9 @@ MARK = ".made-by-harness"
 """A file that tells a `.venv` made by `harness env create` from one of the user's."""
 TIMEOUT = 3600.0
 KEYS = ("python", "command", "timeout", "memory", "env")
+SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
+                     "statistics"})
+"""Folders that decide no score: what is built, tests, and what a run leaves; likewise hidden ones and *.egg-info."""
 _SIZES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -46,20 +53,20 @@ class Settings:
 
 
 def read(folder: Path) -> Settings:
-    """What a folder says; BrokenPlugin where it says what cannot be done."""
+    """The settings of a folder; BrokenPlugin where one is impossible."""
     folder = folder.absolute()
-    told = project(folder).get("tool", {}).get("harness", {})
+    table = project(folder).get("tool", {}).get("harness", {})
     where = f"{folder / 'pyproject.toml'}: [tool.harness]"
-    if not isinstance(told, dict) or (unknown := sorted(set(told) - set(KEYS))):
-        raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}" if isinstance(told, dict)
+    if not isinstance(table, dict) or (unknown := sorted(set(table) - set(KEYS))):
+        raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}" if isinstance(table, dict)
                            else f"{where} is a table")
-    if "python" in told and "command" in told:
+    if "python" in table and "command" in table:
         raise BrokenPlugin(f"{where} names python or command, not both")
-    if told.get("command") == []:
+    if table.get("command") == []:
         raise BrokenPlugin(f"{where} command: a list of words is needed, not an empty one")
-    return Settings(folder, _python(folder, told.get("python"), where), _words(told, "command", where),
-                    _seconds(told.get("timeout", TIMEOUT), where), _bytes(told.get("memory"), where),
-                    _words(told, "env", where))
+    return Settings(folder, _python(folder, table.get("python"), where), _words(table, "command", where),
+                    _seconds(table.get("timeout", TIMEOUT), where), _bytes(table.get("memory"), where),
+                    _words(table, "env", where))
 
 
 def project(folder: Path) -> dict[str, Any]:
@@ -85,33 +92,63 @@ def metric_of(folder: Path, name: str = "") -> tuple[str, str]:
     return name, str(points[name])
 
 
-def _python(folder: Path, told: Any, where: str) -> Path | None:
-    if told is None:
+def digest(folder: Path) -> str:
+    """The sha256 over name and content of every file of a folder but those of the folders in SKIPPED."""
+    whole = hashlib.sha256()
+    try:
+        for path in _files(folder):
+            whole.update(f"{path.relative_to(folder).as_posix()}\0{_content(path)}\n".encode(errors="surrogateescape"))
+    except OSError as error:
+        raise BrokenPlugin(f"{error.filename or folder}: {error.strerror}") from error
+    return whole.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files that count, in the order of their names."""
+    for where, inside, names in os.walk(folder):
+        inside[:] = sorted(name for name in inside
+                           if name not in SKIPPED and not name.startswith(".") and not name.endswith(".egg-info"))
+        yield from (path for name in sorted(names) if (path := Path(where, name)).is_file())
+
+
+def _content(path: Path) -> str:
+    state = path.stat()
+    return _digest(path, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest(path: Path, _size: int, _modified: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _python(folder: Path, value: Any, where: str) -> Path | None:
+    if value is None:
         made = folder / ".venv"
         return made / "bin" / "python" if (made / MARK).is_file() else None
-    path = folder / Path(str(told)).expanduser()  # not resolved: a link is what makes an environment one
+    path = folder / Path(str(value)).expanduser()  # not resolved: a link is what makes an environment one
     if not path.is_file():
         raise BrokenPlugin(f"{where} python: there is no {path}; `harness env create {folder}` makes one in .venv")
     return path
 
 
-def _words(told: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    words = told.get(key, [])
+def _words(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    words = table.get(key, [])
     if not isinstance(words, list) or not all(isinstance(word, str) and word and "\0" not in word for word in words):
         raise BrokenPlugin(f"{where} {key}: a list of words is needed, not {words!r:.80}")
     return tuple(words)
 
 
-def _seconds(told: Any, where: str) -> float:
-    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told < float("inf"):
-        raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {told!r:.80}")
-    return float(told)
+def _seconds(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {value!r:.80}")
+    return float(value)
 
 
-def _bytes(told: Any, where: str) -> int | None:
-    if told is None:
+def _bytes(value: Any, where: str) -> int | None:
+    if value is None:
         return None
-    found = re.fullmatch(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SIZES)})", told) if isinstance(told, str) else None
-    if found is None or not float(found[1]):
-        raise BrokenPlugin(f'{where} memory: a size such as "4GiB" is needed, not {told!r:.80}')
-    return int(float(found[1]) * _SIZES[found[2]])
+    size = re.fullmatch(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SIZES)})", value) if isinstance(value, str) else None
+    if size is None or not float(size[1]):
+        raise BrokenPlugin(f'{where} memory: a size such as "4GiB" is needed, not {value!r:.80}')
+    return int(float(size[1]) * _SIZES[size[2]])

@@ -2,31 +2,24 @@
 
     message = length of head (4 bytes) + length of body (8 bytes), big-endian + head + body
 
-The head is a small JSON object. The body holds items or columns, as Arrow (an IPC stream of one table) or as JSON.
-Nothing is believed: a length beyond the limit is refused before a byte of it is awaited, and whatever does not read
-back is a WireError.
+Head and body are JSON: the head a small object, the body items or columns. A length beyond the limit is refused before
+a byte of it is read, and whatever cannot be parsed is a WireError.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from benchmarks.dataset import Item, Reference, Utterance
+from metrics.column import Column
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metrics.column import Column
-
-Form = Literal["arrow", "json"]
 PROTOCOL = 1
 LENGTHS = struct.Struct(">IQ")
 HEAD = 1 << 20
@@ -36,7 +29,7 @@ BODY = 1 << 30
 
 
 class WireError(Exception):
-    """What came is no message of the protocol."""
+    """What arrived is no message of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class Reader:
     arrived: bytearray = field(default_factory=bytearray)
 
     def missing(self) -> int:
-        """How many bytes have to come before more is known; 0 where the message is whole."""
+        """How many bytes must still arrive; 0 where the message is whole."""
         if len(self.arrived) < LENGTHS.size:
             return LENGTHS.size - len(self.arrived)
         head, body = LENGTHS.unpack_from(self.arrived)
@@ -71,7 +64,7 @@ class Reader:
         return max(0, LENGTHS.size + int(head) + int(body) - len(self.arrived))
 
     def surplus(self) -> bool:
-        """Whether more has come than a message."""
+        """Whether more than one message has arrived."""
         head, body = LENGTHS.unpack_from(self.arrived)
         return len(self.arrived) > LENGTHS.size + int(head) + int(body)
 
@@ -85,75 +78,54 @@ class Reader:
 
 
 def parsed(content: bytes) -> Any:
-    """What JSON says; a NaN or an infinity is none."""
+    """The value that JSON text holds; NaN and Infinity are refused."""
     try:
         return json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"{content[:40]!r} does not read as JSON ({error})") from error
+        raise WireError(f"{content[:40]!r} cannot be read as JSON ({error})") from error
 
 
-def items_body(items: Sequence[Item], form: Form) -> bytes:
-    """The items of a question."""
-    records = [_record(item) for item in items]
-    if form == "json":
-        return json.dumps(records).encode()
-    import pyarrow as pa
-
-    return _arrow(pa.Table.from_pylist(records, _schema()))
+def items_body(items: Sequence[Item]) -> bytes:
+    """The items of a question, as JSON."""
+    return json.dumps([_record(item) for item in items]).encode()
 
 
-def items_of(body: bytes, form: Form) -> tuple[Item, ...]:
+def items_of(body: bytes) -> tuple[Item, ...]:
     """The items that a question holds."""
-    records = parsed(body) if form == "json" else _table(body).to_pylist()
     try:
-        return tuple(_item(record) for record in records)
+        return tuple(_item(record) for record in parsed(body))
     except (KeyError, TypeError) as error:
-        raise WireError(f"items that do not read: {error!r}") from error
+        raise WireError(f"the items cannot be read: {error!r}") from error
 
 
-def columns_body(columns: Mapping[str, Column], form: Form) -> bytes:
-    """The columns of an answer; what is missing is null in JSON and in Arrow NaN."""
-    if form == "json":
-        return json.dumps({name: [_number(value) for value in column] for name, column in columns.items()}).encode()
-    import pyarrow as pa
-
-    return _arrow(pa.table({name: pa.array(column, pa.float64()) for name, column in columns.items()}))
+def columns_body(columns: Mapping[str, Column]) -> bytes:
+    """The columns of an answer, as JSON; a missing score is null."""
+    return json.dumps({name: [_number(name, value) for value in column] for name, column in columns.items()}).encode()
 
 
-def columns_of(body: bytes, form: Form) -> dict[str, Column]:
+def columns_of(body: bytes) -> dict[str, Column]:
     """The columns that an answer holds, whatever their names and lengths."""
-    if form == "json":
-        return _json_columns(parsed(body))
-    import pyarrow as pa
-
-    table = _table(body)
-    found = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-            raise WireError(f"column {name} is of type {column.type}, and scores are numbers")
-        found[name] = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    return found
+    columns = parsed(body)
+    if not isinstance(columns, dict):
+        raise WireError("the body of scores should be an object of columns")
+    return {name: _column(name, values) for name, values in columns.items()}
 
 
-def _json_columns(told: Any) -> dict[str, Column]:
-    if not isinstance(told, dict):
-        raise WireError("the body of scores is an object of columns")
-    for name, values in told.items():
-        if not isinstance(values, list):
-            raise WireError(f"column {name:.80} is no list")
-        wrong = next((value for value in values if value is not None and type(value) not in (int, float)), None)
-        if wrong is not None:
-            raise WireError(f"column {name:.80} holds {wrong!r:.80}, which is no number")
+def _column(name: str, values: Any) -> Column:
+    if not isinstance(values, list):
+        raise WireError(f"column {name:.80} is no list")
+    for value in values:
+        if value is not None and type(value) not in (int, float):
+            raise WireError(f"column {name:.80} holds {value!r:.80}, which is no number")
     try:
-        return {name: np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-                for name, values in told.items()}
+        return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
     except OverflowError as error:  # a whole number of a thousand digits
         raise WireError(f"a score is out of range: {error}") from error
 
 
-def _number(value: float) -> float | None:
+def _number(name: str, value: float) -> float | None:
     if math.isinf(value):
-        raise WireError("an infinite score")
+        raise WireError(f"column {name:.80} holds an infinite score")
     return None if math.isnan(value) else float(value)
 
 
@@ -177,7 +149,7 @@ def _turn(turn: Utterance) -> dict[str, str]:
 
 
 def _text(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which neither Arrow nor most readers of JSON take."""
+    """The text with U+FFFD for half a surrogate pair, which most readers of JSON refuse."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -190,34 +162,5 @@ def _item(record: Mapping[str, Any]) -> Item:
     return Item(
         record["id"], tuple(Utterance(turn["speaker"], turn["text"]) for turn in record["context"]),
         None if response is None else Utterance(response["speaker"], response["text"]),
-        tuple(Reference(one["text"], one["weight"]) for one in record["references"]),
+        tuple(Reference(reference["text"], reference["weight"]) for reference in record["references"]),
         tuple(record["facts"]), record["system"])
-
-
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    turn = pa.struct([("speaker", pa.string()), ("text", pa.string())])
-    reference = pa.struct([("text", pa.string()), ("weight", pa.float64())])
-    return pa.schema([("id", pa.string()), ("context", pa.list_(turn)), ("response", turn),
-                      ("references", pa.list_(reference)), ("facts", pa.list_(pa.string())), ("system", pa.string())])
-
-
-def _arrow(table: pa.Table) -> bytes:
-    import pyarrow as pa
-
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return sink.getvalue()
-
-
-def _table(body: bytes) -> pa.Table:
-    import pyarrow as pa
-
-    try:
-        table = pa.ipc.open_stream(body).read_all()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise WireError(f"{body[:40]!r} does not read as Arrow ({error})") from error
-    return table
