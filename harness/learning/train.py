@@ -139,13 +139,13 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
 
 def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:
     """What reads texts for this training and keeps what it read, made when the first text is to be read."""
-    from metrics.training.features import Features
+    from metrics.models.cache import PooledVectors
 
-    made: list[Features] = []
+    made: list[PooledVectors] = []
 
     def read(texts: Any) -> Any:
         if not made:
-            made.append(Features(plan.models.home / "training", plan.models.encoder(plan.learner.encoder or ""),
+            made.append(PooledVectors(plan.models.home / "training", plan.models.encoder(plan.learner.encoder or ""),
                                  lambda done, total, seconds: tell(
                                      f"{plan.learner.label}: {done:,} of {total:,} texts read, {seconds:.0f} s")))
         return made[0](texts)

@@ -36,7 +36,7 @@ class Settings:
     permutations: int = 0
     examples: int = 6
     device: str = "auto"
-    precision: Literal["auto", "fp32", "bf16", "fp16", "int8"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     batch_tokens: int | None = None
     encoder: str = ""
     lm: str = ""

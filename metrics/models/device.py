@@ -15,7 +15,7 @@ from typing import Any
 
 from metrics.errors import MetricError
 
-PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8")
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
@@ -39,7 +39,7 @@ class Machine:
         return self.devices[0].partition(":")[0]
 
     def dtype(self) -> Any:
-        """The type that weights are held in; int8 is made of fp32 after loading."""
+        """The type that weights are held in."""
         import torch
 
         return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision, torch.float32)
@@ -59,8 +59,6 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
         raise MetricError(f"device {device} names a device twice")
     if precision == "auto":
         precision = "bf16" if kind == "cuda" else "fp32"
-    if precision == "int8" and kind != "cpu":
-        raise MetricError(f"precision int8 is for cpu, not for {kind}: take bf16 there")
     for one in devices:
         _check(one)
     return Machine(devices, precision, tokens or TOKENS[kind])

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.cache import EmbeddingCache
 from metrics.models.device import Machine
-from metrics.models.kept import Kept
 from metrics.models.memory import Memory, Vectors
 from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.models.weights import Weights
@@ -40,12 +40,12 @@ class Encoder:
     """A transformer that reads texts; `layer` 0 stands for its last, n for its n-th."""
 
     def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0,
-                 kept: Kept | None = None) -> None:
+                 cache: EmbeddingCache | None = None) -> None:
         self.weights = weights
         self.machine = machine
         self.layer = layer
         self._memory = memory
-        self._kept = kept
+        self._cache = cache
         self._batches = Batches(machine.tokens, even=machine.kind == "cpu")
 
     @property
@@ -112,8 +112,8 @@ class Encoder:
 
     def close(self) -> None:
         """Write what is kept for later runs."""
-        if self._kept is not None:
-            self._kept.flush()
+        if self._cache is not None:
+            self._cache.flush()
 
     def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
         """What was read of each text before, else now; each distinct text once."""
@@ -132,7 +132,7 @@ class Encoder:
         return [found[text] for text in texts]
 
     def _from_disk(self, kind: str, texts: list[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
-        return read(texts) if self._kept is None else self._kept.through(kind, texts, read)
+        return read(texts) if self._cache is None else self._cache.through(kind, texts, read)
 
     def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
                 states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from metrics.errors import BadOption, MissingResource
-from metrics.models import eight_bit, packed, storage
+from metrics.models import packed, storage
 from metrics.models.device import Machine
 from metrics.models.weights import Weights
 from metrics.training.checkpoint import Checkpoint, learned
@@ -137,8 +137,6 @@ def _placed(network: Any, device: str, machine: Machine) -> Any:
     import copy
 
     network.eval().requires_grad_(False)
-    if machine.precision == "int8":
-        return eight_bit.quantize(copy.deepcopy(network))
     if machine.kind == "cpu" and machine.precision == "fp32" and packed.available():
         return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
     return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

@@ -82,17 +82,17 @@ class Models:
         return self._encoder(name, layer)
 
     def _encoder(self, name: str, layer: int = 0) -> Encoder:
+        from metrics.models.cache import EmbeddingCache
         from metrics.models.encoder import Encoder
-        from metrics.models.kept import Kept
 
         found = self._weights(name or self.choice.encoder or files.EMBEDDED)
 
         def load() -> Encoder:
-            kept = None
+            cache = None
             if self.choice.keep_embeddings:
                 own = f"{found.digest[:16]}-{found.settings[:8]}-layer{layer}-{self.machine.precision}"
-                kept = Kept(self.home / "embeddings" / own)
-            return Encoder(found, self.machine, self.memory, layer, kept)
+                cache = EmbeddingCache(self.home / "embeddings" / own, "run without --keep-embeddings")
+            return Encoder(found, self.machine, self.memory, layer, cache)
 
         return self._once(("encoder", found.identity, layer), load)
 

@@ -41,7 +41,7 @@ from tests.bench.lexical import DATA, Rows, as_items, peak, read, table
 Side = Callable[[], Callable[[], Any]]
 """Makes ready what is to be timed."""
 MOST_DIFFERENT = 1e-4
-PRECISIONS = ("fp32", "bf16", "int8")
+PRECISIONS = ("fp32", "bf16")
 
 
 def main() -> None:

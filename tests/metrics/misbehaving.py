@@ -112,7 +112,7 @@ while True:
     head_length, body_length = struct.unpack(">IQ", take(12))
     question, content = json.loads(take(head_length)), take(body_length)
     if question["ask"] == "describe":
-        put(packed({"id": question["id"], "protocol": 1, "form": "json", "card": CARD, "options": [],
+        put(packed({"id": question["id"], "protocol": 1, "card": CARD, "options": [],
                     "environment": ["made-up==1"]}))
         continue
     records = json.loads(content)

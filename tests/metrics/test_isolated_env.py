@@ -53,7 +53,7 @@ def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: py
     assert "words runs under" in capfd.readouterr().out
     out = tmp_path / "out"
     assert cli.main(["run", "--metric", str(folder), "--dataset", "fed-turn", "--limit", "5", "--out", str(out)]) == 0
-    assert "clashing==2.0" in isolation.adapter_of(isolation.metric_class(folder)).told["environment"]
+    assert "clashing==2.0" in isolation.adapter_of(isolation.metric_class(folder)).description["environment"]
     isolation.adapter_of(isolation.metric_class(folder)).close()
     assert cli.main(["env", "remove", str(folder)]) == 0
     assert not (folder / ".venv").exists()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
-from metrics.training.features import Features
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -27,15 +27,15 @@ def of_encoder(models: Models, name: str) -> Callable[[Sequence[str]], Vectors]:
     return read
 
 
-_KEPT: dict[tuple[str, str, int], Features] = {}
+_KEPT: dict[tuple[str, str, int], PooledVectors] = {}
 
 
-def _features(root: Path, encoder: Encoder) -> Features:
+def _features(root: Path, encoder: Encoder) -> PooledVectors:
     """The features of an encoder, opened once."""
     key = (str(root), encoder.weights.identity, id(encoder))
     if key not in _KEPT:
         _KEPT.clear()
-        _KEPT[key] = Features(root, encoder)
+        _KEPT[key] = PooledVectors(root, encoder)
     return _KEPT[key]
 
 
