@@ -51,8 +51,9 @@ class EmbeddingCache:
         keys = [_key(kind, text) for text in texts]
         known = {key: vectors for key in keys if (vectors := self._get(key)) is not None}
         missing = [place for place, key in enumerate(keys) if key not in known]
-        for place, vectors in zip(missing, read([texts[place] for place in missing]) if missing else (), strict=True):
-            known[keys[place]] = self._put(keys[place], vectors)
+        fresh = read([texts[place] for place in missing]) if missing else []
+        for place, states in zip(missing, fresh, strict=True):
+            known[keys[place]] = self._put(keys[place], states)
         return [known[key].astype(np.float32) for key in keys]
 
     def lacking(self, kind: str, texts: Sequence[str]) -> list[str]:

@@ -28,8 +28,8 @@ from benchmarks import registry  # noqa: E402
 from benchmarks.corpora import corpora  # noqa: E402
 from harness.run.settings import home_folder  # noqa: E402
 from metrics.graph.grade.metric import Grade  # noqa: E402
+from metrics.models.cache import PooledVectors  # noqa: E402
 from metrics.models.service import Models  # noqa: E402
-from metrics.training.features import Features  # noqa: E402
 from metrics.training.loop import fit, randomness  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 
@@ -58,7 +58,7 @@ def trained(name: str, seeds: Sequence[int], steps: int | None, home: Path) -> I
     """Train a variant with each seed, and correlate."""
     metric, models = VARIANTS[name], Models(home)
     given = {one: corpora.load(one, home) for one in metric.recipe.corpora}
-    data = TrainingData(given, models, 0, "", Features(home / "training", models.encoder()))
+    data = TrainingData(given, models, 0, "", PooledVectors(home / "training", models.encoder()))
     recipe = dataclasses.replace(metric.recipe, steps=steps or metric.recipe.steps)
     objective = metric.objective(data)
     for seed in seeds:

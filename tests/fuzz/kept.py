@@ -29,7 +29,7 @@ from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _packed, _stem
 from metrics.judges import kept as answers
 from metrics.judges.answer import Answer
-from metrics.models.kept import Kept, _part
+from metrics.models.cache import EmbeddingCache, _content
 from tests.fuzz.reading import Reader, sound
 from tests.fuzz.sent import CARDS, ITEMS
 
@@ -38,12 +38,12 @@ KEPT = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0
 
 
 def _cache() -> dict[str, list[bytes]]:
-    vectors = {hashlib.sha256(f"text\0{text!r}".encode()).digest()[:16]: np.ones((2, 3), np.float32)
+    vectors = {hashlib.sha256(f"text\0{text!r}".encode()).digest()[:16]: np.ones((2, 3), np.float16)
                for text in ("a", "b")}
     answer = asdict(Answer("4", tokens=((0, "4", (("4", -0.5), ("5", -1.0))),)))
     cell = _packed(KEPT, SIGNATURE)
     return {"cell": [cell], "part": [cell], "memo": [json.dumps({"p": [0.5, math.nan], "n": 3}).encode()],
-            "embeddings": [_part(vectors)], "answers": [json.dumps({"key": "k", **answer}).encode()]}
+            "embeddings": [_content(vectors)], "answers": [json.dumps({"key": "k", **answer}).encode()]}
 
 
 def _read_cache(folder: Path, form: str, content: bytes) -> None:
@@ -100,8 +100,8 @@ def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
 
 def _read_embeddings(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
     _placed(folder / "embeddings" / f"{_digest(content)}.arrow", content, stack)
-    found = Kept(folder / "embeddings").through("text", ("a", "b"), lambda texts: [np.zeros((1, 3), np.float32)
-                                                                                  for _ in texts])
+    cache = EmbeddingCache(folder / "embeddings")
+    found = cache.through("text", ("a", "b"), lambda texts: [np.zeros((1, 3), np.float32) for _ in texts])
     sound(all(states.ndim == 2 and states.dtype == np.float32 for states in found), "states that are no table")
 
 
