@@ -139,7 +139,7 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
 
 def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:
     """What reads texts for this training and keeps what it read, made when the first text is to be read."""
-    from metrics.models.cache import PooledVectors
+    from metrics.models.pooled import PooledVectors
 
     made: list[PooledVectors] = []
 

@@ -10,10 +10,9 @@ removed and its texts are read anew, and a text that two processes kept is kept 
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +21,10 @@ from benchmarks.storage.files import sweep, write_atomically
 from metrics.errors import MetricError
 from metrics.models.memory import Vectors
 
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
-
 Text = TypeVar("Text")
 Half = npt.NDArray[np.float16]
 PART = 64 << 20
 """Bytes of vectors, in float32, after which a part is written."""
-BLOCK = 32_768
-"""Texts that are sorted by length and read together where very many are read."""
 
 
 class EmbeddingCache:
@@ -106,37 +100,6 @@ class EmbeddingCache:
         if self._size > PART:
             self.flush()
         return rounded
-
-
-class PooledVectors:
-    """For very many texts: the mean and the largest of an encoder's token states, side by side, read once and cached.
-
-    `report` receives how many of how many texts are read, and after how many seconds.
-    """
-
-    def __init__(self, root: Path, encoder: Encoder,
-                 report: Callable[[int, int, float], None] = lambda done, total, seconds: None) -> None:
-        self.encoder = encoder
-        self._report = report
-        self._cache = EmbeddingCache(
-            root / f"{encoder.weights.digest[:16]}-{encoder.weights.settings[:8]}-{encoder.machine.precision}")
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of the texts, float16: (texts, 2 · width); a killed reading loses the block it was at."""
-        missing, start = self._cache.lacking("pooled", texts), time.perf_counter()
-        for first in range(0, len(missing), BLOCK):
-            block = missing[first : first + BLOCK]
-            self._cache.through("pooled", block, self._read)
-            self._cache.flush()
-            self._report(first + len(block), len(missing), time.perf_counter() - start)
-        pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)
-        for first in range(0, len(texts), BLOCK):
-            block = list(texts[first : first + BLOCK])
-            pooled[first : first + BLOCK] = [row[0] for row in self._cache.through("pooled", block, self._read)]
-        return pooled  # type: ignore[return-value]
-
-    def _read(self, texts: list[str]) -> list[Vectors]:
-        return list(self.encoder.means_and_maxima(texts)[:, None])
 
 
 class _Part:

@@ -28,7 +28,7 @@ from benchmarks import registry  # noqa: E402
 from benchmarks.corpora import corpora  # noqa: E402
 from harness.run.settings import home_folder  # noqa: E402
 from metrics.graph.grade.metric import Grade  # noqa: E402
-from metrics.models.cache import PooledVectors  # noqa: E402
+from metrics.models.pooled import PooledVectors  # noqa: E402
 from metrics.models.service import Models  # noqa: E402
 from metrics.training.loop import fit, randomness  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402

@@ -88,7 +88,7 @@ def test_each_precision_has_its_type() -> None:
 
 def test_auto_takes_the_processor_without_loading_torch() -> None:
     """Where no driver's file is in sight, as on a server without a card."""
-    code = ("import sys\nfrom pathlib import Path\nfrom metrics import device\n"
+    code = ("import sys\nfrom pathlib import Path\nfrom metrics.models import device\n"
             "from metrics.models.service import Choice, Models\n"
             "device.platform.system = lambda: 'Linux'\n"
             "device.Path.exists = lambda path: False\n"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
+from metrics.models.pooled import PooledVectors
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
