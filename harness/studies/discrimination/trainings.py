@@ -30,8 +30,8 @@ from metrics.errors import MetricError
 from metrics.graph.dialogues import dialogues as graphs
 from metrics.graph.dialogues.perturbed import PERTURBATIONS, Negatives
 from metrics.models.memory import Vectors
+from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models
-from metrics.training.features import Features
 from metrics.training.recipe import Recipe, TrainingData
 
 SEEDS = 5
@@ -109,7 +109,7 @@ def encode_all(models: Models, planned: Sequence[Training]) -> None:
         some = dialogues(part, own[0].home, own[0].limit)
         if any(training.learns for training in own):
             some += corpora.load(part.corpus, own[0].home).dialogues
-        features = Features(own[0].home / "training", models.encoder(encoder))
+        features = PooledVectors(own[0].home / "training", models.encoder(encoder))
         features(list(dict.fromkeys(turn.text for dialogue in some for turn in dialogue.utterances)))
 
 
@@ -162,9 +162,9 @@ class Work:
         return dataclasses.replace(self.training.metric, **own)
 
     @cached_property
-    def features(self) -> Features:
+    def features(self) -> PooledVectors:
         """The encoder's vectors, kept on disk as for a training."""
-        return Features(self.training.home / "training", self.models.encoder(self.encoder))
+        return PooledVectors(self.training.home / "training", self.models.encoder(self.encoder))
 
     def read(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts; those of the last texts stay, since all seeds train on the same."""
