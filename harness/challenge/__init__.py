@@ -1,10 +1,10 @@
 """A challenge: a folder with rules and submissions, from its files to the official table and its pages.
 
     rulebook.read(folder)               -> Rulebook      what challenge.toml says
-    ground.prepared(rulebook, home)     -> Ground        items, ratings and cells that submissions are held against
+    ground.prepared(rulebook, home)     -> Ground        items, ratings and targets that submissions are held against
     submissions.found(rulebook)         -> Found         which folders are submissions, and why the others are refused
     entries.taken(found, ground)        -> Entries       their scores, and who is refused for what is in a file
-    cells.measured(ground, entries)     -> values        Spearman of every submission in every cell, and all pairs
+    targets.measured(ground, entries)     -> values        Spearman of every submission in every target, and all pairs
     ranking.ranked(...)                 -> Ranking       who counts, ranks, intervals, letters, clusters
     outcome.outcome(...)                -> Outcome       all of it, from which tables, audit log and report are made
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.formats.scorefile import EVERY
-from harness.challenge import cells
-from harness.challenge.cells import humans
 from harness.challenge.entries import read
-from harness.challenge.ground import Cell, Ground
+from harness.challenge.ground import Ground
 from harness.challenge.ranking import signed, totals_under
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import FORMS
 from harness.run import correlate
+from harness.run.rank import Target
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
+from harness.statistics import fixed_ranks
 from harness.statistics.panel import Vector
 from metrics import registry
 from metrics.errors import CannotScore, MetricError, MissingResource
@@ -33,7 +33,7 @@ class Baseline:
 
     name: str
     value: float
-    row: Mapping[Cell, float]
+    row: Mapping[Target, float]
     reason: str = ""
 
 
@@ -46,7 +46,7 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
     models = Models(home, Choice(download=False))
     for name in rules.baselines:
         chosen = registry.choose(name, seed=rules.seed)
-        columns: dict[str, dict[Cell, Vector]] = {}
+        columns: dict[str, dict[Target, Vector]] = {}
         try:
             for one in ground.fields:
                 scores = Scorer(one.dataset, models, ScoreStore(kept)).scores(chosen.metric)
@@ -68,14 +68,15 @@ def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
         if file.reasons:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:
-            given = {cell: file.scores.get(cell, file.scores.get((cell[0], EVERY))) for cell in ground.cells}
+            given = {target: file.scores.get(target, file.scores.get((target[0], EVERY))) for target in ground.targets}
             yield _baseline(rules, ground, path.stem,
-                            {cell: scores for cell, scores in given.items() if scores is not None})
+                            {target: scores for target, scores in given.items() if scores is not None})
 
 
-def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Cell, Vector]) -> Baseline:
-    tables = {cell: scores.get(cell, np.full(len(human), np.nan))[None] for cell, human in humans(ground).items()}
-    values = signed(rules, cells.values(cells.grouped(ground, tables), 1))[0]
-    row = dict(zip(ground.cells, map(float, values), strict=True))
+def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
+    people = ground.ratings_by_target
+    tables = {target: scores.get(target, np.full(len(human), np.nan))[None] for target, human in people.items()}
+    values = signed(rules, fixed_ranks.values(fixed_ranks.grouped(people, tables)))[0]
+    row = dict(zip(ground.targets, map(float, values), strict=True))
     (value,) = totals_under(rules.rule, [row], ground)
-    return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some cell")
+    return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

@@ -14,11 +14,11 @@ import numpy as np
 
 from benchmarks.formats import scorefile
 from benchmarks.formats.scorefile import EVERY, Expected, Problem
-from harness.challenge.ground import Cell, Ground
+from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Found, Refused, Submission, shown
-from harness.statistics.panel import Vector
-from harness.statistics.williams import Array
+from harness.run.rank import Target
+from harness.statistics.panel import Array, Vector
 
 TOLD = 20
 """So many problems of a file are listed; of the others, how many there are."""
@@ -34,7 +34,7 @@ COUNTED_HERE = frozenset({"missing", "constant", "extra column"})
 class Read:
     """A score file as it was read: its scores, the reasons to refuse it, what else was noticed, and its digest."""
 
-    scores: Mapping[Cell, Vector]
+    scores: Mapping[Target, Vector]
     reasons: tuple[str, ...]
     told: tuple[str, ...]
     sha256: str
@@ -57,10 +57,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Entries with their scores: of each cell (entries, items), in the order of `entries`; NaN where missing."""
+    """Entries with their scores: of each target (entries, items), in the order of `entries`; NaN where missing."""
 
     entries: tuple[Entry, ...]
-    scores: Mapping[Cell, Array]
+    scores: Mapping[Target, Array]
 
     def take(self, places: Sequence[int]) -> Entries:
         """Some of them."""
@@ -69,7 +69,7 @@ class Entries:
             if id(table) not in made:
                 made[id(table)] = table[list(places)]
         return Entries(tuple(self.entries[place] for place in places),
-                       {cell: made[id(table)] for cell, table in self.scores.items()})
+                       {target: made[id(table)] for target, table in self.scores.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Taken:
 def taken(found: Found, ground: Ground, rules: Rulebook) -> Taken:
     """Read the file of every submission; what is wrong with one costs it alone."""
     refused = list(found.refused)
-    whole: list[tuple[Entry, Mapping[Cell, Vector]]] = []
-    incomplete: list[tuple[Entry, Mapping[Cell, Vector]]] = []
+    whole: list[tuple[Entry, Mapping[Target, Vector]]] = []
+    incomplete: list[tuple[Entry, Mapping[Target, Vector]]] = []
     every = read([one.path for one in found.submissions], ground.expected)
     for submission, file in zip(found.submissions, every, strict=True):
         entry = Entry(submission, file.sha256, dict(_missing(file.scores, ground)), file.told)
@@ -147,7 +147,7 @@ def shown_text(text: str) -> str:
     return "".join(shown(text[start:start + 80]) for start in range(0, min(len(text), 320), 80))
 
 
-def _missing(scores: Mapping[Cell, Vector], ground: Ground) -> Iterator[tuple[str, int]]:
+def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[tuple[str, int]]:
     for one in ground.fields:
         lacking = np.zeros(len(one.dataset.items), dtype=np.bool_)
         for judged in one.judged:
@@ -156,24 +156,24 @@ def _missing(scores: Mapping[Cell, Vector], ground: Ground) -> Iterator[tuple[st
             yield one.name, int(lacking.sum())
 
 
-def _stacked(given: Sequence[tuple[Entry, Mapping[Cell, Vector]]], ground: Ground) -> Entries:
-    """The tables of all cells; those of a dataset are one where every file has one score an item."""
-    tables: dict[Cell, Array] = {}
+def _stacked(given: Sequence[tuple[Entry, Mapping[Target, Vector]]], ground: Ground) -> Entries:
+    """The tables of all targets; those of a dataset are one where every file has one score an item."""
+    tables: dict[Target, Array] = {}
     for one in ground.fields:
         size = len(one.dataset.items)
         alone = all((one.name, EVERY) in scores and not any((one.name, judged.quality.name) in scores
                     for judged in one.judged) for _, scores in given)
         for judged in one.judged:
-            cell = (one.name, judged.quality.name)
+            target = (one.name, judged.quality.name)
             first = tables.get((one.name, one.judged[0].quality.name))
-            rows = [_of(scores, cell, size) for _, scores in given] if first is None or not alone else []
-            tables[cell] = first if first is not None and alone else np.array(rows).reshape(len(given), size)
+            rows = [_of(scores, target, size) for _, scores in given] if first is None or not alone else []
+            tables[target] = first if first is not None and alone else np.array(rows).reshape(len(given), size)
     return Entries(tuple(entry for entry, _ in given), tables)
 
 
-def _of(scores: Mapping[Cell, Vector], cell: Cell, size: int) -> Vector:
+def _of(scores: Mapping[Target, Vector], target: Target, size: int) -> Vector:
     """The scores for a quality: its own, else those for every quality, else none."""
-    for name in (cell[1], EVERY):
-        if (cell[0], name) in scores:
-            return scores[cell[0], name]
+    for name in (target[1], EVERY):
+        if (target[0], name) in scores:
+            return scores[target[0], name]
     return np.full(size, np.nan)

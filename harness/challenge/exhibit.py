@@ -28,9 +28,9 @@ def exhibit(found: Outcome) -> Exhibit:
 def _lead(found: Outcome) -> str:
     teams, entries = len(found.ranking.chosen), len(found.entries.entries)
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
-            f"{len(found.ground.fields)} dataset{'s' * (len(found.ground.fields) != 1)} and {len(found.ground.cells)} "
-            f"cells; {len(found.refused)} refused. Ranked by the {tables.RULES[found.rules.rule]}; of each team its "
-            f"{found.rules.counts} submission counts.")
+            f"{len(found.ground.fields)} dataset{'s' * (len(found.ground.fields) != 1)} and "
+            f"{len(found.ground.targets)} targets; {len(found.refused)} refused. Ranked by the "
+            f"{tables.RULES[found.rules.rule]}; of each team its {found.rules.counts} submission counts.")
 
 
 def _pictures(found: Outcome) -> Iterator[tuple[str, str]]:

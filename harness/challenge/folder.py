@@ -2,9 +2,9 @@
 
     official.csv, rules.csv, treatments.csv, submissions.csv, refused.csv   the tables, for machines
     ranking.md, ranking.json                          the same in one file, as they are shown
-    cells.csv             the value of every submission in every cell, with all digits
+    targets.csv             the value of every submission in every target, with all digits
     correlation.csv       Spearman between every two submissions
-    pairs.parquet         Williams' test of every two submissions in every cell
+    pairs.parquet         Williams' test of every two submissions in every target
     audit.jsonl           what was decided about which file, and why
     exhibit.json, report/ what `harness challenge publish` draws the pages from
 """
@@ -41,7 +41,7 @@ def write(found: Outcome, out: Path) -> tuple[Results, Exhibit]:
     shown, made = exhibit(found), report(found, out / "statistics")
     tables = {f"{name}.csv": csv_of(rows) for name, rows in plain.tables(found).items()}
     _put(out, tables | _shown(shown) | {
-        "cells.csv": csv_of(_cells(found)), "correlation.csv": csv_of(_correlation(found)),
+        "targets.csv": csv_of(_targets(found)), "correlation.csv": csv_of(_correlation(found)),
         "pairs.parquet": _pairs(found), audit.NAME: audit.lengthened(found, out)} | _encoded(made))
     return made, shown
 
@@ -112,8 +112,8 @@ def _pairs_of(head: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str, st
         yield (f"{head[place - 1]}: rank" if name == "rank" and head.count("rank") > 1 else name), value
 
 
-def _cells(found: Outcome) -> Iterator[Sequence[object]]:
-    yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in found.ground.cells))
+def _targets(found: Outcome) -> Iterator[Sequence[object]]:
+    yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in found.ground.targets))
     for entry, row in zip(found.entries.entries, found.values, strict=True):
         yield (entry.submission.team, entry.submission.number, entry.sha256, *map(float, row))
 
@@ -126,7 +126,7 @@ def _correlation(found: Outcome) -> Iterator[Sequence[object]]:
 
 
 def _pairs(found: Outcome) -> bytes:
-    """Every pair of every cell as columns: a row would be an object, and there are millions."""
+    """Every pair of every target as columns: a row would be an object, and there are millions."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -139,7 +139,7 @@ def _pairs(found: Outcome) -> bytes:
                         *((name, pa.float64()) for name in ("delta", "t", "p", "holm", "bh", "r"))])
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for (dataset, quality), every in found.pairs.items():
-            tables = (every.delta, every.t, every.p, over_pairs(every.p, holm),
+            tables = (every.delta, every.value, every.p, over_pairs(every.p, holm),
                       over_pairs(every.p, benjamini_hochberg), every.r)
             ends = [pa.DictionaryArray.from_arrays(pa.array(end.astype(np.int32)), names) for end in upper]
             size = len(upper[0])

@@ -1,4 +1,4 @@
-"""What submissions are held against: the items of each dataset, the ratings, and the cells that are ranked on.
+"""What submissions are held against: the items of each dataset, the ratings, and the targets that are ranked on.
 
 Private ratings are joined here and go no further: what is published holds correlations and counts alone.
 """
@@ -22,8 +22,8 @@ from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged
 from harness.run.entries import kind
-
-Cell = tuple[str, str]
+from harness.run.rank import Target
+from harness.statistics.panel import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,14 @@ class Ground:
     ratings: str = ""
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def targets(self) -> tuple[Target, ...]:
         """Every dataset and quality that is ranked on, in order."""
         return tuple((field.name, one.quality.name) for field in self.fields for one in field.judged)
+
+    @property
+    def ratings_by_target(self) -> dict[Target, Vector]:
+        """The mean rating of each item by target; NaN where there is none."""
+        return {(field.name, one.quality.name): one.means for field in self.fields for one in field.judged}
 
     @property
     def expected(self) -> Expected:

@@ -8,21 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.challenge import baselines, cells, entries, ground, ranking, rulebook, submissions, treatments
+from harness.challenge import baselines, entries, ground, ranking, rulebook, submissions, treatments
 from harness.challenge.baselines import Baseline
 from harness.challenge.entries import Entries
-from harness.challenge.ground import Cell, Ground
+from harness.challenge.ground import Ground
 from harness.challenge.ranking import Ranking
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused
 from harness.challenge.treatments import Effect
 from harness.errors import BadConfig
-from harness.statistics.williams import Array
+from harness.run.rank import Target
+from harness.statistics import fixed_ranks
+from harness.statistics.panel import Array
+from harness.statistics.williams import PairTests
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What `harness challenge rank` found; `values` is (entries, cells), all of them numbers."""
+    """What `harness challenge rank` found; `values` is (entries, targets), all of them numbers."""
 
     rules: Rulebook
     ground: Ground
@@ -33,7 +36,7 @@ class Outcome:
     effects: tuple[Effect, ...]
     baselines: tuple[Baseline, ...]
     correlation: Array
-    pairs: Mapping[Cell, cells.Pairwise]
+    pairs: Mapping[Target, PairTests]
     """Of every two entries, counting or not."""
 
 
@@ -48,25 +51,34 @@ def outcome(folder: Path, home: Path) -> Outcome:
     """Rank a challenge."""
     rules, field, taken = validated(folder, home)
     whole = treatments.zeroed(taken.whole) if rules.missing == "zero" else taken.whole
-    values = cells.values(cells.grouped(field, whole.scores), len(whole.entries))
+    groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
+    values = fixed_ranks.values(groups)
     whole, values, constant = _with_values(field, whole, values)
     if not whole.entries:
         raise BadConfig(f"{folder}: no submission can be ranked; `harness challenge validate` says why")
     found = ranking.ranked(rules, field, whole, values)
-    pairs = dict(cells.every_pair(cells.grouped(field, whole.scores), whole))
+    groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
+    pairs = {target: fixed_ranks.every_pair(own, whole.scores[target]) for target, own in groups.items()}
     return Outcome(
         rules, field, whole, values, (*taken.refused, *constant), found,
         treatments.effects(rules, field, found, taken.incomplete),
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
-        cells.mean_correlation({cell: one.r for cell, one in pairs.items()}), pairs)
+        _mean_correlation(pairs), pairs)
 
 
 def _with_values(field: Ground, given: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:
-    """Those with a correlation in every cell; one without has no value under any rule."""
+    """Those with a correlation in every target; one without has no value under any rule."""
     complete = np.array([bool(np.isfinite(row).all()) for row in values], dtype=np.bool_)
     refused = tuple(Refused(entry.name, tuple(
         f"has no correlation on {quality} of {dataset}: too few scores of rated items, or all the same"
-        for (dataset, quality), value in zip(field.cells, row, strict=True) if not np.isfinite(value)), entry.sha256)
+        for (dataset, quality), value in zip(field.targets, row, strict=True) if not np.isfinite(value)), entry.sha256)
         for entry, row, there in zip(given.entries, values, complete, strict=True) if not there)
     return given.take(np.flatnonzero(complete).tolist()), values[complete], refused
 
+
+def _mean_correlation(pairs: Mapping[Target, PairTests]) -> Array:
+    """The entries' own correlations: mean over the targets of each dataset, then over the datasets."""
+    datasets: dict[str, list[Array]] = {}
+    for (dataset, _), tests in pairs.items():
+        datasets.setdefault(dataset, []).append(tests.r)
+    return np.asarray(np.mean([np.mean(group, axis=0) for group in datasets.values()], axis=0))

@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, Place, rank_of
+from harness.challenge.ranking import DIGITS, Standing, rank_of
 
 DECIMALS = 4
-"""Of a value, as on the pages; cells.csv has them all."""
+"""Of a value, as on the pages; targets.csv has them all."""
 
 Row = Sequence[object]
 
@@ -24,16 +24,17 @@ def tables(found: Outcome) -> Mapping[str, Iterator[Row]]:
 
 
 def _official(found: Outcome) -> Iterator[Row]:
-    cells = found.ground.cells
+    targets = found.ground.targets
     yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
-           *(f"{dataset}|{quality}" for dataset, quality in cells))
+           *(f"{dataset}|{quality}" for dataset, quality in targets))
     places = found.ranking.places[found.rules.rule]
     rows: list[tuple[float, Row]] = [
         (place.value, ("submission", entry.submission.team, entry.submission.number, entry.submission.about.name,
-                       place.rank, _value(place.value), *_drawn(place), "", *(_value(row[cell]) for cell in cells)))
+                       place.rank, _value(place.value), *_drawn(place), "",
+                       *(_value(row[target]) for target in targets)))
         for entry, place, row in zip(found.ranking.counting.entries, places, found.ranking.rows, strict=True)]
     rows += [(one.value, ("baseline", one.name, "", "", "", _value(one.value), "", "", "", "", one.reason,
-                          *(_value(one.row.get(cell, math.nan)) for cell in cells))) for one in found.baselines]
+                          *(_value(one.row.get(target, math.nan)) for target in targets))) for one in found.baselines]
     yield from (row for _, row in sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS))))
 
 
@@ -77,7 +78,7 @@ def _refused(found: Outcome) -> Iterator[Row]:
         yield one.name, "; ".join(one.reasons)
 
 
-def _drawn(place: Place) -> Row:
+def _drawn(place: Standing) -> Row:
     known = math.isfinite(place.low)
     return (f"{place.low:g}" if known else "", f"{place.high:g}" if known else "", place.letters, place.cluster or "")
 

@@ -74,11 +74,11 @@ def _team(name: str) -> MetricEntry:
 
 
 def _ranking(split: str, board: Contest) -> Iterator[RankingRow]:
-    rows = {name: {cell: float(one.value) for cell, one in row.items()} for name, row in board.rows.items()}
-    cells = frozenset(cell for row in rows.values() for cell in row)
+    rows = {name: {target: float(one.value) for target, one in row.items()} for name, row in board.rows.items()}
+    targets = frozenset(target for row in rows.values() for target in row)
     for name in RULES:
         rule: Rule = CountedMean(board.counts) if BY_NAME[name] is BY_NAME["micro"] else BY_NAME[name]
-        values: Mapping[str, float] = {team: over(rule, row, cells) for team, row in rows.items()}
+        values: Mapping[str, float] = {team: over(rule, row, targets) for team, row in rows.items()}
         for team, value in sorted(values.items(), key=lambda one: (-one[1], one[0])):
             rank = 1 + sum(other > value for other in values.values())
-            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, len(cells), len(cells))
+            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, len(targets), len(targets))

@@ -1,8 +1,9 @@
 """Which submission of a team counts, and where it stands: values, ranks, intervals, letters and clusters.
 
 The interval of a rank comes from a joint bootstrap over datasets and items, in which ranks of scores stay fixed
-(draws.py); docs/organising.md says how far this is from ranking anew in every draw. Two submissions that share a letter
-are not told apart by the draws; clusters part the table where every one above is told apart from every one below.
+(statistics/fixed_ranks.py); docs/organising.md says how far this is from ranking anew in every draw. Two submissions
+that share a letter are not separated by the draws; clusters part the table where every one above is separated from
+every one below.
 """
 
 from __future__ import annotations
@@ -14,25 +15,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.challenge import cells
-from harness.challenge.draws import drawn
 from harness.challenge.entries import Entries
-from harness.challenge.ground import Cell, Ground
+from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
 from harness.run.compare import VECTORISED
-from harness.run.rank import BY_NAME, RULES, best_submissions, borda, over
-from harness.statistics import rank_intervals, significance
-from harness.statistics.panel import Vector
-from harness.statistics.williams import Array
+from harness.run.rank import BY_NAME, RULES, Target, best_submissions, borda, over
+from harness.statistics import fixed_ranks, significance
+from harness.statistics.panel import Array, Vector
+from harness.statistics.rank_intervals import Drawn
+from harness.statistics.rank_intervals import ranked as ranked_with_intervals
 
 DIGITS = 12
 """Values that agree to so many decimals are equal."""
 
-Values = Mapping[str, float]
-
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Standing:
     """Where a team's counting submission stands under one rule; NaN and "" where nothing was drawn."""
 
     rank: int
@@ -47,30 +45,34 @@ class Place:
 class Ranking:
     """The submissions that count, best first, and their places under each rule that a report knows.
 
-    `rows` are their values by cell, `chosen` their places among the entries, `totals` what every entry has by the rule.
+    `rows` are their values by target, `chosen` their places among the entries, `totals` the values of all
+    entries by the rule.
     """
 
     counting: Entries
     chosen: tuple[int, ...]
-    rows: tuple[Mapping[Cell, float], ...]
-    places: Mapping[str, tuple[Place, ...]]
+    rows: tuple[Mapping[Target, float], ...]
+    places: Mapping[str, tuple[Standing, ...]]
     points: tuple[float, ...]
     totals: tuple[float, ...]
 
 
 def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
-    """Choose the submission of each team that counts, and rank these; every entry has a value in every cell."""
-    rows = [dict(zip(ground.cells, map(float, row), strict=True)) for row in signed(rules, values)]
-    totals = tuple(round(over(RULES[rules.rule], row, ground.cells), DIGITS) for row in rows)
-    chosen = sorted(_counting(rules, entries, rows, ground.cells), key=lambda place: (
+    """Choose the submission of each team that counts, and rank these; every entry has a value in every target."""
+    rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
+    totals = tuple(round(over(RULES[rules.rule], row, ground.targets), DIGITS) for row in rows)
+    chosen = sorted(_counting(rules, entries, rows, ground.targets), key=lambda place: (
         -totals[place], entries.entries[place].name))
     counting = entries.take(chosen)
     own = tuple(rows[place] for place in chosen)
     named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
-    points = borda(named, ground.cells)
-    seen = drawn(cells.grouped(ground, counting.scores), len(chosen), rules.draws, np.random.default_rng(rules.seed))
+    points = borda(named, ground.targets)
+    drawn = None
+    if rules.draws and len(chosen) > 1:
+        groups = fixed_ranks.grouped(ground.ratings_by_target, counting.scores)
+        drawn = fixed_ranks.drawn(groups, rules.draws, np.random.default_rng(rules.seed))
     return Ranking(counting, tuple(chosen), own,
-                   {rule: _places(rules, rule, totals_under(rule, own, ground), seen) for rule in RULES},
+                   {rule: _places(rules, rule, totals_under(rule, own, ground), drawn) for rule in RULES},
                    tuple(points[entry.name] for entry in counting.entries), totals)
 
 
@@ -84,32 +86,33 @@ def rank_of(value: float, others: Sequence[float]) -> int:
     return 1 + sum(round(other, DIGITS) > round(value, DIGITS) for other in others)
 
 
-def totals_under(rule: str, rows: Sequence[Mapping[Cell, float]], ground: Ground) -> tuple[float, ...]:
+def totals_under(rule: str, rows: Sequence[Mapping[Target, float]], ground: Ground) -> tuple[float, ...]:
     """What a rule makes of rows of values."""
-    return tuple(over(BY_NAME[rule], row, ground.cells) for row in rows)
+    return tuple(over(BY_NAME[rule], row, ground.targets) for row in rows)
 
 
-def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Cell, float]], on: Sequence[Cell],
+def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Target, float]], on: Sequence[Target],
               ) -> list[int]:
     """The place of each team's best submission by the rule, the lowest number of equals; or of its last."""
     keys = [f"{entry.submission.number:06d}/{entry.submission.team}" for entry in entries.entries]
     teams = {key: entry.submission.team for key, entry in zip(keys, entries.entries, strict=True)}
     if rules.counts == "best":
-        found = best_submissions(dict(zip(keys, rows, strict=True)), teams, RULES[rules.rule], on)
+        counting = best_submissions(dict(zip(keys, rows, strict=True)), teams, RULES[rules.rule], on)
     else:
-        found = {teams[key]: key for key in sorted(keys)}
-    return [keys.index(key) for key in found.values()]
+        counting = {teams[key]: key for key in sorted(keys)}
+    return [keys.index(key) for key in counting.values()]
 
 
-def _places(rules: Rulebook, rule: str, totals: Sequence[float], seen: Sequence[Sequence[Array]]) -> tuple[Place, ...]:
+def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | None) -> tuple[Standing, ...]:
     """The places under a rule, with what the draws say of them."""
     ranks = [rank_of(value, totals) for value in totals]
-    if not seen or len(totals) < 2:
-        return tuple(map(Place, ranks, totals))
-    values = np.array([VECTORISED[rule]([signed(rules, one) for one in datasets]) for datasets in seen])
-    found = rank_intervals.summarised(np.array(totals), values)
-    return tuple(Place(*row) for row in zip(ranks, totals, found.low.tolist(), found.high.tolist(), found.letters,
-                                            clusters(np.array(totals), found.letters), strict=True))
+    if drawn is None:
+        return tuple(map(Standing, ranks, totals))
+    values = drawn.values(lambda datasets: VECTORISED[rule]([signed(rules, values) for values in datasets]))
+    intervals = ranked_with_intervals(np.array(totals), values)
+    return tuple(Standing(*row) for row in zip(
+        ranks, totals, intervals.low.tolist(), intervals.high.tolist(), intervals.letters,
+        clusters(np.array(totals), intervals.letters), strict=True))
 
 
 def clusters(totals: Vector, letters: Sequence[str]) -> tuple[int, ...]:
@@ -117,7 +120,7 @@ def clusters(totals: Vector, letters: Sequence[str]) -> tuple[int, ...]:
     sets = [frozenset(re.findall("[a-zA-Z]'*", one)) for one in letters]
     apart = np.array([[totals[i] > totals[j] and not sets[i] & sets[j] for j in range(len(sets))]
                       for i in range(len(sets))])
-    found = np.zeros(len(sets), dtype=np.int64)
+    cluster = np.zeros(len(sets), dtype=np.int64)
     for number, members in enumerate(significance.clusters(totals, apart), start=1):
-        found[list(members)] = number
-    return tuple(found.tolist())
+        cluster[list(members)] = number
+    return tuple(cluster.tolist())

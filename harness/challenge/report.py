@@ -20,9 +20,8 @@ from harness.challenge.tables import RULES
 from harness.results.rows import Comparison, Correlation, MetricEntry, RankingRow, Reliability, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Memo
-from harness.run.compare import RELIABILITY, Draws
+from harness.run.compare import Draws
 from harness.run.rank import Board, ranking
-from harness.statistics import reliability as ceiling
 from harness.statistics.panel import codes
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
@@ -35,9 +34,9 @@ NEAR = 10
 
 def report(found: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
-    cells = list(_cells(found))
-    reliability = [one for cell in cells for one in _reliability(cell, found, kept)]
-    correlations = tuple(row for cell in cells for row in _correlations(cell, reliability))
+    targets = list(_targets(found))
+    reliability = [one for target in targets for one in _reliability(target, found, kept)]
+    correlations = tuple(row for target in targets for row in _correlations(target, reliability))
     rules = found.rules
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
@@ -69,7 +68,7 @@ def _figures(p: float) -> float:
     return float(f"{p:.{FIGURES}g}")
 
 
-def _cells(found: Outcome) -> Iterator[correlate.TargetData]:
+def _targets(found: Outcome) -> Iterator[correlate.TargetData]:
     names = tuple((entry.submission.team, entry.submission.team) for entry in found.ranking.counting.entries)
     for one in found.ground.fields:
         system = codes(item.system for item in one.dataset.items)
@@ -79,18 +78,15 @@ def _cells(found: Outcome) -> Iterator[correlate.TargetData]:
             yield correlate.TargetData(one.name, judged, names, scores, system, context)
 
 
-def _reliability(cell: correlate.TargetData, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
+def _reliability(target: correlate.TargetData, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
     """How far people agree, which needs no submission."""
-    alone = replace(cell, names=(), scores=np.empty((0, len(cell.judged.means))))
+    alone = replace(target, names=(), scores=np.empty((0, len(target.judged.means))))
     return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).reliability
 
 
-def _correlations(cell: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:
-    (known,) = [one for one in reliability
-                if (one.dataset, one.quality, one.method) == (cell.dataset, cell.quality, RELIABILITY)]
-    estimate = ceiling.Reliability(known.value, known.items, known.note)
-    for row in correlate.correlations(cell):
-        yield replace(row, corrected=ceiling.disattenuated(row.value, estimate).value)
+def _correlations(target: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:
+    own = [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]
+    return compare.corrected(correlate.correlations(target), own)
 
 
 def _metrics(found: Outcome) -> Iterator[MetricEntry]:
@@ -107,7 +103,7 @@ def _ranking(found: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[
     """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
     origin = entries.kind(found.ground.fields[0].dataset)
     teams = [entry.submission.team for entry in found.ranking.counting.entries]
-    for row in ranking(Board(found.rules.rule, origin, frozenset(found.ground.cells)), correlations):
+    for row in ranking(Board(found.rules.rule, origin, frozenset(found.ground.targets)), correlations):
         if row.statistic != "spearman":
             yield replace(row, value=round(row.value, DECIMALS))
         else:
@@ -120,7 +116,7 @@ def _comparisons(found: Outcome) -> Iterator[Comparison]:
     chosen = np.array(found.ranking.chosen)
     teams = [entry.submission.team for entry in found.ranking.counting.entries]
     for (dataset, quality), every in found.pairs.items():
-        delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.t, every.p, every.n))
+        delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.value, every.p, every.n))
         by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
         for i in range(len(teams)):
             for j in range(i + 1, min(len(teams), i + NEAR + 1)):

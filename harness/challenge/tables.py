@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, Place, rank_of
+from harness.challenge.ranking import DIGITS, Standing, rank_of
 from harness.challenge.treatments import Effect
 from harness.results.rows import Grid
-from harness.statistics.williams import Array
+from harness.statistics.panel import Array
 
 RULES = {"dev": "dev rule: mean over datasets of the mean over their qualities",
          "test": "test rule: mean over all qualities of all datasets",
@@ -34,17 +34,17 @@ def data(found: Outcome) -> str:
 
 
 def official(found: Outcome) -> Grid:
-    """The table of the challenge: ranks, intervals, letters, clusters and cells, baselines where they would stand."""
-    cells = found.ground.cells
+    """The table of the challenge: ranks, intervals, letters, clusters and targets, baselines where they would stand."""
+    targets = found.ground.targets
     places = found.ranking.places[found.rules.rule]
     head = ("team", "rank", "submission", "value", "95 % of the rank", "letters", "cluster",
-            *(f"{dataset}, {quality}" for dataset, quality in cells))
+            *(f"{dataset}, {quality}" for dataset, quality in targets))
     rows = [(place.value, (entry.submission.team, str(place.rank), _entry_name(entry.submission.number,
              entry.submission.about.name), number(place.value), interval(place), place.letters or NONE,
-             str(place.cluster or NONE), *(number(row[cell], 3) for cell in cells)))
+             str(place.cluster or NONE), *(number(row[target], 3) for target in targets)))
             for entry, place, row in zip(found.ranking.counting.entries, places, found.ranking.rows, strict=True)]
     rows += [(one.value, (f"{one.name} (baseline)", NONE, one.reason or NONE, number(one.value), NONE, NONE, NONE,
-              *(number(one.row.get(cell, math.nan), 3) for cell in cells))) for one in found.baselines]
+              *(number(one.row.get(target, math.nan), 3) for target in targets))) for one in found.baselines]
     ordered = sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS)))
     return Grid("official", f"Official table, {RULES[found.rules.rule]}", head, tuple(row for _, row in ordered),
                 data(found))
@@ -128,7 +128,7 @@ def matrix(found: Outcome) -> tuple[tuple[str, ...], Array]:
             found.correlation[chosen][:, chosen])
 
 
-def interval(place: Place) -> str:
+def interval(place: Standing) -> str:
     """The interval of a rank: 1, or 1 to 3."""
     if math.isnan(place.low):
         return NONE

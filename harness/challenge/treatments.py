@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.challenge import cells
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.ranking import Ranking, rank_of, signed, totals_under
 from harness.challenge.rulebook import Rulebook
+from harness.statistics import fixed_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def effects(rules: Rulebook, ground: Ground, found: Ranking, incomplete: Entries
 def zeroed(entries: Entries) -> Entries:
     """The entries with 0 for every score that is missing."""
     made = {id(table): np.nan_to_num(table) for table in entries.scores.values()}
-    return replace(entries, scores={cell: made[id(table)] for cell, table in entries.scores.items()})
+    return replace(entries, scores={target: made[id(table)] for target, table in entries.scores.items()})
 
 
 def _effect(name: str, title: str, official: bool, rules: Rulebook, ground: Ground, counting: Entries,
@@ -64,6 +64,6 @@ def _effect(name: str, title: str, official: bool, rules: Rulebook, ground: Grou
 
 
 def _totals(rules: Rulebook, ground: Ground, entries: Entries) -> tuple[float, ...]:
-    values = signed(rules, cells.values(cells.grouped(ground, entries.scores), len(entries.entries)))
-    rows = [dict(zip(ground.cells, map(float, row), strict=True)) for row in values]
+    values = signed(rules, fixed_ranks.values(fixed_ranks.grouped(ground.ratings_by_target, entries.scores)))
+    rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in values]
     return totals_under(rules.rule, rows, ground)

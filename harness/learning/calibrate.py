@@ -25,8 +25,8 @@ from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged
 from harness.scoring.scorer import Scorer
+from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.panel import codes, panel
-from harness.statistics.product_moment import pearson, spearman
 from metrics.composition import Composite, Table, signed
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence, Rated, Vector, Witness

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,12 +15,12 @@ from harness.run.cache import Memo
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES
 from harness.statistics import rank_intervals
-from harness.statistics import reliability as ceiling
-from harness.statistics.panel import Vector
+from harness.statistics import reliability as among_people
+from harness.statistics.coefficients import spearman
+from harness.statistics.panel import Array, Vector
 from harness.statistics.permutation import all_pairs
-from harness.statistics.product_moment import spearman
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
-from harness.statistics.williams import Array, all_pairs_williams
+from harness.statistics.williams import PairTests, all_pairs_williams
 
 STATISTICS = ("spearman", "pearson")
 RELIABILITY = "split-half"
@@ -60,7 +59,7 @@ def measured(cell: TargetData, draws: Draws, memo: Memo, device: str = "cpu") ->
 
     def rows() -> dict[str, list[list[object]]]:
         reliability = _reliability(cell, draws)
-        correlations = _corrected(correlate.correlations(cell), reliability)
+        correlations = corrected(correlate.correlations(cell), reliability)
         comparisons = _comparisons(cell, draws, device)
         found: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
             "correlations": correlations, "comparisons": comparisons, "reliability": reliability}
@@ -80,35 +79,33 @@ def _comparisons(cell: TargetData, draws: Draws, device: str) -> Iterator[Compar
     """Every pair of columns by Williams' test and, where draws are asked for, by PERM-BOTH over contexts."""
     human, names = cell.judged.means, labels(cell.names)
     for statistic in STATISTICS:
-        found = all_pairs_williams(human, cell.scores, statistic)
-        yield from _pairs(cell, names, statistic, "williams", found.delta, found.t, found.p, found.n)
+        tests = all_pairs_williams(human, cell.scores, statistic)
+        yield from comparison_rows(cell.dataset, cell.quality, names, statistic, "williams", tests)
         if draws.permutations:
-            drawn = all_pairs(human, cell.scores, statistic, draws.permutations,
-                              rng=generator(draws.seed, cell), context=cell.context,
+            tests = all_pairs(human, cell.scores, statistic, draws.permutations,
+                              rng=generator(draws.seed, cell.dataset, cell.quality), context=cell.context,
                               device=device if "cuda" in device else "cpu")
-            none = np.full_like(drawn.delta, math.nan)
-            yield from _pairs(cell, names, statistic, "perm-both", drawn.delta, none, drawn.p, drawn.n)
+            yield from comparison_rows(cell.dataset, cell.quality, names, statistic, "perm-both", tests)
 
 
 def _reliability(cell: TargetData, draws: Draws) -> list[Reliability]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
-    given = ceiling.votes(cell.judged.votes, cell.system, cell.context)
-    found = {
-        "leave-one-out": ceiling.leave_one_out(given, spearman, generator(draws.seed, cell)),
-        RELIABILITY: ceiling.split_half(given, spearman, generator(draws.seed, cell)),
-        "alpha-ordinal": ceiling.alpha(given, "ordinal"),
-        "alpha-interval": ceiling.alpha(given, "interval"),
+    votes, place = among_people.votes(cell.judged.votes, cell.system, cell.context), (cell.dataset, cell.quality)
+    by_method = {
+        "leave-one-out": among_people.leave_one_out(votes, spearman, generator(draws.seed, *place)),
+        RELIABILITY: among_people.split_half(votes, spearman, generator(draws.seed, *place)),
+        "alpha-ordinal": among_people.alpha(votes, "ordinal"),
+        "alpha-interval": among_people.alpha(votes, "interval"),
     }
-    return [Reliability(cell.dataset, cell.quality, method, one.value, one.items, one.note)
-            for method, one in found.items()]
+    return [Reliability(*place, method, agreement.value, agreement.items, agreement.note)
+            for method, agreement in by_method.items()]
 
 
-def _corrected(rows: Iterable[Correlation], found: Sequence[Reliability]) -> Iterator[Correlation]:
-    """The correlations of a cell with their values corrected for attenuation, where people's reliability is known."""
-    (known,) = [row for row in found if row.method == RELIABILITY]
-    reliability = ceiling.Reliability(known.value, known.items, known.note)
+def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -> Iterator[Correlation]:
+    """The correlations on a target, corrected for rater unreliability where that is known."""
+    (split_half,) = [row for row in reliability if row.method == RELIABILITY]
     for row in rows:
-        yield replace(row, corrected=ceiling.disattenuated(row.value, reliability).value)
+        yield replace(row, corrected=among_people.disattenuated(row.value, split_half.value))
 
 
 def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws, memo: Memo) -> Iterator[RankingRow]:
@@ -118,11 +115,12 @@ def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws
     if draws.ranks and len(complete) > 1:
         given = _of(cells, complete)
         resampled = functools.cache(
-            lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws=draws.ranks))
+            lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws.ranks))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
-                made = resampled().ranks(VECTORISED[rule])
-                return [made.low.tolist(), made.high.tolist(), list(made.letters)]
+                whole = VECTORISED[rule](rank_intervals.correlations(given))
+                ranks = rank_intervals.ranked(whole, resampled().values(VECTORISED[rule]))
+                return [ranks.low.tolist(), ranks.high.tolist(), list(ranks.letters)]
 
             key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
                                                              for cell in given]]
@@ -137,13 +135,13 @@ def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws
             yield replace(row, low=low, high=high, letters=letters)
 
 
-def _of(cells: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.Cell]:
+def _of(cells: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.TargetScores]:
     """The cells with some of their columns; those that share their scores go on sharing them."""
     shared: dict[int, Array] = {}
     for cell in cells:
         if id(cell.scores) not in shared:
             shared[id(cell.scores)] = cell.scores[[cell.names.index(name) for name in names]]
-    return [rank_intervals.Cell(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
+    return [rank_intervals.TargetScores(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:
@@ -152,21 +150,22 @@ def labels(names: Sequence[tuple[str, str]]) -> list[str]:
     return [column if columns.count(column) == 1 else f"{metric}/{column}" for metric, column in names]
 
 
-def generator(seed: int, cell: TargetData) -> np.random.Generator:
-    """Randomness of a cell's own, the same whatever other cells there are."""
-    own = hashlib.sha256(f"{cell.dataset}\0{cell.quality}".encode()).digest()[:8]
+def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
+    """Randomness of a target's own, the same whatever other targets there are."""
+    own = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()[:8]
     return np.random.default_rng([seed, int.from_bytes(own, "big")])
 
 
-def _pairs(cell: TargetData, names: Sequence[str], statistic: str, test: str, delta: Array, value: Array, p: Array,
-              n: np.typing.NDArray[np.int64]) -> Iterator[Comparison]:
-    by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
+def comparison_rows(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
+                    tests: PairTests) -> Iterator[Comparison]:
+    """The tests of every two columns as rows, p adjusted over all pairs of the target."""
+    by_holm, by_bh = over_pairs(tests.p, holm), over_pairs(tests.p, benjamini_hochberg)
     for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
-        if np.isfinite(p[i, j]):
-            first, second = (int(i), int(j)) if delta[i, j] >= 0 else (int(j), int(i))
-            yield Comparison(cell.dataset, cell.quality, statistic, test, names[first], names[second], int(n[i, j]),
-                          float(delta[first, second]), float(value[first, second]), float(p[i, j]),
-                          float(by_holm[i, j]), float(by_bh[i, j]))
+        if np.isfinite(tests.p[i, j]):
+            better, worse = (int(i), int(j)) if tests.delta[i, j] >= 0 else (int(j), int(i))
+            yield Comparison(dataset, quality, statistic, test, names[better], names[worse], int(tests.n[i, j]),
+                             float(tests.delta[better, worse]), float(tests.value[better, worse]),
+                             float(tests.p[i, j]), float(by_holm[i, j]), float(by_bh[i, j]))
 
 
 def _dataset_mean(datasets: Sequence[Array]) -> Vector:

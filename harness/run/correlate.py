@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmarks.dataset import Dataset, Quality
 from harness.results.rows import Correlation
 from harness.scoring.score import AGGREGATIONS, Scores
-from harness.statistics import coefficients
+from harness.statistics import estimates
 from harness.statistics.panel import Codes, Panel, Vector, codes, panel
 from metrics.column import of_quality, split_quality
 
@@ -110,11 +110,11 @@ def cells(
 def correlations(cell: TargetData) -> Iterator[Correlation]:
     """Every statistic for every column of a cell."""
     for row, (metric, column) in enumerate(cell.names):
-        given = cell.panel(row)
-        for statistic in coefficients.NAMES:
-            found = coefficients.estimate(given, statistic)
-            yield Correlation(cell.dataset, cell.quality, metric, column, statistic, given.n,
-                            found.value, found.p, found.low, found.high, found.note)
+        panel = cell.panel(row)
+        for statistic in estimates.DEFAULT:
+            estimate = estimates.estimate(panel, statistic)
+            yield Correlation(cell.dataset, cell.quality, metric, column, statistic, panel.n,
+                              estimate.value, estimate.p, estimate.low, estimate.high, estimate.note)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:

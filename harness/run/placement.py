@@ -21,7 +21,7 @@ from harness.results.rows import Correlation, DatasetEntry, ItemScores, RankingR
 from harness.run.compare import labels
 from harness.run.rank import Board, Target, ranking
 from harness.scoring.store import ScoreStore
-from harness.statistics import coefficients
+from harness.statistics import estimates
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_williams
@@ -151,7 +151,7 @@ def _again(dataset: str, table: _Table, metric: str) -> Iterator[Correlation]:
         for name in columns:
             if name[0] != metric:
                 given = panel(columns[name], human, none, none)
-                found = coefficients.estimate(given, STATISTIC)
+                found = estimates.estimate(given, STATISTIC)
                 yield Correlation(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
                                 found.high, found.note)
 

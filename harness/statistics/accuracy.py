@@ -38,8 +38,8 @@ class AccuracyTest:
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
     """Two-sided test of two metrics on the same items: 1 where right, 0 where wrong, NaN where not judged."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    there = np.isfinite(a) & np.isfinite(b)
-    a, b = a[there], b[there]
+    judged = np.isfinite(a) & np.isfinite(b)
+    a, b = a[judged], b[judged]
     if not np.isin([a, b], [0, 1]).all():
         raise ValueError("an item is right (1), wrong (0) or not judged (NaN)")
     if not len(a):
@@ -49,20 +49,18 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
     return AccuracyTest(float(a.mean()), float(b.mean()), statistic, p, method)
 
 
-def chi_squared(right: int, of: int, other_right: int, other_of: int, corrected: bool = False) -> AccuracyTest:
-    """Test of two accuracies from independent items; `corrected` takes N/2 from |ad - bc| (Yates 1934)."""
+def chi_squared(right: int, of: int, other_right: int, other_of: int) -> AccuracyTest:
+    """Test of two accuracies from independent items."""
     if not (0 <= right <= of and 0 <= other_right <= other_of):
         raise ValueError(f"{right} of {of} and {other_right} of {other_of} are not accuracies")
-    method = "chi-squared, continuity-corrected" if corrected else "chi-squared"
     if not of or not other_of:
         return AccuracyTest(right / of if of else math.nan, other_right / other_of if other_of else math.nan,
-                            math.nan, math.nan, method)
+                            math.nan, math.nan, "chi-squared")
     total = of + other_of
     apart = abs(right * (other_of - other_right) - other_right * (of - right))
-    apart_less = max(apart - total / 2, 0) if corrected else apart
     below = of * other_of * (right + other_right) * (total - right - other_right)
-    statistic = total * apart_less**2 / below if below else 0.0
-    return AccuracyTest(right / of, other_right / other_of, statistic, _chi_squared_p(statistic), method)
+    statistic = total * apart**2 / below if below else 0.0
+    return AccuracyTest(right / of, other_right / other_of, statistic, _chi_squared_p(statistic), "chi-squared")
 
 
 def _discordant(b: int, c: int) -> tuple[float, float, str]:

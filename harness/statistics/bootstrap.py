@@ -1,46 +1,39 @@
-"""Bootstrap intervals of any statistic: percentile, and bias-corrected and accelerated (BCa).
+"""The bootstrap of any statistic: intervals (BCa), and a paired test of every two metrics.
 
-    percentile   the (1 - level) / 2 and (1 + level) / 2 quantiles of the statistic over resamples
-    BCa          the same at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile of each end;
-                 z0 = Phi^-1(share of resamples below the value, equals counting half; equal up to rounding)
-                 a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife less each of its values
+    BCa   the quantiles of the statistic over resamples at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile
+          of each end of the level (Efron & Tibshirani 1993, ch. 14);
+          z0 = Phi^-1(share of resamples below the value, equals counting half; equal up to rounding)
+          a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife less each of its values
+    test  p = min(1, 2 min(#{d <= 0} + 1, #{d >= 0} + 1) / (k + 1)) over k differences d of two metrics on the same
+          resamples, never 0 (Koehn 2004). It needs no exchangeable metrics, unlike a permutation test
 
-Efron & Tibshirani (1993), chapters 13 and 14. What is resampled is what is taken as drawn at random and independent:
-rows; contexts, all rows of a context going together (cluster bootstrap; copies of a context are contexts of their own);
-or annotators, whose columns of votes are averaged anew. Units must be many for the interval to cover: 30 contexts do,
-three annotators do not. From more than MOST units, the jackknife leaves out MOST blocks in place of single units, which
-estimates the same acceleration. A resample on which the statistic does not exist is left out and counted in the note.
+Contexts are drawn, with all their rows, since rows of one context are not independent; a context drawn twice is two.
+Where no context is shared these are the rows. Contexts must be many for the interval to cover: 30 do. From more than
+MOST, the jackknife leaves out MOST blocks in place of single contexts, which estimates the same acceleration. A
+resample on which the statistic does not exist is left out; where most are such, there is no interval and no p.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Literal, TypeAlias
+from itertools import combinations, islice
 
 import numpy as np
 from scipy import special
 
-from harness.statistics.panel import Codes, Panel, Statistic, Vector
-from harness.statistics.product_moment import Matrix
+from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, panel
+from harness.statistics.resampled import correlator
+from harness.statistics.williams import PairTests, shared_rows
 
 MOST = 1000
 EQUAL = 1e-10
-"""A resample that differs from the value by less is equal to it: the same rows in another order differ by rounding."""
+"""Values that differ by less are equal: the same rows in another order differ by rounding."""
 
 CELLS = 1 << 17
 """Resamples are counted in batches of about so many numbers, which stay in the processor's cache."""
-
-Unit: TypeAlias = Literal["row", "context"]
-Method: TypeAlias = Literal["bca", "percentile"]
-Resampled: TypeAlias = Callable[[Panel, Matrix], Vector]
-"""A statistic on many resamples, given how often each holds each row (B, n)."""
-
-Replicate: TypeAlias = Callable[[Iterable[Codes]], Vector]
-"""A statistic on many resamples, given the units that each holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +47,63 @@ class Bootstrap:
     note: str = ""
 
 
-def bootstrap(given: Panel, statistic: Statistic, rng: np.random.Generator, *, by: Unit = "row",
-              method: Method = "bca", draws: int = 1000, level: float = 0.95,
-              resampled: Resampled | None = None) -> Bootstrap:
-    """The interval of a statistic by resampling rows or contexts.
+def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
+              level: float = 0.95) -> Bootstrap:
+    """The BCa interval of a statistic by resampling contexts; one given by its name in `resampled.QUICK` is quick."""
+    units, size = _units(rows.context)
+    sample = (rng.integers(size, size=size) for _ in range(draws))
+    value = float(_values(rows, rows.metric[None], statistic, [np.arange(size)], units)[0, 0])
+    if math.isnan(value) or size < 2:
+        reason = "the statistic does not exist on the panel" if math.isnan(value) else f"{size} unit to resample"
+        return Bootstrap(value, math.nan, math.nan, np.zeros(0), reason)
+    every = _values(rows, rows.metric[None], statistic, sample, units)[:, 0]
+    known = every[np.isfinite(every)]
+    if 2 * len(known) < draws:
+        reason = f"the statistic does not exist on {draws - len(known)} of {draws} resamples"
+        return Bootstrap(value, math.nan, math.nan, known, reason)
+    left_out = _values(rows, rows.metric[None], statistic, _jackknife(size), units)[:, 0]
+    low, high = bca(value, known, left_out, level)
+    lost = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
+    return Bootstrap(value, low, high, known, lost if low == low else "every resample lies on one side of the value")
 
-    `resampled` is the same statistic on many resamples at once, where there is one (`Measure.resampled`); it changes
-    the time and, beyond rounding, nothing else.
+
+def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes, statistic: str | Statistic,
+                     rng: np.random.Generator, draws: int = 1000, control: Vector | None = None) -> PairTests:
+    """Test every two metrics, scores (metrics, items), each on the rows in which all three values are there."""
+    tests = PairTests.empty(len(scores))
+    for chosen, pairs in shared_rows(human, scores):
+        used, places = np.unique(pairs, return_inverse=True)
+        rows = panel(human, human, system, context, control).take(chosen[np.isfinite(human)])
+        units, size = _units(rows.context)
+        own = scores[used][:, chosen]
+        (whole,) = _values(rows, own, statistic, [np.arange(size)], units)
+        drawn = _values(rows, own, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
+        first, second = places.reshape(pairs.shape).T
+        delta, apart = whole[first] - whole[second], (drawn[:, first] - drawn[:, second]).T
+        p = np.where(np.isfinite(delta), list(map(two_sided, apart)), math.nan)
+        tests.put(pairs, delta, p, int(chosen.sum()))
+    return tests
+
+
+def all_p_values(drawn: Array) -> Array:
+    """Two-sided p that two metrics are equally good, for every pair (metrics, metrics), from draws (r, metrics).
+
+    NaN for a metric and itself, and where most draws lack a value of one of the two.
     """
-    units = np.arange(given.n) if by == "row" else np.unique(given.context, return_inverse=True)[1]
-    if resampled is not None:
-        replicate = _counted(given, units, resampled)
-    else:
-        replicate = _each(given.take, statistic) if by == "row" else _each(_clusters(given, units), statistic)
-    return _interval(statistic(given), replicate, int(units.max(initial=-1)) + 1, rng, method, draws, level)
+    size = drawn.shape[1]
+    p = np.full((size, size), np.nan)
+    for i, j in combinations(range(size), 2):
+        p[i, j] = p[j, i] = two_sided(drawn[:, i] - drawn[:, j])
+    return p
 
 
-def by_annotator(votes: Matrix, given: Panel, statistic: Statistic, rng: np.random.Generator, *,
-                 method: Method = "percentile", draws: int = 1000, level: float = 0.95) -> Bootstrap:
-    """The interval of a statistic by resampling annotators; `votes` is (n, annotators), NaN where one did not vote.
-
-    The rows of `votes` are those of the panel; its ratings are replaced by the mean votes of the annotators drawn.
-    """
-    there, filled = np.isfinite(votes), np.nan_to_num(votes)
-
-    def judged(drawn: Codes) -> Panel:
-        weights = np.bincount(drawn, minlength=votes.shape[1]).astype(np.float64)
-        count = there @ weights
-        means = np.divide(filled @ weights, count, out=np.full(len(votes), math.nan), where=count > 0)
-        return dataclasses.replace(given, human=means).take(count > 0)
-
-    annotators = votes.shape[1]
-    value = statistic(judged(np.arange(annotators)))
-    return _interval(value, _each(judged, statistic), annotators, rng, method, draws, level)
-
-
-def percentile(draws: Vector, level: float = 0.95) -> tuple[float, float]:
-    """The percentile interval."""
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def two_sided(differences: Vector) -> float:
+    """The p of resampled differences, above 0 and at most 1; NaN where most of them do not exist."""
+    known = differences[np.isfinite(differences)]
+    if not len(known) or 2 * len(known) < len(differences):
+        return math.nan
+    tail = min((known <= EQUAL).sum(), (known >= -EQUAL).sum())
+    return min(1.0, 2 * (int(tail) + 1) / (len(known) + 1))
 
 
 def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> tuple[float, float]:
@@ -108,61 +119,43 @@ def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> t
 
 def acceleration(left_out: Vector) -> float:
     """How fast the spread of the value changes with it, from its jackknife values; 0 where they are all the same."""
-    there = left_out[np.isfinite(left_out)]
-    apart = there.mean() - there if there.size else there
+    known = left_out[np.isfinite(left_out)]
+    apart = known.mean() - known if known.size else known
     spread = float((apart**2).sum())
     return float((apart**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
 
 
-def _interval(value: float, replicate: Replicate, units: int, rng: np.random.Generator, method: Method,
-              draws: int, level: float) -> Bootstrap:
-    if math.isnan(value) or units < 2:
-        reason = "the statistic does not exist on the panel" if math.isnan(value) else f"{units} unit to resample"
-        return Bootstrap(value, math.nan, math.nan, np.zeros(0), reason)
-    every = replicate(rng.integers(units, size=units) for _ in range(draws))
-    found = every[np.isfinite(every)]
-    lost = len(every) - len(found)
-    if 2 * lost > len(every):
-        reason = f"the statistic does not exist on {lost} of {draws} resamples"
-        return Bootstrap(value, math.nan, math.nan, found, reason)
-    low, high = percentile(found, level) if method == "percentile" else bca(
-        value, found, replicate(_left_out(units)), level)
-    note = f"{lost} of {draws} resamples left out" if lost else ""
-    return Bootstrap(value, low, high, found, note if low == low else "every resample lies on one side of the value")
+def _units(context: Codes) -> tuple[Codes, int]:
+    units = np.unique(context, return_inverse=True)[1].ravel()
+    return units, int(units.max(initial=-1)) + 1
 
 
-def _left_out(units: int) -> Iterator[Codes]:
+def _jackknife(size: int) -> Iterator[Codes]:
     """All units but one, or but one block of every MOST-th."""
-    block = np.arange(units) % min(units, MOST)
-    return (np.flatnonzero(block != number) for number in range(min(units, MOST)))
+    block = np.arange(size) % min(size, MOST)
+    return (np.flatnonzero(block != number) for number in range(min(size, MOST)))
 
 
-def _each(resample: Callable[[Codes], Panel], statistic: Statistic) -> Replicate:
-    return lambda drawn: np.array([statistic(resample(units)) for units in drawn])
+def _values(rows: Panel, scores: Array, statistic: str | Statistic, drawn: Iterable[Codes], units: Codes) -> Array:
+    """The statistic of every metric, scores (metrics, rows), on resamples, each by its units: (resamples, metrics)."""
+    if isinstance(statistic, str):
+        correlate = correlator(rows.human, scores, statistic)
+        size, batch = int(units.max(initial=-1)) + 1, max(1, CELLS // max(1, rows.n))
+        left, parts = iter(drawn), [np.zeros((0, len(scores)))]
+        while some := [np.bincount(one, minlength=size) for one in islice(left, batch)]:
+            parts.append(correlate(np.array(some, dtype=np.float64)[:, units]))
+        return np.concatenate(parts)
+    return np.array([[statistic(dataclasses.replace(sample, metric=metric[sample.metric.astype(np.int64)]))
+                      for metric in scores] for sample in _clusters(rows, units, drawn)]).reshape(-1, len(scores))
 
 
-def _clusters(given: Panel, units: Codes) -> Callable[[Codes], Panel]:
-    """All rows of the contexts drawn, a context drawn twice being two."""
+def _clusters(rows: Panel, units: Codes, drawn: Iterable[Codes]) -> Iterator[Panel]:
+    """All rows of the units of each resample, their place in `metric`; a unit drawn twice is two contexts."""
+    numbered = dataclasses.replace(rows, metric=np.arange(rows.n, dtype=np.float64))
     order, sizes = np.argsort(units, kind="stable"), np.bincount(units)
     starts = np.cumsum(sizes) - sizes
-
-    def resample(drawn: Codes) -> Panel:
-        lengths = sizes[drawn]
+    for one in drawn:
+        lengths = sizes[one]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        rows = order[np.repeat(starts[drawn], lengths) + within]
-        return dataclasses.replace(given.take(rows), context=np.repeat(np.arange(len(drawn)), lengths))
-
-    return resample
-
-
-def _counted(given: Panel, units: Codes, resampled: Resampled) -> Replicate:
-    """The statistic by counts of the rows, a batch at a time."""
-    size, batch = int(units.max(initial=-1)) + 1, max(1, CELLS // max(1, given.n))
-
-    def replicate(drawn: Iterable[Codes]) -> Vector:
-        left, found = iter(drawn), [np.zeros(0)]
-        while some := [np.bincount(one, minlength=size) for one in islice(left, batch)]:
-            found.append(resampled(given, np.array(some, dtype=np.float64)[:, units]))
-        return np.concatenate(found)
-
-    return replicate
+        sample = numbered.take(order[np.repeat(starts[one], lengths) + within])
+        yield dataclasses.replace(sample, context=np.repeat(np.arange(len(one)), lengths))

@@ -1,81 +1,49 @@
 """The level of a statistic: over all items, within each system or context, or over systems.
 
-Each is a combinator: it takes a statistic over items and gives a statistic over the same panel, so that every interval
-and every test works on it unchanged. The terms are those of Deutsch, Foster & Freitag (2023): no grouping,
-group-by-system, group-by-item, and system level.
+A level makes parts of a panel; the statistic at that level is the mean of the statistic over the parts in which it
+exists. The terms are those of Deutsch, Foster & Freitag (2023): no grouping, group-by-item, group-by-system, and system
+level.
 
-    within    mean over groups g of s(rows of g), over the groups in which s exists
-    systems   s(mean rating of each system, mean score of each system)
+    items              one part, the panel itself
+    within-contexts    a part per context: each counts alike, and differences between contexts count for nothing
+    within-systems     a part per system, likewise
+    over-systems       one part, with a row per system: its mean rating and its mean score
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 
-from harness.statistics.panel import Codes, Panel, Statistic, Vector
-from harness.statistics.partial import Controlled
-
-Group: TypeAlias = Literal["system", "context"]
-Level: TypeAlias = Callable[[Statistic], Statistic]
+from harness.statistics.panel import Codes, Panel, Vector
 
 
-def over_items(statistic: Statistic) -> Statistic:
-    """The statistic as it is, over all rows; systems and contexts are pooled."""
-    return statistic
-
-
-def within(statistic: Statistic, by: Group) -> Statistic:
-    """The mean of the statistic over systems or contexts; groups in which it is NaN are left out, NaN if all are.
-
-    Each group counts alike, whatever its size. Differences between groups count for nothing.
-    """
-
-    def grouped(given: Panel) -> float:
-        found = np.array([statistic(part) for part in _parts(given, getattr(given, by))])
-        there = found[np.isfinite(found)]
-        return float(there.mean()) if there.size else math.nan
-
-    return grouped
-
-
-def over_systems(statistic: Statistic) -> Statistic:
-    """The statistic over system means: whether the metric ranks systems as people do. Systems count alike."""
-    return lambda given: statistic(system_means(given))
-
-
-def system_means(given: Panel) -> Panel:
+def system_means(panel: Panel) -> Panel:
     """One row per system: the means of its ratings and scores (and control, where the panel has one)."""
-    _, first, place, sizes = np.unique(given.system, return_index=True, return_inverse=True, return_counts=True)
-    rows, human, metric = given.take(first), _mean(given.human, place, sizes), _mean(given.metric, place, sizes)
-    if isinstance(given, Controlled):
-        return Controlled(human, metric, rows.system, rows.context, _mean(given.control, place, sizes))
-    return dataclasses.replace(rows, human=human, metric=metric)
+    _, first, place, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
+
+    def means(side: Vector) -> Vector:
+        return np.asarray(np.bincount(place, weights=side, minlength=len(sizes)) / sizes)
+
+    return dataclasses.replace(panel.take(first), human=means(panel.human), metric=means(panel.metric),
+                               control=None if panel.control is None else means(panel.control))
 
 
-LEVELS: dict[str, Level] = {
-    "items": over_items,
-    "within-systems": lambda statistic: within(statistic, "system"),
-    "within-contexts": lambda statistic: within(statistic, "context"),
-    "systems": over_systems,
-}
-"""Each level by name. To add one, add a combinator and a row."""
-
-
-def _parts(given: Panel, groups: Codes) -> Iterator[Panel]:
+def groups(panel: Panel, by: Codes) -> list[Panel]:
     """The panel of each group, in the order of the codes."""
-    if not given.n:
-        return
-    order = np.argsort(groups, kind="stable")
-    ends = np.flatnonzero(groups[order][1:] != groups[order][:-1]) + 1
-    for rows in np.split(order, ends):
-        yield given.take(rows)
+    if not panel.n:
+        return []
+    order = np.argsort(by, kind="stable")
+    ends = np.flatnonzero(by[order][1:] != by[order][:-1]) + 1
+    return [panel.take(rows) for rows in np.split(order, ends)]
 
 
-def _mean(column: Vector, place: Codes, sizes: Codes) -> Vector:
-    means: Vector = np.bincount(place, weights=column, minlength=len(sizes)) / sizes
-    return means
+LEVELS: dict[str, Callable[[Panel], list[Panel]]] = {
+    "items": lambda panel: [panel],
+    "within-contexts": lambda panel: groups(panel, panel.context),
+    "within-systems": lambda panel: groups(panel, panel.system),
+    "over-systems": lambda panel: [system_means(panel)],
+}
+"""The parts of a panel at each level, by name. To add one, add a function and a row."""

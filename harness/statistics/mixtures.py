@@ -14,8 +14,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Vector
-from harness.statistics.williams import Array, Pairs
+from harness.statistics.panel import Array, Pairs, Vector
 
 TOLERANCE = 1e-10
 """Differences of correlations that are nearer than this are equal, so that rounding decides nothing."""
@@ -66,18 +65,16 @@ class PearsonMixtures:
     def deltas(self, keep: Array) -> Array:
         """The differences (P, B), all exact."""
         n, size = keep.shape[0], self._whole.shape[1]
-        kept = self._times(keep).reshape(3, size, -1)
-        change = kept[:, self._first] - kept[:, self._second]  # (3, P, B)
+        sums = self._times(keep).reshape(3, size, -1)
+        change = sums[:, self._first] - sums[:, self._second]  # (3, P, B)
         x, y = self._whole[:, self._second] + change, self._whole[:, self._first] - change
-        found: Array = (_from_sums(x, n) - _from_sums(y, n)) / np.sqrt(n)
-        return found
+        return np.asarray((_from_sums(x, n) - _from_sums(y, n)) / np.sqrt(n))
 
 
 def _from_sums(sums: Array, n: int) -> Array:
     product_sum, plain, square = sums
     variance = square - plain**2 / n
-    found: Array = product_sum / np.sqrt(np.where(variance > TOLERANCE * n, variance, np.nan))
-    return found
+    return np.asarray(product_sum / np.sqrt(np.where(variance > TOLERANCE * n, variance, np.nan)))
 
 
 def standardised(values: Array) -> Array:

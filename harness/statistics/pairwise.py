@@ -6,7 +6,7 @@ C counts the pairs that both order alike, T those that both tie; the metric ties
 e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics which
 rarely tie and metrics which often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed.
 A constant metric ties every pair and so has the share of pairs that people tie: no metric has less, and an informative
-one must exceed it. Within small groups each would be calibrated by itself, which flatters: fix e by `accuracy` there.
+one must exceed it. Within groups there is one threshold, the smallest that maximises the mean over the groups.
 
 All thresholds are tried. Where e grows past the difference d of a pair, a pair tied by people is won and a pair that
 was ordered rightly is lost; so acc_eq(e) is a running sum of steps in order of d. For many rows the pairs are counted
@@ -15,15 +15,15 @@ in bins of d first, and only bins that can hold the maximum are looked into: O(n
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from harness.statistics.panel import Codes, Panel, Vector
+from harness.statistics.panel import Array, Codes, Mask, Panel, Statistic, Vector
 
 ALL_AT_ONCE = 2000
 """Up to so many rows, all pairs are kept in memory."""
@@ -49,42 +49,64 @@ class Steps(NamedTuple):
     sizes: Codes
 
 
-def pairwise_accuracy(given: Panel) -> float:
+def pairwise_accuracy(panel: Panel) -> float:
     """Accuracy over pairs with calibrated ties, 0 to 1, higher is better; NaN below two rows."""
-    return calibrated(given).value
+    return calibrated(panel).value
 
 
-def why_not(given: Panel) -> str:
+def why_not(panel: Panel) -> str:
     """Why there is no pairwise accuracy; a constant metric has one, unlike a correlation."""
-    return "" if given.n >= 2 else f"{given.n} rows have both a rating and a score"
+    return "" if panel.n >= 2 else f"{panel.n} rows have both a rating and a score"
 
 
-def accuracy(given: Panel, epsilon: float) -> float:
+def accuracy(panel: Panel, epsilon: float) -> float:
     """acc_eq at a threshold that was chosen elsewhere, such as on other data; 0 to 1, higher is better."""
-    if why_not(given):
+    if why_not(panel):
         return math.nan
-    return _right(*_sorted(given, 0), epsilon) / math.comb(given.n, 2)
+    return _right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
 
 
-def calibrated(given: Panel) -> Calibration:
+def with_shared_threshold(groups: Sequence[Panel]) -> Statistic:
+    """Accuracy at the threshold that is best for all groups together."""
+    return functools.partial(accuracy, epsilon=shared_threshold((part.human[None], part.metric[None])
+                                                                for part in groups if not why_not(part)))
+
+
+def shared_threshold(groups: Iterable[tuple[Array, Array]]) -> float:
+    """The smallest threshold with the best mean accuracy over groups: ratings and scores (G, s) of each size s."""
+    gaps, steps = [np.zeros(1)], [np.zeros(1)]
+    for human, metric in groups:
+        first, second = np.triu_indices(human.shape[1], 1)
+        rated, apart = human[:, first] - human[:, second], metric[:, first] - metric[:, second]
+        gained = (rated == 0).astype(np.float64) - (np.sign(rated) * np.sign(apart) > 0)
+        untied = apart != 0
+        gaps.append(np.abs(apart[untied]))
+        steps.append(gained[untied] / len(first))
+    order = np.argsort(flat := np.concatenate(gaps), kind="stable")
+    ordered, gain = flat[order], np.round(np.cumsum(np.concatenate(steps)[order]), 10)
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    return float(ordered[last][np.argmax(gain[last])])
+
+
+def calibrated(panel: Panel) -> Calibration:
     """The best accuracy over all thresholds."""
-    if why_not(given):
+    if why_not(panel):
         return Calibration(math.nan, math.nan)
-    exponent = int(np.frexp(np.abs(given.metric).max())[1])  # scores at most 1, by a power of two: exact
-    human, metric = _sorted(given, -exponent)
-    steps = _all_steps(human, metric) if given.n <= ALL_AT_ONCE else _promising_steps(human, metric)
+    exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scores at most 1, by a power of two: exact
+    human, metric = _sorted(panel, -exponent)
+    steps = _all_steps(human, metric) if panel.n <= ALL_AT_ONCE else _promising_steps(human, metric)
     start, gained = _right(human, metric, 0.0), np.cumsum(steps.sizes)
     best = int(np.argmax(gained)) if gained.size else 0
     if not gained.size or gained[best] <= 0:
-        return Calibration(start / math.comb(given.n, 2), 0.0)
-    return Calibration((start + int(gained[best])) / math.comb(given.n, 2),
+        return Calibration(start / math.comb(panel.n, 2), 0.0)
+    return Calibration((start + int(gained[best])) / math.comb(panel.n, 2),
                        math.ldexp(float(steps.gaps[best]), exponent))
 
 
-def _sorted(given: Panel, exponent: int) -> tuple[Vector, Vector]:
+def _sorted(panel: Panel, exponent: int) -> tuple[Vector, Vector]:
     """Ratings and scaled scores from the lowest score up, equal scores by rating."""
-    order = np.lexsort((given.human, given.metric))
-    return given.human[order], np.ldexp(given.metric[order], exponent)
+    order = np.lexsort((panel.human, panel.metric))
+    return panel.human[order], np.ldexp(panel.metric[order], exponent)
 
 
 def _right(human: Vector, metric: Vector, epsilon: float) -> int:
@@ -111,10 +133,10 @@ def _promising_steps(human: Vector, metric: Vector) -> Steps:
         net += gains - np.bincount(bins[~ties], minlength=BINS)
     after = np.cumsum(net)
     looked_into = (won > 0) & (after - net + won >= max(0, int(after.max())))
-    kept = [_merged([_some(block, looked_into[_bins(block.gaps)])]) for block in _blocks(human, metric)]
+    opened = [_merged([_some(block, looked_into[_bins(block.gaps)])]) for block in _blocks(human, metric)]
     summed = np.flatnonzero(~looked_into & (net != 0))
     edges = (summed + ((1023 - OCTAVES) << MANTISSA)) << (52 - MANTISSA)
-    return _merged([*kept, Steps(edges.view(np.float64), net[summed])])
+    return _merged([*opened, Steps(edges.view(np.float64), net[summed])])
 
 
 def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
@@ -125,12 +147,12 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
         gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); 0 or less: no pair, or tied anyway
         mine, later = human[start:stop, None], human[start + 1:]
         sizes = (later == mine).astype(np.int8) - (later > mine)
-        kept = (gaps > 0) & (sizes != 0)
-        yield Steps(gaps[kept], sizes[kept].astype(np.int64))
+        moving = (gaps > 0) & (sizes != 0)
+        yield Steps(gaps[moving], sizes[moving].astype(np.int64))
 
 
-def _some(steps: Steps, kept: npt.NDArray[np.bool_]) -> Steps:
-    return Steps(steps.gaps[kept], steps.sizes[kept])
+def _some(steps: Steps, chosen: Mask) -> Steps:
+    return Steps(steps.gaps[chosen], steps.sizes[chosen])
 
 
 def _merged(blocks: list[Steps]) -> Steps:

@@ -10,8 +10,7 @@ Rows that share a context are not independent: taken one by one they make the te
 one unit, they do not.
 
 `mixtures` and `ranked_mixtures` say how all pairs and draws come from a few matrix products. The masks depend on the
-generator and the number of rows alone, so a pair's p is the same whatever other metrics there are, in whatever order,
-and for any number of threads.
+generator and the number of rows alone, so a pair's p is the same whatever other metrics there are, in whatever order.
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.statistics.mixtures import TOLERANCE, Mixtures, PearsonMixtures, Product, product
-from harness.statistics.panel import Codes, Vector
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector
 from harness.statistics.ranked_mixtures import SpearmanMixtures
-from harness.statistics.williams import Alternative, Array, Pairs, shared_rows
+from harness.statistics.williams import PairTests, shared_rows
 
 Bits = npt.NDArray[np.uint8]
 
@@ -43,46 +41,29 @@ MIXTURES: dict[str, Callable[[Vector, Array, Pairs, Product, Executor], Mixtures
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AllPairs:
-    """Every pair of metrics, [i, j] being i against j; NaN where a correlation does not exist."""
-
-    delta: Array
-    p: Array
-    n: Pairs
-    draws: int
-    statistic: str
-    alternative: Alternative
-
-
 def all_pairs(human: Vector, scores: Array, statistic: str = "spearman", draws: int = 1000, *,
-              rng: np.random.Generator, context: Codes | None = None, device: str = "cpu",
-              alternative: Alternative = "two-sided", threads: int | None = None) -> AllPairs:
-    """Test every pair of metrics, scores (metrics, items), each on the rows in which all three values are there.
+              rng: np.random.Generator, context: Codes | None = None, device: str = "cpu") -> PairTests:
+    """Test every pair of metrics, scores (metrics, items), two-sided, each on the rows in which all three values are.
 
     With `context`, the group of each item, the items of a group are swapped together, because they are not independent.
     `device` cpu is numpy; any other (cuda, torch:cpu) has torch take the matrix products, in float64.
     """
     if statistic not in MIXTURES:
         raise ValueError(f"statistic {statistic!r}: a permutation test of all pairs knows {', '.join(MIXTURES)}")
-    size, n = scores.shape
-    delta, p = np.full((2, size, size), np.nan)
-    shared = np.zeros((size, size), dtype=np.int64)
+    tests, n = PairTests.empty(len(scores)), scores.shape[1]
     groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1]
     bits = _mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         for rows, pairs in _portions(human, scores):
-            given = np.ascontiguousarray(scores[:, rows])
-            mixtures = MIXTURES[statistic](human[rows], given, pairs, product(device), pool)
-            counts = _count(mixtures, bits, groups[rows])
-            for (i, j), sign, sides in ((pairs.T, 1, counts), (pairs.T[::-1], -1, counts[[0, 2, 1]])):
-                chosen = sides[("two-sided", "greater", "less").index(alternative)]
-                delta[i, j], shared[i, j] = sign * mixtures.observed, rows.sum()
-                p[i, j] = np.where(np.isnan(mixtures.observed), np.nan, (chosen + 1) / (draws + 1))
-    return AllPairs(delta, p, shared, draws, statistic, alternative)
+            mixtures = MIXTURES[statistic](human[rows], np.ascontiguousarray(scores[:, rows]), pairs, product(device),
+                                           pool)
+            extreme = _extreme(mixtures, bits, groups[rows])
+            p = np.where(np.isnan(mixtures.observed), np.nan, (extreme + 1) / (draws + 1))
+            tests.put(pairs, mixtures.observed, p, int(rows.sum()))
+    return tests
 
 
-def _portions(human: Vector, scores: Array) -> Iterator[tuple[npt.NDArray[np.bool_], Pairs]]:
+def _portions(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     for rows, pairs in shared_rows(human, scores):
         for start in range(0, len(pairs), PAIRS_AT_ONCE):
             yield rows, pairs[start : start + PAIRS_AT_ONCE]
@@ -93,15 +74,13 @@ def _mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 
 
-def _count(mixtures: Mixtures, bits: Bits, groups: Codes) -> Pairs:
-    """How many draws are as extreme as what was observed: on either side, above and below; (3, pairs)."""
-    counts = np.zeros((3, len(mixtures.observed)), dtype=np.int64)
-    observed = mixtures.observed[:, None]
+def _extreme(mixtures: Mixtures, bits: Bits, groups: Codes) -> Pairs:
+    """How many draws are as extreme as what was observed, on either side: (pairs,)."""
+    counts = np.zeros(len(mixtures.observed), dtype=np.int64)
+    observed = np.abs(mixtures.observed)[:, None]
     block = max(8, min(256, MASK_CELLS // max(1, len(groups))))
     for start in range(0, len(bits), block):
         mask = np.unpackbits(bits[start : start + block], axis=1)
-        found = mixtures.deltas(mask.T[groups].astype(np.float64, order="C"))
-        for side, inner in enumerate((np.abs(found) < np.abs(observed) - TOLERANCE,
-                                      found < observed - TOLERANCE, found > observed + TOLERANCE)):
-            counts[side] += (~inner).sum(axis=1)  # a NaN is not inside
+        deltas = mixtures.deltas(mask.T[groups].astype(np.float64, order="C"))
+        counts += (~(np.abs(deltas) < observed - TOLERANCE)).sum(axis=1)  # a NaN is not inside
     return counts

@@ -24,12 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
 from harness.statistics.mixtures import TOLERANCE, Product, standardised
-from harness.statistics.panel import Vector
-from harness.statistics.williams import Array, Pairs
+from harness.statistics.panel import Array, Codes, Pairs, Vector
 
 FINEST = 2.0**40
 """Ranked are standardised scores to 1/FINEST, so that rounding does not part what two metrics, or scales, say alike."""
@@ -43,7 +41,7 @@ class _Ordered:
 
     scores: Vector
     values: Vector
-    order: npt.NDArray[np.int64]
+    order: Codes
     tail: Vector
     own: Vector
     groups: Any
@@ -58,11 +56,11 @@ def _ordered(z: Vector, h: Vector) -> _Ordered:
     return dataclasses.replace(alone, own=_places(alone, alone, h)[0])
 
 
-def _indicator(codes: npt.NDArray[np.int64]) -> tuple[Any, Vector]:
+def _indicator(codes: Codes) -> tuple[Any, Vector]:
     """A sparse (groups, n) of ones that sums a mask by group, and the sizes; rows with the code -1 are in none."""
     rows = np.flatnonzero(codes >= 0)
-    found, of, sizes = np.unique(codes[rows], return_inverse=True, return_counts=True)
-    matrix = sparse.csr_array((np.ones(len(rows)), (of, rows)), shape=(len(found), len(codes)))
+    kinds, kind, sizes = np.unique(codes[rows], return_inverse=True, return_counts=True)
+    matrix = sparse.csr_array((np.ones(len(rows)), (kind, rows)), shape=(len(kinds), len(codes)))
     return matrix, sizes.astype(np.float64)
 
 
@@ -70,9 +68,9 @@ def _places(a: _Ordered, b: _Ordered, h: Vector) -> tuple[Vector, bool]:
     """p(a in b), and whether a score of a is also one of b."""
     low = np.searchsorted(b.values, a.values)
     high = np.searchsorted(b.values, a.values, side="right")
-    found = np.empty_like(h)
-    found[a.order] = h[a.order] * (low + high) / 2 + (b.tail[low] + b.tail[high]) / 2
-    return found, bool((high > low).any())
+    place = np.empty_like(h)
+    place[a.order] = h[a.order] * (low + high) / 2 + (b.tail[low] + b.tail[high]) / 2
+    return place, bool((high > low).any())
 
 
 class SpearmanMixtures:
@@ -88,29 +86,29 @@ class SpearmanMixtures:
         self.observed: Vector = rho[pairs[:, 0]] - rho[pairs[:, 1]]
         z = np.rint(np.nan_to_num(standardised(scores)) * FINEST) / FINEST
         self._metrics = list(pool.map(lambda row: _ordered(row, self._h), z))
-        found = list(pool.map(self._weights, pairs))
-        self._times = multiply(np.stack([weights for weights, _ in found]))
-        self._sums = np.array([weights.sum() for weights, _ in found])[:, None]
-        self._crossed = np.flatnonzero([crossed for _, crossed in found])
+        weighted = list(pool.map(self._weights, pairs))
+        self._times = multiply(np.stack([weights for weights, _ in weighted]))
+        self._sums = np.array([weights.sum() for weights, _ in weighted])[:, None]
+        self._crossed = np.flatnonzero([crossed for _, crossed in weighted])
 
     def deltas(self, keep: Array) -> Array:
         """The differences (P, B), exact where it could matter on which side of the observed they are."""
         difference = 2 * self._times(keep) - self._sums
         x, y = self._variances(keep)
-        found: Array = difference * (x**-0.5 + y**-0.5) / 2
+        deltas: Array = difference * (x**-0.5 + y**-0.5) / 2
         reach = np.abs(x - y) / (2 * np.sqrt(x * y))
         observed = self.observed[:, None]
-        off = np.minimum(np.abs(found - observed), np.abs(found + observed))
+        off = np.minimum(np.abs(deltas - observed), np.abs(deltas + observed))
         near = (off <= reach + TOLERANCE) & (reach > 0)
 
         def rank(pair: int) -> None:
             draws = np.flatnonzero(near[pair])
-            kept = _numerators(*self._ends(pair), self._h, keep, draws)
-            found[pair, draws] = (kept * x[pair, draws] ** -0.5
-                                  - (kept - difference[pair, draws]) * y[pair, draws] ** -0.5)
+            top = _numerators(*self._ends(pair), self._h, keep, draws)
+            deltas[pair, draws] = (top * x[pair, draws] ** -0.5
+                                   - (top - difference[pair, draws]) * y[pair, draws] ** -0.5)
 
         list(self._pool.map(rank, np.flatnonzero(near.any(axis=1))))
-        return found
+        return deltas
 
     def _ends(self, pair: int) -> tuple[_Ordered, _Ordered]:
         first, second = self._pairs[pair]
@@ -140,8 +138,7 @@ def _ties(metric: _Ordered, keep: Array) -> Array:
     """Σ t³ - t over the ties among the rows that are kept, and among those that are not; (2, B)."""
     kept = metric.groups @ keep
     both = np.stack([kept, metric.sizes[:, None] - kept])
-    found: Array = (both**3 - both).sum(axis=1)
-    return found
+    return np.asarray((both**3 - both).sum(axis=1))
 
 
 def _crossing_ties(a: _Ordered, b: _Ordered, keep: Array) -> Array:
@@ -154,8 +151,7 @@ def _crossing_ties(a: _Ordered, b: _Ordered, keep: Array) -> Array:
         kept.append(matrix @ keep)
         sizes.append(size[:, None])
     s, t = np.stack([kept[0], sizes[0] - kept[0]]), np.stack([sizes[1] - kept[1], kept[1]])
-    found: Array = (3 * s * t * (s + t)).sum(axis=1)
-    return found
+    return np.asarray((3 * s * t * (s + t)).sum(axis=1))
 
 
 def _numerators(a: _Ordered, b: _Ordered, h: Vector, keep: Array, draws: Pairs) -> Vector:
@@ -166,10 +162,10 @@ def _numerators(a: _Ordered, b: _Ordered, h: Vector, keep: Array, draws: Pairs) 
     high = np.cumsum(sizes)[inverse[order]]
     low = high - sizes[inverse[order]]
     row, other = order % len(h), (order >= len(h))[:, None]
-    found = np.empty(len(draws))
+    top = np.empty(len(draws))
     for start in range(0, len(draws), COLUMNS_IN_FULL):
         chosen = np.ascontiguousarray(keep[:, draws[start : start + COLUMNS_IN_FULL]])
         within = np.abs(chosen[row] - other)  # (2n, draws)
         below = np.concatenate([np.zeros((1, within.shape[1])), np.cumsum(within, axis=0)])
-        found[start : start + COLUMNS_IN_FULL] = np.einsum("i,ij,ij->j", h[row] / 2, within, below[low] + below[high])
-    return found
+        top[start : start + COLUMNS_IN_FULL] = np.einsum("i,ij,ij->j", h[row] / 2, within, below[low] + below[high])
+    return top

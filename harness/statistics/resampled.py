@@ -14,35 +14,31 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.statistics.mixtures import standardised
-from harness.statistics.panel import Panel, Statistic, Vector
-from harness.statistics.williams import Array
+from harness.statistics.panel import Array, Codes, Mask, Vector
 
 Correlate: TypeAlias = Callable[[Array], Array]
 """Counts (B, n) to the values of all metrics (B, metrics); NaN where one does not exist."""
 
 
-def correlator(human: Vector, scores: Array, statistic: str | Statistic) -> Correlate:
-    """What measures every metric, scores (metrics, n), on resamples; each on the items it and the rating are there."""
-    if isinstance(statistic, str) and statistic not in QUICK:
-        raise ValueError(f"statistic {statistic!r}: by name there are {', '.join(QUICK)}; pass any other as a function")
-    there = np.isfinite(scores) & np.isfinite(human)
-    kinds, kind = np.unique(there, axis=0, return_inverse=True)
-    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], Correlate]] = []
+def correlator(human: Vector, scores: Array, statistic: str) -> Correlate:
+    """What correlates every metric, scores (metrics, n), on resamples; each on the items with a score and a rating."""
+    if statistic not in QUICK:
+        raise ValueError(f"statistic {statistic!r}: one of {', '.join(QUICK)}")
+    known = np.isfinite(scores) & np.isfinite(human)
+    kinds, kind = np.unique(known, axis=0, return_inverse=True)
+    parts: list[tuple[Codes, Mask, Correlate]] = []
     for number, rows in enumerate(kinds):
         metrics = np.flatnonzero(kind.ravel() == number)
         if rows.sum() >= 3:
-            given = human[rows], scores[metrics][:, rows]
-            parts.append((metrics, rows, QUICK[statistic](*given) if isinstance(statistic, str)
-                          else _each(*given, statistic)))
+            parts.append((metrics, rows, QUICK[statistic](human[rows], scores[metrics][:, rows])))
 
     def correlate(counts: Array) -> Array:
-        found = np.full((len(counts), len(scores)), np.nan)
+        values = np.full((len(counts), len(scores)), np.nan)
         for metrics, rows, part in parts:
-            found[:, metrics] = part(counts if rows.all() else np.ascontiguousarray(counts[:, rows]))
-        return found
+            values[:, metrics] = part(counts if rows.all() else np.ascontiguousarray(counts[:, rows]))
+        return values
 
     return correlate
 
@@ -69,12 +65,12 @@ def _spearman(human: Vector, scores: Array) -> Correlate:
         middle, spread = _middles(ratings.runs(counts))
         half = counts.sum(axis=1)[:, None] / 2
         weighted = counts * np.take(middle - half, place, axis=1)
-        found = np.empty((len(counts), len(metrics)))
+        values = np.empty((len(counts), len(metrics)))
         for number, metric in enumerate(metrics):
             ranks, own = _middles(metric.runs(counts))
             top = np.einsum("ij,ij->i", metric.runs(weighted), ranks)
-            found[:, number] = top / np.sqrt(_above(spread * own))
-        return found
+            values[:, number] = top / np.sqrt(_above(spread * own))
+        return values
 
     return correlate
 
@@ -83,8 +79,8 @@ def _spearman(human: Vector, scores: Array) -> Correlate:
 class _Sorted:
     """The order of the values and where each run of equal ones starts in it."""
 
-    order: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    order: Codes
+    starts: Codes
 
     def runs(self, columns: Array) -> Array:
         """The columns, in order, summed over each run: (B, runs)."""
@@ -110,15 +106,5 @@ def _above(spread: Array, least: float = 0.0) -> Array:
     return np.where(spread > least, spread, np.nan)
 
 
-def _each(human: Vector, scores: Array, statistic: Statistic) -> Correlate:
-    """Any statistic, one resample after the other."""
-    place = np.arange(len(human))
-
-    def correlate(counts: Array) -> Array:
-        drawn = [np.repeat(place, row) for row in counts.astype(np.int64)]
-        return np.array([[statistic(Panel(human, row, place, place).take(rows)) for row in scores] for rows in drawn])
-
-    return correlate
-
-
 QUICK: dict[str, Callable[[Vector, Array], Correlate]] = {"spearman": _spearman, "pearson": _pearson}
+"""The statistics that have such a way."""

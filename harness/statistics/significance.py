@@ -1,6 +1,6 @@
 """What many comparisons together say: adjusted p-values, clusters of metrics, and letters.
 
-With p(1) <= ... <= p(k) the p-values that are there (a NaN stays one and counts for nothing):
+With p(1) <= ... <= p(k) the p-values that exist (a NaN stays one and counts for nothing):
 
     Holm (1979)                     max over j <= i of min(1, (k - j + 1) p(j)); bounds the chance of any false finding
     Benjamini & Hochberg (1995)     min over j >= i of min(1, k p(j) / j); bounds the share of false findings
@@ -20,9 +20,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics.panel import Vector
+from harness.statistics.panel import Array, Vector
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Better: TypeAlias = npt.NDArray[np.bool_]
 """[i, j] where metric i is significantly better than metric j."""
 
@@ -40,26 +39,21 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
 def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:
     """Adjust a symmetric matrix of two-sided p-values: each pair counts once, the diagonal is kept."""
     above = np.triu_indices(len(p), 1)
-    found = p.copy()
-    found[above] = found.T[above] = adjust(p[above])
-    return found
-
-
-def better(delta: Array, p: Array, alpha: float = 0.05) -> Better:
-    """Which metric is significantly better than which; a NaN is not significant."""
-    return np.asarray((delta > 0) & (p < alpha))
+    adjusted = p.copy()
+    adjusted[above] = adjusted.T[above] = adjust(p[above])
+    return adjusted
 
 
 def clusters(values: Vector, better: Better) -> tuple[tuple[int, ...], ...]:
     """The metrics by number, best cluster first; a metric without a value is in none."""
     order = _ranking(values)
-    found: list[tuple[int, ...]] = []
+    parted: list[tuple[int, ...]] = []
     start = 0
     for end in range(1, len(order) + 1):
         if better[np.ix_(order[:end], order[end:])].all():
-            found.append(tuple(order[start:end]))
+            parted.append(tuple(order[start:end]))
             start = end
-    return tuple(found)
+    return tuple(parted)
 
 
 def letters(values: Vector, better: Better) -> tuple[str, ...]:
@@ -95,10 +89,10 @@ def _ranking(values: Vector) -> list[int]:
 
 
 def _adjusted(p: npt.ArrayLike, step: Callable[[Array, Array], Array]) -> Array:
-    given = np.array(p, dtype=np.float64)
-    flat = given.ravel()
-    there = np.flatnonzero(~np.isnan(flat))
-    order = there[np.argsort(flat[there], kind="stable")]
+    adjusted = np.array(p, dtype=np.float64)
+    flat = adjusted.ravel()
+    known = np.flatnonzero(~np.isnan(flat))
+    order = known[np.argsort(flat[known], kind="stable")]
     if len(order):
         flat[order] = np.minimum(step(flat[order], np.arange(1.0, len(order) + 1)), 1)
-    return flat.reshape(given.shape)
+    return flat.reshape(adjusted.shape)

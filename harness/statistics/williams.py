@@ -15,35 +15,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from harness.statistics.panel import Vector
+from harness.statistics.panel import Array, Mask, Pairs, Vector
 
-Array: TypeAlias = npt.NDArray[np.float64]
-Pairs: TypeAlias = npt.NDArray[np.int64]
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
-"""`greater` asks whether the first metric agrees better than the second."""
+Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
 SAME = 1e-12
 """Metrics whose correlation is within this of 1 are one metric."""
 
 
-@dataclass(frozen=True, slots=True)
-class Williams:
-    """Every pair of metrics, [i, j] being i against j; NaN where a correlation does not exist."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTests:
+    """A test of every two metrics, [i, j] being i against j; NaN where a correlation does not exist.
+
+    `delta` is the difference of their correlations with people, `value` the statistic of the test (NaN for a test
+    without), `r` their own correlation where the test takes it, `n` the rows that both have.
+    """
 
     delta: Array
-    t: Array
+    value: Array
     p: Array
+    r: Array
     n: Pairs
 
+    @classmethod
+    def empty(cls, size: int) -> PairTests:
+        """Nothing yet, for so many metrics."""
+        delta, value, p, r = np.full((4, size, size), np.nan)
+        return cls(delta, value, p, r, np.zeros((size, size), dtype=np.int64))
 
-def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike,
-             alternative: Alternative = "two-sided") -> tuple[Array, Array]:
+    def put(self, pairs: Pairs, delta: Vector, p: Vector, n: int) -> None:
+        """Enter what a test without a statistic of its own says of some pairs (k, 2), on n rows."""
+        for (first, second), sign in ((pairs.T, 1), (pairs.T[::-1], -1)):
+            self.delta[first, second], self.p[first, second], self.n[first, second] = sign * delta, p, n
+
+
+def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
     """Williams' t and its p; metrics that are one tie with t = 0 and p = 1."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     rows = np.where(rows > 3, rows, np.nan)
@@ -53,22 +65,20 @@ def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.
         t = (a - b) * np.sqrt((rows - 1) * (1 + c) / below)
         mirrored = a * np.sqrt((rows - 3) / (1 - a**2))
     t = np.where(1 + c <= SAME, mirrored, t)  # the limit where one metric is the other turned round: a test of r12 = 0
-    return _tied(t, c, lambda x: special.stdtr(rows - 3, x), alternative)
+    return _tied(t, c, lambda x: special.stdtr(rows - 3, x))
 
 
-def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike,
-            alternative: Alternative = "two-sided") -> tuple[Array, Array]:
+def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
     """Z = √(n-3) (z12 - z13) / √(2 - 2s), s = (r23 (1-2r̄²) - r̄²/2 · (1-2r̄²-r23²)) / (1-r̄²)², and its p."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     square = ((a + b) / 2) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         shared = (c * (1 - 2 * square) - square / 2 * (1 - 2 * square - c**2)) / (1 - square) ** 2
         z = np.sqrt(np.where(rows > 3, rows - 3, np.nan)) * (np.arctanh(a) - np.arctanh(b)) / np.sqrt(2 - 2 * shared)
-    return _tied(z, c, special.ndtr, alternative)
+    return _tied(z, c, special.ndtr)
 
 
-def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike,
-         alternative: Alternative = "two-sided") -> tuple[Array, Array]:
+def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
     """Z = (z12 - z13) √((n-3) / (2 (1-r23) h)), h = (1 - f r̄²)/(1-r̄²), f = min(1, (1-r23)/(2-2r̄²)), and its p."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     square = (a**2 + b**2) / 2
@@ -76,35 +86,39 @@ def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.Arra
         factor = np.minimum((1 - c) / (2 * (1 - square)), 1)
         spread = 2 * (1 - c) * (1 - factor * square) / (1 - square)
         z = (np.arctanh(a) - np.arctanh(b)) * np.sqrt(np.where(rows > 3, rows - 3, np.nan) / spread)
-    return _tied(z, c, special.ndtr, alternative)
+    return _tied(z, c, special.ndtr)
+
+
+FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng": meng}
+"""The tests by name. To add one, add a function and a row."""
 
 
 def all_pairs_williams(human: Vector, scores: Array, statistic: str = "pearson",
-                       alternative: Alternative = "two-sided") -> Williams:
+                       formula: Formula = williams) -> PairTests:
     """Williams' test of every pair of metrics, scores (metrics, items), each on the rows in which all three are there.
 
-    `statistic` is pearson, spearman or kendall. For the last two the test is an approximation.
+    `statistic` is pearson, spearman or kendall. For the last two the test is an approximation. `formula` may be another
+    test of the three correlations.
     """
-    size = len(scores)
-    delta, t, p = (np.full((size, size), np.nan) for _ in range(3))
-    n = np.zeros((size, size), dtype=np.int64)
+    tests = PairTests.empty(len(scores))
     for rows, pairs in shared_rows(human, scores):
         used, places = np.unique(pairs, return_inverse=True)
         r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
         i, j = places.reshape(pairs.shape).T + 1
         for x, y, (first, second) in ((i, j, pairs.T), (j, i, pairs.T[::-1])):
-            delta[first, second], n[first, second] = r[0, x] - r[0, y], rows.sum()
-            t[first, second], p[first, second] = williams(r[0, x], r[0, y], r[x, y], rows.sum(), alternative)
-    return Williams(delta, t, p, n)
+            tests.delta[first, second], tests.r[first, second] = r[0, x] - r[0, y], r[x, y]
+            tests.value[first, second], tests.p[first, second] = formula(r[0, x], r[0, y], r[x, y], rows.sum())
+            tests.n[first, second] = rows.sum()
+    return tests
 
 
-def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[npt.NDArray[np.bool_], Pairs]]:
+def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     """The pairs of metrics (k, 2), gathered by the rows in which both scores and the rating are there."""
-    there = np.isfinite(scores) & np.isfinite(human)
-    found: dict[bytes, list[tuple[int, int]]] = {}
+    known = np.isfinite(scores) & np.isfinite(human)
+    gathered: dict[bytes, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(scores)), 2):
-        found.setdefault((there[i] & there[j]).tobytes(), []).append((i, j))
-    for rows, pairs in found.items():
+        gathered.setdefault((known[i] & known[j]).tobytes(), []).append((i, j))
+    for rows, pairs in gathered.items():
         yield np.frombuffer(rows, dtype=np.bool_), np.array(pairs, dtype=np.int64)
 
 
@@ -114,9 +128,9 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
     if n < 3:
         return np.full((size, size), np.nan)
     constant = np.ptp(values, axis=1) == 0
-    found = _kendall_matrix(values) if statistic == "kendall" else _moment_matrix(values, statistic)
-    found[constant], found[:, constant] = np.nan, np.nan
-    return found
+    matrix = _kendall_matrix(values) if statistic == "kendall" else _moment_matrix(values, statistic)
+    matrix[constant], matrix[:, constant] = np.nan, np.nan
+    return matrix
 
 
 def _moment_matrix(values: Array, statistic: str) -> Array:
@@ -127,27 +141,22 @@ def _moment_matrix(values: Array, statistic: str) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows
         unit = centred / np.sqrt((centred**2).sum(axis=1, keepdims=True))
-        found: Array = np.clip(unit @ unit.T, -1, 1)
-    return found
+        matrix: Array = np.clip(unit @ unit.T, -1, 1)
+    return matrix
 
 
 def _kendall_matrix(values: Array) -> Array:
-    found = np.eye(len(values))
+    matrix = np.eye(len(values))
     for i, j in combinations(range(len(values)), 2):
-        found[i, j] = found[j, i] = stats.kendalltau(values[i], values[j]).statistic
-    return found
+        matrix[i, j] = matrix[j, i] = stats.kendalltau(values[i], values[j]).statistic
+    return matrix
 
 
-def _floats(*given: npt.ArrayLike) -> tuple[Array, ...]:
-    return tuple(np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in given)))
+def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:
+    return tuple(np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values)))
 
 
-def _tied(statistic: Array, r23: Array, below: Callable[[Array], Any], alternative: Alternative,
-          ) -> tuple[Array, Array]:
-    """The statistic and its p by the distribution function `below`, with the ties put in."""
-    if alternative == "two-sided":
-        p = np.asarray(2 * below(-np.abs(statistic)))
-    else:
-        p = np.asarray(below(-statistic if alternative == "greater" else statistic))
+def _tied(statistic: Array, r23: Array, below: Callable[[Array], Any]) -> tuple[Array, Array]:
+    """The statistic and its two-sided p by the distribution function `below`, with the ties put in."""
     same = 1 - r23 <= SAME
-    return np.where(same, 0.0, statistic), np.where(same, 1.0, p)
+    return np.where(same, 0.0, statistic), np.where(same, 1.0, np.asarray(2 * below(-np.abs(statistic))))

@@ -16,29 +16,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 
 from harness.run.correlate import TargetData
+from harness.statistics.bootstrap import all_p_values
 from harness.statistics.coefficients import kendall
-from harness.statistics.paired import two_sided
-from harness.statistics.panel import Panel, Vector
-from harness.statistics.williams import Array
-from harness.studies._groupings import Measure, Values, values
-from harness.studies._resamples import Amount, resamples
+from harness.statistics.panel import Array, Panel, Vector
+from harness.statistics.resampled_levels import MEASURES, Measure, Values, values
+from harness.studies import TargetGroup
+from harness.studies._resamples import MOST, Amount, resamples
 
 ALPHA = 0.05
 DECIMALS = 10
 """Means that are nearer than this are tied."""
+
+DEFAULT: Measure = ("items", "spearman")
 
 Name: TypeAlias = tuple[str, str]
 """Metric and column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredTarget:
     """A cell under every measure that exists on it: its values, and p for every pair of metrics (metrics, metrics)."""
 
     names: tuple[Name, ...]
@@ -47,77 +48,132 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedTargets:
     """The cells on which two measures exist, and the metrics that both measure on all of them."""
 
-    cells: tuple[Measured, ...]
+    targets: tuple[MeasuredTarget, ...]
     names: tuple[Name, ...]
 
 
-def shared(cells: Sequence[Measured], first: Measure, second: Measure) -> Shared:
+def on_both(cells: Sequence[MeasuredTarget], first: Measure, second: Measure) -> SharedTargets:
     """What two measures can be compared on; a measure by itself, if it is named twice."""
     both = tuple(cell for cell in cells if first in cell.values and second in cell.values)
     names = [{name for place, name in enumerate(cell.names)
               if all(math.isfinite(cell.values[measure][0, place]) for measure in (first, second))} for cell in both]
-    return Shared(both, tuple(sorted(set.intersection(*names))) if names else ())
+    return SharedTargets(both, tuple(sorted(set.intersection(*names))) if names else ())
 
 
-def measured(cell: TargetData, seed: int, amount: Amount) -> Measured:
+def measured(cell: TargetData, seed: int, amount: Amount) -> MeasuredTarget:
     """A cell under every measure."""
-    found = values(cell, *resamples(cell, seed, amount))
-    return Measured(cell.names, found, {measure: p_values(value[amount.drawn]) for measure, value in found.items()})
+    rows, counts = resamples(cell, seed, amount)
+    every = values(cell.judged.means[rows], cell.scores[:, rows], cell.system[rows], cell.context[rows], counts)
+    return MeasuredTarget(cell.names, every,
+                          {measure: all_p_values(value[amount.drawn]) for measure, value in every.items()})
 
 
-def p_values(drawn: Array) -> Array:
-    """Two-sided p that two metrics are equally good, for every pair, from draws (r, metrics).
-
-    NaN for a metric and itself, and where most draws lack a value of one of the two.
-    """
-    size = drawn.shape[1]
-    found = np.full((size, size), np.nan)
-    for i, j in combinations(range(size), 2):
-        apart = drawn[:, i] - drawn[:, j]
-        apart = apart[np.isfinite(apart)]
-        if 2 * len(apart) >= len(drawn):
-            found[i, j] = found[j, i] = two_sided(apart)
-    return found
-
-
-def means(given: Shared, measure: Measure, resamples: slice) -> Array:
+def means(shared: SharedTargets, measure: Measure, resamples: slice) -> Array:
     """The mean over cells of every metric, on some of the resamples: (r, metrics)."""
-    rows = [cell.values[measure][resamples, [cell.names.index(name) for name in given.names]] for cell in given.cells]
+    rows = [target.values[measure][resamples, [target.names.index(name) for name in shared.names]]
+            for target in shared.targets]
     return np.asarray(np.round(np.mean(rows, axis=0), DECIMALS))
 
 
-def rankings(given: Shared, measures: Sequence[Measure]) -> list[Vector]:
+def rankings(shared: SharedTargets, measures: Sequence[Measure]) -> list[Vector]:
     """The mean over cells of every metric on the whole data, for each measure."""
-    return [means(given, measure, slice(1))[0] for measure in measures]
+    return [means(shared, measure, slice(1))[0] for measure in measures]
 
 
 def agreement(first: Vector, second: Vector) -> float:
     """Kendall's τ-b of two rankings of the same metrics, -1 to 1; NaN below three metrics."""
-    there = np.isfinite(first) & np.isfinite(second)
-    alike = np.zeros(int(there.sum()), dtype=np.int64)
-    return kendall(Panel(first[there], second[there], alike, alike))
+    known = np.isfinite(first) & np.isfinite(second)
+    alike = np.zeros(int(known.sum()), dtype=np.int64)
+    return kendall(Panel(first[known], second[known], alike, alike))
 
 
-def consistency(given: Shared, measure: Measure, amount: Amount) -> tuple[float, float]:
+def consistency(shared: SharedTargets, measure: Measure, amount: Amount) -> tuple[float, float]:
     """The mean agreement of two halves, and its standard deviation over halvings; NaN where there is none."""
-    if not given.names:
+    if not shared.names:
         return math.nan, math.nan
-    halves = (means(given, measure, resamples) for resamples in (amount.first, amount.second))
+    halves = (means(shared, measure, resamples) for resamples in (amount.first, amount.second))
     taus = np.array([agreement(*pair) for pair in zip(*halves, strict=True)])
-    there = taus[np.isfinite(taus)]
-    return (float(there.mean()), float(there.std())) if there.size else (math.nan, math.nan)
+    known = taus[np.isfinite(taus)]
+    return (float(known.mean()), float(known.std())) if known.size else (math.nan, math.nan)
 
 
-def power(given: Shared, first: Measure, second: Measure) -> tuple[float, float]:
+def power(shared: SharedTargets, first: Measure, second: Measure) -> tuple[float, float]:
     """The share of pairs of metrics that each of two measures separates, of the pairs that both have on a cell."""
-    found = []
-    for cell in given.cells:
-        p = np.stack([cell.p[first], cell.p[second]])[:, *np.triu_indices(len(cell.names), 1)]
-        there = np.isfinite(p).all(axis=0)
-        if there.any():
-            found.append((p[:, there] < ALPHA).mean(axis=1))
-    one, other = np.mean(found, axis=0) if found else (math.nan, math.nan)
-    return float(one), float(other)
+    shares = []
+    for target in shared.targets:
+        p = np.stack([target.p[first], target.p[second]])[:, *np.triu_indices(len(target.names), 1)]
+        tested = np.isfinite(p).all(axis=0)
+        if tested.any():
+            shares.append((p[:, tested] < ALPHA).mean(axis=1))
+    mine, others = np.mean(shares, axis=0) if shares else (math.nan, math.nan)
+    return float(mine), float(others)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRow:
+    """A measure; `*_default` is what the default has on the same cells and metrics.
+
+    `ranking` has the metrics that are measured on all cells on which the measure exists, best first, ties together.
+    """
+
+    measure: Measure
+    cells: int
+    metrics: int
+    power: float
+    power_default: float
+    consistency: float
+    spread: float
+    consistency_default: float
+    tau: float
+    ranking: tuple[tuple[Name, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureBoard:
+    """The measures on one kind of data; τ between every two, and on how many cells and metrics it rests."""
+
+    name: str
+    title: str
+    cells: int
+    thinned: int
+    rows: tuple[MeasureRow, ...]
+    tau: Array
+    behind: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def board(group: TargetGroup, cells: Sequence[MeasuredTarget], amount: Amount) -> MeasureBoard:
+    """Compare the measures that exist on some cell."""
+    known = [measure for measure in MEASURES if any(measure in cell.values for cell in cells)]
+    pairs = [[on_both(cells, first, second) for second in known] for first in known]
+    tau = [[_tau(pairs[i][j], first, second) for j, second in enumerate(known)] for i, first in enumerate(known)]
+    behind = tuple(tuple((len(pair.targets), len(pair.names)) for pair in line) for line in pairs)
+    thinned = sum(cell.judged.rated > MOST for cell in group.targets)
+    rows = tuple(_row(cells, measure, amount) for measure in known)
+    return MeasureBoard(group.name, group.title, len(cells), thinned, rows, np.array(tau), behind)
+
+
+def _row(cells: Sequence[MeasuredTarget], measure: Measure, amount: Amount) -> MeasureRow:
+    own, beside = on_both(cells, measure, measure), on_both(cells, measure, DEFAULT)
+    own_power, default = power(beside, measure, DEFAULT)
+    same, spread = consistency(beside, measure, amount)
+    return MeasureRow(measure, len(own.targets), len(beside.names), own_power, default, same, spread,
+               consistency(beside, DEFAULT, amount)[0], _tau(beside, measure, DEFAULT), _ranking(own, measure))
+
+
+def _tau(shared: SharedTargets, first: Measure, second: Measure) -> float:
+    return agreement(*rankings(shared, (first, second))) if shared.names else math.nan
+
+
+def _ranking(shared: SharedTargets, measure: Measure) -> tuple[tuple[Name, ...], ...]:
+    if not shared.names:
+        return ()
+    (values,) = rankings(shared, [measure])
+    return tuple(tuple(name for name, other in zip(shared.names, values, strict=True) if other == value)
+                 for value in _distinct(values))
+
+
+def _distinct(values: Vector) -> list[float]:
+    return sorted(set(values.tolist()), reverse=True)

@@ -8,11 +8,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.results.rows import Grid
-from harness.statistics.coefficients import MEASURES as COEFFICIENTS
+from harness.statistics.estimates import STATISTICS
+from harness.statistics.resampled_levels import Measure
 from harness.studies import Findings
-from harness.studies._board import DEFAULT, Board, Row
-from harness.studies._comparison import Name
-from harness.studies._groupings import TITLES, Measure
+from harness.studies._comparison import DEFAULT, MeasureBoard, MeasureRow, Name
 from harness.studies._picture import Map, svg
 from harness.studies._resamples import MOST, Amount
 
@@ -20,7 +19,7 @@ HEAD = ("measure", "cells", "metrics", "power", "of default", "consistency", "of
 FIGURES = ("cells", "metrics", "power", "power_default", "consistency", "spread", "consistency_default", "tau")
 
 
-def findings(title: str, boards: Sequence[Board], seed: int, amount: Amount) -> Findings:
+def findings(title: str, boards: Sequence[MeasureBoard], seed: int, amount: Amount) -> Findings:
     """Everything that is printed and kept."""
     remarks = tuple(_remarks(boards, seed, amount))
     picture = svg(title, [Map(f"Correlation of rankings, {one.title}", tuple(map(_short, _measures(one))), one.tau)
@@ -33,28 +32,32 @@ def findings(title: str, boards: Sequence[Board], seed: int, amount: Amount) -> 
 
 
 def label(measure: Measure) -> str:
-    """A measure in words: its coefficient and its grouping."""
-    grouping, coefficient = measure
-    return f"{COEFFICIENTS[coefficient].title} {TITLES[grouping]}"
+    """A measure in words: its statistic and its level."""
+    level, statistic = measure
+    return f"{STATISTICS[statistic].title} {_words(level)}"
 
 
 def _short(measure: Measure) -> str:
-    grouping, coefficient = measure
-    return f"{TITLES[grouping].removeprefix('over ')}, {COEFFICIENTS[coefficient].title}"
+    level, statistic = measure
+    return f"{_words(level).removeprefix('over ')}, {STATISTICS[statistic].title}"
 
 
-def _measures(board: Board) -> list[Measure]:
+def _words(level: str) -> str:
+    return "over items" if level == "items" else level.replace("-", " ")
+
+
+def _measures(board: MeasureBoard) -> list[Measure]:
     return [row.measure for row in board.rows]
 
 
-def _table(board: Board) -> Grid:
+def _table(board: MeasureBoard) -> Grid:
     rows = tuple((label(row.measure), f"{row.cells} of {board.cells}", str(row.metrics), _share(row.power),
                   _share(row.power_default), _spread(row.consistency, row.spread),
                   _number(row.consistency_default), _number(row.tau)) for row in board.rows)
     return Grid(board.name, "Measures of agreement", HEAD, rows, board.title)
 
 
-def _remarks(boards: Sequence[Board], seed: int, amount: Amount) -> Iterator[str]:
+def _remarks(boards: Sequence[MeasureBoard], seed: int, amount: Amount) -> Iterator[str]:
     yield (f"power: share of pairs of metrics separated at 5 % (paired bootstrap, {amount.draws} draws, each pair of "
            "each cell by itself, not adjusted), mean over cells.")
     yield ("consistency: Kendall's τ between the rankings of metrics by two random halves of the data, mean ± standard "
@@ -72,7 +75,7 @@ def _remarks(boards: Sequence[Board], seed: int, amount: Amount) -> Iterator[str
             yield f"{board.title}: of {board.thinned} cells with more rated items, {MOST} items were taken at random."
 
 
-def _page(title: str, boards: Sequence[Board], remarks: Iterable[str]) -> Iterator[str]:
+def _page(title: str, boards: Sequence[MeasureBoard], remarks: Iterable[str]) -> Iterator[str]:
     yield from (f"# {title}", "", *(line for remark in remarks for line in (remark, "")))
     yield from ("![Correlation of rankings; the numbers are in the tables below](agreement.svg)", "")
     for board in boards:
@@ -94,7 +97,7 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     yield ""
 
 
-def _names(board: Board) -> dict[Name, str]:
+def _names(board: MeasureBoard) -> dict[Name, str]:
     """A column by its name, with its metric before it where two metrics have one of that name."""
     every = {name for row in board.rows for place in row.ranking for name in place}
     columns = [column for _, column in every]
@@ -102,11 +105,11 @@ def _names(board: Board) -> dict[Name, str]:
             for metric, column in every}
 
 
-def _ranking(row: Row, names: Mapping[Name, str]) -> str:
+def _ranking(row: MeasureRow, names: Mapping[Name, str]) -> str:
     return ", ".join(" = ".join(f"`{names[name]}`" for name in place) for place in row.ranking)
 
 
-def _objects(board: Board) -> Iterator[dict[str, object]]:
+def _objects(board: MeasureBoard) -> Iterator[dict[str, object]]:
     names = _names(board)
     for row in board.rows:
         yield {"kind": "measure", "data": board.name, **_parts(row.measure), "of": board.cells,
@@ -119,7 +122,7 @@ def _objects(board: Board) -> Iterator[dict[str, object]]:
                    "tau": _plain(float(board.tau[i, j])), "cells": cells, "metrics": metrics}
 
 
-def _csv(boards: Sequence[Board]) -> bytes:
+def _csv(boards: Sequence[MeasureBoard]) -> bytes:
     """One row per kind of data and measure, with its agreement with every other."""
     every = list(dict.fromkeys(measure for board in boards for measure in _measures(board)))
     stream = io.StringIO()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from harness.statistics.williams import Array
+from harness.statistics.panel import Array
 
 AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
 """Black text has a contrast of more than 7 on each of them."""

@@ -13,13 +13,10 @@ import numpy as np
 
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Codes
-from harness.studies._coefficients import Single
+from harness.statistics.resampled_levels import FEW, Single
 
 MOST = 2000
 """Of more rated items, so many are taken at random, in whole contexts but for the last."""
-
-FEW = 5
-"""With fewer contexts, single items are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +52,12 @@ def resamples(cell: TargetData, seed: int, amount: Amount) -> tuple[Codes, Singl
     half = rng.permuted(np.tile(2 * np.arange(size) < size, (amount.halvings, 1)), axis=1)
     drawn = rng.multinomial(size, np.full(size, 1 / size), size=amount.draws)
     rated = np.flatnonzero(np.isfinite(cell.judged.means))
-    kept = np.sort(rated[np.argsort(order[unit[rated]], kind="stable")][:MOST])
+    rows = np.sort(rated[np.argsort(order[unit[rated]], kind="stable")][:MOST])
     counts = np.concatenate([np.ones((1, size)), half, ~half, drawn]).astype(np.float32)
-    return kept, counts[:, unit[kept]]
+    return rows, counts[:, unit[rows]]
 
 
 def units(context: Codes) -> Codes:
-    """What each item is drawn with: its context, or nothing where there are few contexts."""
-    found = np.unique(context, return_inverse=True)[1].ravel()
-    return found if found.max(initial=-1) + 1 >= FEW else np.arange(len(context))
+    """What each item is drawn with: its context, or nothing where contexts are fewer than FEW."""
+    contexts = np.unique(context, return_inverse=True)[1].ravel()
+    return contexts if contexts.max(initial=-1) + 1 >= FEW else np.arange(len(context))

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from harness.errors import BadConfig
 from harness.studies import Findings, StudyRequest, TargetGroup
-from harness.studies._board import board
-from harness.studies._comparison import measured
+from harness.studies._comparison import board, measured
 from harness.studies._measures_page import findings
 from harness.studies._resamples import Amount
 

@@ -33,11 +33,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402  (the repository is put on the path first)
+from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from scipy import stats  # noqa: E402
 
 from harness.statistics.bootstrap import Unit, bootstrap, percentile  # noqa: E402
 from harness.statistics.coefficients import MEASURES, NAMES, estimate  # noqa: E402
-from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from harness.statistics.panel import Panel  # noqa: E402
 from harness.statistics.permutation import all_pairs  # noqa: E402
 from harness.statistics.williams import correlation_matrix, meng, steiger, williams  # noqa: E402

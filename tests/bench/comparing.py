@@ -25,9 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402  (the repository is put on the path first)
+from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from scipy import stats  # noqa: E402
 
-from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from harness.statistics.permutation import _mask_bits, all_pairs  # noqa: E402
 from harness.statistics.rank_intervals import Cell, rank_intervals  # noqa: E402
 from harness.statistics.williams import all_pairs_williams  # noqa: E402

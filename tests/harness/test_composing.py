@@ -24,8 +24,8 @@ from harness.scoring import composites
 from harness.scoring.composites import same_dialogues
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
+from harness.statistics.coefficients import spearman
 from harness.statistics.panel import codes, panel
-from harness.statistics.product_moment import spearman
 from metrics import evidence as evidences
 from metrics import registry
 from metrics.control.length import Length

@@ -18,13 +18,12 @@ from harness.cli import main
 from harness.errors import BadConfig
 from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
-from harness.statistics.coefficients import MEASURES
+from harness.statistics.estimates import STATISTICS, at_level
 from harness.statistics.levels import LEVELS
+from harness.statistics.resampled_levels import COEFFICIENTS, Single, Values, has_room
+from harness.statistics.resampled_levels import values as resampled
 from harness.studies import TargetGroup, measures
-from harness.studies._board import DEFAULT, Board, board
-from harness.studies._coefficients import COEFFICIENTS, threshold
-from harness.studies._comparison import measured, p_values
-from harness.studies._groupings import TITLES, has_room, values
+from harness.studies._comparison import DEFAULT, MeasureBoard, board, measured
 from harness.studies._picture import AGAINST, FOR, NOTHING, Map, colour, svg
 from harness.studies._resamples import MOST, Amount, resamples, units
 
@@ -56,79 +55,66 @@ def noisy(rng: np.random.Generator) -> TargetData:
                       "constant": np.ones_like(human)}, human)
 
 
-def one_board(*cells: TargetData, amount: Amount = AMOUNT) -> Board:
+def one_board(*cells: TargetData, amount: Amount = AMOUNT) -> MeasureBoard:
     return board(TargetGroup("real", "real data", cells), [measured(cell, 0, amount) for cell in cells], amount)
 
 
-def place(found: Board, grouping: str, coefficient: str, name: str) -> int:
+def place(found: MeasureBoard, grouping: str, coefficient: str, name: str) -> int:
     (row,) = [row for row in found.rows if row.measure == (grouping, coefficient)]
     (rank,) = [rank for rank, tied in enumerate(row.ranking) if (name, name) in tied]
     return rank
 
 
-def test_every_level_and_the_right_coefficients_are_studied() -> None:
-    assert set(TITLES) == set(LEVELS)
-    assert set(COEFFICIENTS) <= set(MEASURES)
+def values(cell: TargetData, counts: Single) -> Values:
+    return resampled(cell.judged.means, cell.scores, cell.system, cell.context, counts)
 
 
-@pytest.mark.parametrize("grouping", TITLES)
-@pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_on_the_whole_data_a_measure_is_what_it_is_elsewhere(grouping: str, coefficient: str,
-                                                             rng: np.random.Generator) -> None:
+def test_on_the_whole_data_a_measure_is_that_of_the_estimates(rng: np.random.Generator) -> None:
     cell = noisy(rng)
-    found = values(cell, np.arange(120), np.ones((1, 120), dtype=np.float32))[grouping, coefficient][0]
-    if coefficient == "pairwise-accuracy" and grouping.startswith("within"):
-        assert (found <= 1).all()  # elsewhere each group has a threshold of its own
-        return
-    expected = [LEVELS[grouping](MEASURES[coefficient].value)(cell.panel(row)) for row in range(5)]
-    np.testing.assert_allclose(found, expected, atol=1e-9, equal_nan=True)
+    assert set(COEFFICIENTS) <= set(STATISTICS)
+    found = values(cell, np.ones((1, 120), dtype=np.float32))
+    for (level, statistic), value in found.items():
+        expected = [at_level(statistic, level)(cell.panel(row)) for row in range(5)]
+        np.testing.assert_allclose(value[0], expected, atol=1e-9, equal_nan=True, err_msg=f"{statistic} {level}")
+    assert {level for level, _ in found} == set(LEVELS)
 
 
-@pytest.mark.parametrize("grouping", ["items", "within-systems", "systems"])
-@pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall", "kendall-c"])
-def test_on_a_resample_a_measure_is_that_of_the_rows_drawn(grouping: str, coefficient: str,
-                                                           rng: np.random.Generator) -> None:
+def test_on_a_resample_a_measure_is_that_of_the_rows_drawn(rng: np.random.Generator) -> None:
     cell = noisy(rng)
     counts = rng.integers(0, 3, size=(4, 120)).astype(np.float32)
-    found = values(cell, np.arange(120), np.vstack([np.ones((1, 120), dtype=np.float32), counts]))
+    found = values(cell, np.vstack([np.ones((1, 120), dtype=np.float32), counts]))
     for number, weights in enumerate(counts, start=1):
         rows = np.repeat(np.arange(120), weights.astype(int))
         part = replace(cell, judged=replace(cell.judged, means=cell.judged.means[rows]), scores=cell.scores[:, rows],
                        system=cell.system[rows], context=cell.context[rows])
-        expected = [LEVELS[grouping](MEASURES[coefficient].value)(part.panel(row)) for row in range(5)]
-        np.testing.assert_allclose(found[grouping, coefficient][number], expected, atol=1e-9, equal_nan=True)
+        for level in ("items", "within-systems", "over-systems"):
+            for statistic in ("pearson", "spearman", "kendall", "kendall-c"):
+                expected = [at_level(statistic, level)(part.panel(row)) for row in range(5)]
+                np.testing.assert_allclose(found[level, statistic][number], expected, atol=1e-9, equal_nan=True)
 
 
 def test_a_context_counts_within_contexts_as_often_as_it_is_drawn(rng: np.random.Generator) -> None:
     cell = noisy(rng)
     weight = rng.integers(0, 3, size=CONTEXTS)
     counts = np.vstack([np.ones(120), np.repeat(weight, SYSTEMS)]).astype(np.float32)
-    found = values(cell, np.arange(120), counts)["within-contexts", "spearman"][1, 0]
+    found = values(cell, counts)["within-contexts", "spearman"][1, 0]
     parts = [cell.panel(0).take(cell.context == context) for context in range(CONTEXTS)]
-    each = np.array([MEASURES["spearman"].value(part) for part in parts])
+    each = np.array([STATISTICS["spearman"].value(part) for part in parts])
     there = np.isfinite(each)
     assert found == pytest.approx(np.average(each[there], weights=weight[there]))
-
-
-def test_the_threshold_of_ties_is_the_smallest_of_the_best_over_all_groups() -> None:
-    human = np.array([[1.0, 1, 2], [1, 1, 2]])
-    metric = np.array([[0.0, 0.1, 1], [0, 0.2, 5]])
-    assert threshold([(human, metric)]) == pytest.approx(0.2)
-    assert threshold([]) == 0
 
 
 def test_identical_metrics_are_never_separated(rng: np.random.Generator) -> None:
     human, score = drawn(rng), drawn(rng)
     found = one_board(make_cell({"one": score, "same": score, "again": 2 * score + 1}, human))
     assert {row.power for row in found.rows} == {0.0}
-    assert np.isnan(p_values(np.zeros((50, 1)))).all(), "a metric is not compared with itself"
 
 
 def test_metrics_that_are_worlds_apart_are_always_separated(rng: np.random.Generator) -> None:
     human = drawn(rng)
     found = one_board(make_cell({"right": human, "wrong": -human}, human))
     powers = {row.measure: row.power for row in found.rows}
-    assert all(powers[grouping, name] == 1 for grouping in TITLES for name in ("pearson", "spearman", "kendall"))
+    assert all(powers[grouping, name] == 1 for grouping in LEVELS for name in ("pearson", "spearman", "kendall"))
 
 
 def test_metrics_far_apart_are_ranked_alike_by_every_half(rng: np.random.Generator) -> None:
@@ -152,12 +138,12 @@ def test_a_metric_that_only_ranks_systems_moves_up_over_systems(rng: np.random.G
     human = 0.3 * system + own
     noise = 3 * drawn(rng)
     noise -= noise.reshape(CONTEXTS, SYSTEMS).mean(axis=0)[system]
-    scores = {"systems": 0.3 * system + noise, "items": own - 0.1 * system, "none": drawn(rng)}
+    scores = {"over-systems": 0.3 * system + noise, "items": own - 0.1 * system, "none": drawn(rng)}
     found = one_board(make_cell(scores, human))
     for coefficient in ("pearson", "spearman", "kendall"):
         assert place(found, "items", coefficient, "items") == 0
         assert place(found, "within-systems", coefficient, "items") == 0
-        assert place(found, "systems", coefficient, "systems") == 0
+        assert place(found, "over-systems", coefficient, "over-systems") == 0
 
 
 def test_a_grouping_without_room_is_left_out_and_counted(rng: np.random.Generator) -> None:
@@ -166,12 +152,12 @@ def test_a_grouping_without_room_is_left_out_and_counted(rng: np.random.Generato
                       context=np.arange(120), dataset="alone")
     found = one_board(full, alone)
     cells = {row.measure[0]: row.cells for row in found.rows}
-    assert (found.cells, cells) == (2, {"items": 2, "within-contexts": 1, "within-systems": 1, "systems": 1})
+    assert (found.cells, cells) == (2, {"items": 2, "within-contexts": 1, "within-systems": 1, "over-systems": 1})
 
 
 @pytest.mark.parametrize(("grouping", "system", "context", "room"), [
-    ("systems", [0, 0, 1, 1], [0, 1, 2, 3], False),
-    ("systems", [0, 1, 2, 2], [0, 1, 2, 3], True),
+    ("over-systems", [0, 0, 1, 1], [0, 1, 2, 3], False),
+    ("over-systems", [0, 1, 2, 2], [0, 1, 2, 3], True),
     ("within-systems", [0] * 8, range(8), False),
     ("within-systems", [0] * 4 + [1] * 4, range(8), True),
     ("within-contexts", [0] * 15, [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3, True),

@@ -166,7 +166,8 @@ def _comparisons(one: Scored) -> Iterator[Comparison]:
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in ("spearman", "pearson"):
             found = all_pairs_williams(human, one.scores, statistic)
-            parts = (found.delta, found.t, found.p, over_pairs(found.p, holm), over_pairs(found.p, benjamini_hochberg))
+            adjusted = (over_pairs(found.p, adjust) for adjust in (holm, benjamini_hochberg))
+            parts = (found.delta, found.value, found.p, *adjusted)
             for i, j, delta, *rest in zip(*(part.tolist() for part in upper),
                                           *(part[upper].tolist() for part in parts), strict=True):
                 better, worse = (i, j) if delta >= 0 else (j, i)

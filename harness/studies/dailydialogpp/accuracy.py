@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora.dailydialogpp import Kind
 from harness.statistics.accuracy import AccuracyTest, chi_squared, mcnemar
-from harness.statistics.coefficients import Estimate, estimate
+from harness.statistics.estimates import Estimate, estimate
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import over_pairs
 from harness.statistics.williams import all_pairs_williams
@@ -132,7 +132,7 @@ def compare_pairs(scores: Sequence[Vector], at: Sequence[float], replies: Replie
     adjusted = over_pairs(williams.p)
     return tuple(ColumnPair(
         i, j, paired[i, j], float(holm[i, j]), chi_squared(*_counts(right[i]), *_counts(right[j])),
-        float(williams.delta[i, j]), float(williams.t[i, j]), float(williams.p[i, j]), float(adjusted[i, j]))
+        float(williams.delta[i, j]), float(williams.value[i, j]), float(williams.p[i, j]), float(adjusted[i, j]))
         for i, j in pairs)
 
 

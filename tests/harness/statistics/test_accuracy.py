@@ -44,10 +44,10 @@ def test_items_that_were_not_judged_are_left_out_and_other_values_refused() -> N
         mcnemar([.5], [1])
 
 
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300), st.integers(1, 300), st.booleans())
-def test_chi_squared_equals_scipys(a: int, b: int, c: int, d: int, corrected: bool) -> None:
-    found = chi_squared(a, a + b, c, c + d, corrected)
-    oracle = stats.chi2_contingency([[a, b], [c, d]], correction=corrected)
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
+def test_chi_squared_equals_scipys(a: int, b: int, c: int, d: int) -> None:
+    found = chi_squared(a, a + b, c, c + d)
+    oracle = stats.chi2_contingency([[a, b], [c, d]], correction=False)
     assert found.statistic == pytest.approx(oracle.statistic, abs=1e-9)
     assert found.p == pytest.approx(oracle.pvalue, rel=1e-6, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""Bootstrap intervals equal scipy's on the same resamples; the fast way equals the plain one."""
+"""Bootstrap intervals equal scipy's on the same resamples, the paired test a plain loop, the fast way the plain one."""
 
 from __future__ import annotations
 
@@ -7,70 +7,50 @@ import pytest
 from scipy import stats
 
 from harness.statistics import bootstrap as boot
-from harness.statistics.bootstrap import bootstrap, by_annotator
-from harness.statistics.coefficients import MEASURES
-from harness.statistics.levels import within
+from harness.statistics.bootstrap import all_p_values, bootstrap, paired_bootstrap, two_sided
+from harness.statistics.coefficients import kendall, pearson, spearman
+from harness.statistics.estimates import at_level
 from harness.statistics.panel import Panel, panel
 
-FAST = [name for name, measure in MEASURES.items() if measure.resampled]
-SPEARMAN = MEASURES["spearman"].value
+FAST = {"spearman": spearman, "pearson": pearson}
+NONE = np.zeros(200, dtype=np.int64)
 
 
-def made(rows: int, seed: int = 7, values: int = 5) -> Panel:
-    rng = np.random.default_rng(seed)
+def made(rows: int, each: int = 1, values: int = 5) -> Panel:
+    rng = np.random.default_rng(7)
     human = rng.integers(1, values + 1, size=rows).astype(float)
     metric = np.round(human + rng.normal(scale=2, size=rows), 1)
-    return panel(metric, human, np.arange(rows) % 3, np.arange(rows) // 4)
+    return panel(metric, human, np.arange(rows) % 3, np.arange(rows) // each)
 
 
 def pearson_of(human: np.ndarray, metric: np.ndarray) -> float:
     return float(stats.pearsonr(human, metric)[0])
 
 
-@pytest.mark.parametrize("method", ["percentile", "BCa"])
-def test_equals_scipy_on_the_same_resamples(method: str) -> None:
-    given = made(40)
-    oracle = stats.bootstrap((given.human, given.metric), pearson_of, paired=True, vectorized=False, n_resamples=300,
-                             method=method, random_state=np.random.default_rng(7))
-    draws = np.asarray(oracle.bootstrap_distribution)
-    left_out = np.array([MEASURES["pearson"].value(given.take(np.arange(40) != row)) for row in range(40)])
-    value = MEASURES["pearson"].value(given)
-    found = boot.percentile(draws) if method == "percentile" else boot.bca(value, draws, left_out)
-    assert found == pytest.approx(tuple(oracle.confidence_interval), abs=1e-12)
-
-
-@pytest.mark.parametrize("by", ["row", "context"])
-@pytest.mark.parametrize("name", FAST)
-@pytest.mark.parametrize("rows", [5, 30, 200])
-def test_the_fast_way_equals_the_plain_one(name: str, by: boot.Unit, rows: int) -> None:
-    """Few rows give resamples that are constant on one side; both ways leave those out."""
-    given, measure = made(rows, values=3), MEASURES[name]
-    plain, fast = (bootstrap(given, measure.value, np.random.default_rng(1), by=by, draws=200, resampled=way)
-                   for way in (None, measure.resampled))
-    assert fast.draws == pytest.approx(plain.draws, abs=1e-11)
-    assert fast.note == plain.note
-    assert (fast.low, fast.high) == pytest.approx((plain.low, plain.high), abs=1e-9, nan_ok=True)
+def test_bca_equals_scipys_on_the_same_resamples() -> None:
+    rows = made(40)
+    oracle = stats.bootstrap((rows.human, rows.metric), pearson_of, paired=True, vectorized=False, n_resamples=300,
+                             method="BCa", random_state=np.random.default_rng(7))
+    left_out = np.array([pearson(rows.take(np.arange(40) != row)) for row in range(40)])
+    interval = boot.bca(pearson(rows), np.asarray(oracle.bootstrap_distribution), left_out)
+    assert interval == pytest.approx(tuple(oracle.confidence_interval), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", FAST)
-def test_an_outlier_costs_no_digits(name: str) -> None:
-    """Resamples without the outlier have a millionth of the panel's spread."""
-    given = made(30)
-    given.metric[3] = 1e7
-    plain, fast = (bootstrap(given, MEASURES[name].value, np.random.default_rng(1), resampled=way).draws
-                   for way in (None, MEASURES[name].resampled))
-    assert fast == pytest.approx(plain, abs=1e-11)
+def test_the_fast_way_equals_the_plain_one(name: str) -> None:
+    """Few rows give resamples that are constant on one side; both ways leave those out. An outlier costs no digits."""
+    outlier = made(30)
+    outlier.metric[3] = 1e5
+    for rows in (made(5, values=3), made(30, each=4, values=3), made(200, each=4), outlier):
+        plain, fast = (bootstrap(rows, way, np.random.default_rng(1), draws=200) for way in (FAST[name], name))
+        assert fast.draws == pytest.approx(plain.draws, abs=1e-9)
+        assert fast.note == plain.note
+        assert (fast.low, fast.high) == pytest.approx((plain.low, plain.high), abs=1e-9, nan_ok=True)
 
 
-def test_same_seed_same_bytes() -> None:
-    one, other = (bootstrap(made(50), SPEARMAN, np.random.default_rng(3)).draws.tobytes() for _ in range(2))
-    assert one == other
-
-
-def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def draws() -> bytes:
-        return bootstrap(made(50), SPEARMAN, np.random.default_rng(3), method="percentile",
-                         resampled=MEASURES["spearman"].resampled).draws.tobytes()
+        return bootstrap(made(50), "spearman", np.random.default_rng(3)).draws.tobytes()
     whole = draws()
     monkeypatch.setattr(boot, "CELLS", 333)
     assert draws() == whole
@@ -79,57 +59,41 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_contexts_go_together_and_apart() -> None:
     """Each of two contexts is drawn whole, and drawn twice counts as two contexts."""
     human, metric = np.array([1.0, 2, 3, 3, 1, 2]), np.array([1.0, 2, 3, 1, 2, 4])
-    given = panel(metric, human, np.zeros(6, int), np.repeat([0, 1], 3))
-    seen = []
+    rows = panel(metric, human, np.zeros(6, int), np.repeat([0, 1], 3))
+    sizes = set()
 
     def watched(part: Panel) -> float:
-        seen.append((part.n, len(np.unique(part.context))))
-        return within(SPEARMAN, "context")(part)
+        sizes.add((part.n, len(np.unique(part.context))))
+        return at_level("spearman", "within-contexts")(part)
 
-    found = bootstrap(given, watched, np.random.default_rng(7), by="context", method="percentile", draws=50)
-    first, second = (SPEARMAN(given.take(given.context == context)) for context in (0, 1))
-    assert set(seen) == {(6, 2)}
-    assert sorted(set(found.draws.round(12))) == pytest.approx(sorted({first, (first + second) / 2, second}))
-
-
-def test_perfect_agreement_has_no_width() -> None:
-    given = panel(np.arange(20.0), np.arange(20.0), np.zeros(20, int), np.arange(20))
-    found = bootstrap(given, SPEARMAN, np.random.default_rng(7))
-    assert (found.value, found.low, found.high) == (1, 1, 1)
+    drawn = bootstrap(rows, watched, np.random.default_rng(7), draws=50).draws
+    first, second = (spearman(rows.take(rows.context == context)) for context in (0, 1))
+    assert sizes == {(6, 2), (3, 1)}  # the latter are those of the jackknife
+    assert sorted(set(drawn.round(12))) == pytest.approx(sorted({first, (first + second) / 2, second}))
 
 
 def test_where_there_is_no_interval_the_reason_is_said(rng: np.random.Generator) -> None:
-    given = made(30)
-    constant = panel(np.zeros(30), given.human, given.system, given.context)
-    one = panel(given.metric, given.human, given.system, np.zeros(30, int))
-    rare = panel((np.arange(30) == 3) * 1.0, given.human, given.system, (np.arange(30) == 3) * 1)
-    for found, reason in (
-        (bootstrap(constant, SPEARMAN, rng), "the statistic does not exist on the panel"),
-        (bootstrap(one, SPEARMAN, rng, by="context"), "1 unit to resample"),
-        (bootstrap(rare, within(SPEARMAN, "system"), rng, method="percentile"), "resamples left out"),
-        (by_annotator(given.human[:, None], given, SPEARMAN, rng), "1 unit to resample"),
+    rows = made(30)
+    constant = panel(np.zeros(30), rows.human, rows.system, rows.context)
+    alone = panel(rows.metric, rows.human, rows.system, np.zeros(30, int))
+    rare = panel((np.arange(30) == 3) * 1.0, rows.human, rows.system, rows.context)
+    for interval, reason in (
+        (bootstrap(constant, spearman, rng), "the statistic does not exist on the panel"),
+        (bootstrap(alone, spearman, rng), "1 unit to resample"),
+        (bootstrap(rare, "spearman", rng), "resamples left out"),
     ):
-        assert reason in found.note
-        assert np.isnan(found.low) or "left out" in found.note
+        assert reason in interval.note
+        assert np.isnan(interval.low) or "left out" in interval.note
+    perfect = panel(np.arange(20.0), np.arange(20.0), np.zeros(20, int), np.arange(20))
+    assert bootstrap(perfect, "spearman", rng).low == 1
 
 
 def test_blocks_estimate_the_same_acceleration(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     """Of means of an exponential sample: skewness / (6 sqrt(n)), here 2 / (6 sqrt(n))."""
     values = rng.exponential(size=4000)
     monkeypatch.setattr(boot, "MOST", 500)
-    blocks = boot.acceleration(np.array([values[kept].mean() for kept in boot._left_out(4000)]))
+    blocks = boot.acceleration(np.array([values[others].mean() for others in boot._jackknife(4000)]))
     assert blocks == pytest.approx(2 / (6 * 4000**0.5), rel=0.3)
-
-
-def test_annotators_by_hand() -> None:
-    """Two annotators, one right and one wrong: drawn twice each gives 1 or -1, together no spread at all."""
-    scores = np.array([1.0, 2, 3, 4])
-    given = panel(scores, scores, np.zeros(4, int), np.arange(4))
-    votes = np.stack([scores, np.array([4.0, 3, 2, np.nan])], axis=1)
-    found = by_annotator(votes, given, SPEARMAN, np.random.default_rng(7), draws=80)
-    # together: 2.5, 2.5, 2.5, 4; ranks 2, 2, 2, 4 against 1, 2, 3, 4
-    assert found.value == pytest.approx(3 / 15**0.5)
-    assert sorted(set(found.draws.round(12))) == pytest.approx([-1, 3 / 15**0.5, 1])
 
 
 def test_coverage() -> None:
@@ -137,8 +101,52 @@ def test_coverage() -> None:
     rng, covered = np.random.default_rng(7), 0
     for _ in range(100):
         human, noise = rng.normal(size=(2, 60))
-        given = panel(0.6 * human + 0.8 * noise, human, np.zeros(60, int), np.arange(60))
-        found = bootstrap(given, MEASURES["pearson"].value, rng, draws=300, level=0.9,
-                          resampled=MEASURES["pearson"].resampled)
-        covered += found.low <= 0.6 <= found.high
+        rows = panel(0.6 * human + 0.8 * noise, human, np.zeros(60, int), np.arange(60))
+        interval = bootstrap(rows, "pearson", rng, draws=300, level=0.9)
+        covered += interval.low <= 0.6 <= interval.high
     assert 80 <= covered <= 98
+
+
+def two(n: int = 50) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    human = rng.integers(1, 6, n).astype(float)
+    return human, np.stack([human + rng.normal(size=n), np.round(human + 2 * rng.normal(size=n))])
+
+
+def test_the_paired_test_equals_a_loop_over_scipy() -> None:
+    human, scores = two()
+    tests = paired_bootstrap(human, scores, NONE[:50], np.arange(50), "spearman", np.random.default_rng(1), 200)
+    rng, apart = np.random.default_rng(1), []
+    for _ in range(200):
+        rows = rng.integers(50, size=50)
+        first, second = (stats.spearmanr(human[rows], column[rows])[0] for column in scores)
+        apart.append(first - second)
+    tail = min(np.less_equal(apart, 0).sum(), np.greater_equal(apart, 0).sum())
+    assert tests.p[0, 1] == tests.p[1, 0] == pytest.approx(min(1, 2 * (tail + 1) / 201))
+    assert tests.delta[0, 1] == -tests.delta[1, 0] == pytest.approx(
+        stats.spearmanr(human, scores[0])[0] - stats.spearmanr(human, scores[1])[0])
+
+
+def test_any_statistic_on_shared_rows_and_a_metric_against_itself() -> None:
+    human, scores = two()
+    scores[0, 4] = human[7] = np.nan
+    both = np.vstack([scores, scores[:1], np.ones((1, 50))])
+    context = np.arange(50) // 5
+    plain, quick = (paired_bootstrap(human, both, NONE[:50], context, way, np.random.default_rng(4), 60)
+                    for way in (spearman, "spearman"))
+    np.testing.assert_allclose(plain.p, quick.p)
+    assert (plain.n[0, 1], plain.n[1, 3]) == (48, 49)
+    assert plain.p[0, 2] == 1
+    assert np.isnan(plain.p[3]).all()
+    other = paired_bootstrap(human, scores, NONE[:50], context, kendall, np.random.default_rng(4), 60)
+    assert 0 < other.p[0, 1] <= 1
+
+
+def test_p_of_differences_by_hand() -> None:
+    assert two_sided(np.array([1., 2, 3, -1])) == 2 * 2 / 5  # one on the far side
+    assert two_sided(np.array([1., 2, 3])) == 2 * 1 / 4
+    assert two_sided(np.zeros(9)) == 1
+    assert np.isnan(two_sided(np.zeros(0)))
+    drawn = np.array([[1., 0, np.nan], [2, 0, np.nan], [3, 0, 1]])
+    assert all_p_values(drawn)[0, 1] == all_p_values(drawn)[1, 0] == 0.5
+    assert np.isnan(all_p_values(drawn)[2]).all()

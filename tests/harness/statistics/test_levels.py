@@ -1,16 +1,16 @@
-"""A level is a combinator: any statistic at any level is a statistic again."""
+"""A statistic at a level is the mean of the statistic over the parts of the panel."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from harness.statistics import levels
+from harness.statistics import levels, pairwise
 from harness.statistics.bootstrap import bootstrap
-from harness.statistics.coefficients import MEASURES
+from harness.statistics.coefficients import pearson
+from harness.statistics.estimates import STATISTICS, at_level, estimate
+from harness.statistics.levels import LEVELS
 from harness.statistics.panel import Panel, panel
-
-PEARSON = MEASURES["pearson"].value
 
 
 def grouped(human: list[float], metric: list[float], system: list[int], context: list[int]) -> Panel:
@@ -22,29 +22,55 @@ SIMPSON = grouped([1, 2, 3, 4, 5, 6, 9, 8, 9], [3, 2, 1, 6, 5, 4, 7, 8, 7], [0, 
 
 
 def test_by_hand() -> None:
-    assert levels.within(PEARSON, "system")(SIMPSON) == pytest.approx(-1)
-    assert levels.over_items(PEARSON)(SIMPSON) == PEARSON(SIMPSON) > 0.7
+    assert at_level("pearson", "within-systems")(SIMPSON) == pytest.approx(-1)
+    assert at_level("pearson", "items")(SIMPSON) == pearson(SIMPSON) > 0.7
     # means 2, 5, 26/3 against 2, 5, 22/3: centred -29/9, -2/9, 31/9 and -25/9, 2/9, 23/9
-    assert levels.over_systems(PEARSON)(SIMPSON) == pytest.approx((725 - 4 + 713) / (1806 * 1158) ** 0.5)
+    assert at_level("pearson", "over-systems")(SIMPSON) == pytest.approx((725 - 4 + 713) / (1806 * 1158) ** 0.5)
 
 
 def test_groups_without_a_value_are_left_out() -> None:
-    given = grouped([1, 2, 3, 5, 5, 5, 1], [1, 2, 3, 1, 2, 3, 1], [0, 0, 0, 1, 1, 1, 2], [0] * 7)
-    assert levels.within(PEARSON, "system")(given) == pytest.approx(1)
-    assert np.isnan(levels.within(PEARSON, "context")(given.take(given.system == 1)))
-    assert np.isnan(levels.within(PEARSON, "system")(given.take(given.system > 5)))
+    rows = grouped([1, 2, 3, 5, 5, 5, 1], [1, 2, 3, 1, 2, 3, 1], [0, 0, 0, 1, 1, 1, 2], [0] * 7)
+    assert at_level("pearson", "within-systems")(rows) == pytest.approx(1)
+    assert np.isnan(at_level("pearson", "within-contexts")(rows.take(rows.system == 1)))
+    assert np.isnan(at_level("pearson", "within-systems")(rows.take(rows.system > 5)))
+    alone = estimate(rows.take(np.array([0, 3, 6])), "pearson", "within-systems")
+    assert (np.isnan(alone.value), alone.note.startswith("in no system there is a value")) == (True, True)
 
 
 def test_the_order_of_rows_is_of_no_matter(rng: np.random.Generator) -> None:
     shuffled = SIMPSON.take(rng.permutation(9))
-    for level in levels.LEVELS.values():
-        assert level(PEARSON)(shuffled) == pytest.approx(level(PEARSON)(SIMPSON), abs=1e-12)
+    for level in LEVELS:
+        assert at_level("pearson", level)(shuffled) == pytest.approx(at_level("pearson", level)(SIMPSON), abs=1e-12)
 
 
-@pytest.mark.parametrize("level", levels.LEVELS)
-def test_every_level_has_an_interval(level: str, rng: np.random.Generator) -> None:
-    human = rng.normal(size=(12, 5)) + np.arange(5)
+def test_every_statistic_at_every_level_has_a_value_or_a_reason(rng: np.random.Generator) -> None:
+    human = rng.integers(0, 2, size=(12, 5)) + np.arange(5)
     metric = human + rng.normal(size=(12, 5))
-    given = grouped(list(human.ravel()), list(metric.ravel()), [0, 1, 2, 3, 4] * 12, list(np.repeat(np.arange(12), 5)))
-    found = bootstrap(given, levels.LEVELS[level](PEARSON), rng, by="context", draws=100)
-    assert -1 <= found.low <= found.value <= found.high <= 1
+    rows = Panel(human.ravel().astype(float), metric.ravel(), np.array([0, 1, 2, 3, 4] * 12),
+                 np.repeat(np.arange(12), 5), rng.integers(3, 9, size=60).astype(float))
+    for name in STATISTICS:
+        for level in LEVELS:
+            value = estimate(rows, name, level)
+            assert -1 <= value.value <= 1 or value.note, (name, level)
+            assert not value.note or np.isnan(value.value), (name, level)
+    for level in LEVELS:
+        interval = bootstrap(rows, at_level("pearson", level), rng, draws=60)
+        assert -1 <= interval.low <= interval.value <= interval.high <= 1
+    assert estimate(rows, "spearman", "over-systems").n == 5
+
+
+def test_groups_share_the_threshold_of_pairwise_accuracy() -> None:
+    """Each group by itself would choose its own; together the smallest with the best mean over both is 1."""
+    rows = grouped([1, 1, 2, 1, 2, 3], [0, 1, 9, 0, 5, 9], [0] * 6, [0, 0, 0, 1, 1, 1])
+    assert [pairwise.calibrated(part).epsilon for part in levels.groups(rows, rows.context)] == [1, 0]
+    assert at_level("pairwise-accuracy", "within-contexts")(rows) == pytest.approx(1)
+    worse = grouped([1, 1, 2, 1, 2, 3], [0, 5, 9, 0, 3, 9], [0] * 6, [0, 0, 0, 1, 1, 1])
+    # at 0: (2/3 + 1)/2; at 5: (2/3 + 2/3)/2: the pair of 5 and 9 is lost; each by itself would have more
+    assert at_level("pairwise-accuracy", "within-contexts")(worse) == pytest.approx(5 / 6)
+
+
+def test_system_means_have_a_mean_control(rng: np.random.Generator) -> None:
+    human, metric, control = rng.normal(size=(3, 30))
+    rows = np.arange(30)
+    means = levels.system_means(panel(metric, human, rows % 3, rows // 3, control))
+    assert means.control == pytest.approx([control[system::3].mean() for system in range(3)])

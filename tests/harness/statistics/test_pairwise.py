@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import coefficients, pairwise
+from harness.statistics import pairwise
+from harness.statistics.estimates import estimate
 from harness.statistics.panel import Panel, panel
-from harness.statistics.soft import soft_pairwise_accuracy
+from harness.statistics.soft_pairwise import soft_pairwise_accuracy
 
 
 def paired(human: list[float], metric: list[float]) -> Panel:
@@ -76,10 +77,10 @@ def test_bins_find_the_same_among_many(rng: np.random.Generator, monkeypatch: py
 
 
 def test_a_constant_metric_has_the_share_of_tied_pairs() -> None:
-    found = coefficients.estimate(paired([1, 1, 2, 3], [0, 0, 0, 0]), "pairwise-accuracy")
+    found = estimate(paired([1, 1, 2, 3], [0, 0, 0, 0]), "pairwise-accuracy")
     assert found.value == pytest.approx(1 / 6)
     assert np.isnan([found.p, found.low]).all()
-    assert coefficients.estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
+    assert estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
 
 
 def of_systems(human: list[list[float]], metric: list[list[float]], shared: bool = True) -> Panel:
@@ -109,7 +110,7 @@ METRIC = [[0.3, 0.5, 0.1, 0.2, 0.9], [0.4, 0.1, 0.3, 0.25, 0.6], [0.35, 0.6, 0.1
 def test_soft_pairwise_accuracy_equals_that_of_all_permutations(kind: str, rng: np.random.Generator) -> None:
     apart = [abs(exact(HUMAN[i], HUMAN[j], kind) - exact(METRIC[i], METRIC[j], kind))
              for i, j in combinations(range(3), 2)]
-    found = soft_pairwise_accuracy(rng, draws=20_000)(of_systems(HUMAN, METRIC, kind == "samples"))
+    found = soft_pairwise_accuracy(of_systems(HUMAN, METRIC, kind == "samples"), rng, draws=20_000)
     assert found == pytest.approx(1 - np.mean(apart), abs=0.01)
 
 
@@ -118,18 +119,18 @@ def test_soft_pairwise_accuracy_of_people_and_of_their_contrary(shared: bool) ->
     sure = [[5.0] * 9 + [4.0], [1.0] * 9 + [2.0]]
     contrary = [[-vote for vote in row] for row in sure]
     for metric, value in ((sure, 1.0), (contrary, 0.0)):
-        found = soft_pairwise_accuracy(np.random.default_rng(7))(of_systems(sure, metric, shared))
+        found = soft_pairwise_accuracy(of_systems(sure, metric, shared))
         assert found == pytest.approx(value, abs=0.01)
 
 
 def test_the_order_of_systems_is_of_no_matter() -> None:
-    one, other = (soft_pairwise_accuracy(np.random.default_rng(7))(of_systems(human, metric))
+    one, other = (soft_pairwise_accuracy(of_systems(human, metric))
                   for human, metric in ((HUMAN, METRIC), (HUMAN[::-1], METRIC[::-1])))
     assert one == pytest.approx(other, abs=1e-12)
 
 
-def test_one_system_has_no_pairs(rng: np.random.Generator) -> None:
+def test_one_system_has_no_pairs() -> None:
     one = of_systems(HUMAN[:1], METRIC[:1])
-    found = coefficients.estimate(one, "soft-pairwise-accuracy", coefficients.measures(rng))
+    found = estimate(one, "soft-pairwise-accuracy")
     assert np.isnan(found.value)
     assert found.note == "there are fewer than two systems"

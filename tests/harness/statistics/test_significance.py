@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.significance import benjamini_hochberg, better, clusters, holm, letters, over_pairs
+from harness.statistics.significance import benjamini_hochberg, clusters, holm, letters, over_pairs
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -71,12 +71,6 @@ def test_clusters_by_hand() -> None:
     assert letters(values, wins(5, chain)) == ("c", "a", "", "ab", "bc")
     assert clusters(np.full(2, np.nan), wins(2, [])) == ()
     assert letters(np.full(2, np.nan), wins(2, [])) == ("", "")
-
-
-def test_better_is_higher_and_significant() -> None:
-    delta = np.array([[0, .2, .1], [-.2, 0, .3], [-.1, -.3, 0]])
-    p = np.array([[1, .01, .2], [.01, 1, np.nan], [.2, 0, 1]])
-    assert better(delta, p).tolist() == [[False, True, False], [False] * 3, [False] * 3]
 
 
 @given(st.integers(1, 9), st.data())

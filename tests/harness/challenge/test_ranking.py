@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from benchmarks import registry
-from harness.challenge import audit, cells, draws, folder, outcome, ranking, tables
+from harness.challenge import audit, folder, outcome, ranking, tables
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.compare import VECTORISED
 from harness.scoring.score import Scores
-from harness.statistics import coefficients, williams
-from harness.statistics import rank_intervals as exact
+from harness.statistics import estimates, fixed_ranks, rank_intervals
 from leaderboard.model import boards
-from tests.harness.organising.folders import SIZE, challenge, items, scores, submit, three_teams
+from tests.harness.challenge.folders import SIZE, challenge, items, scores, submit, three_teams
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         ids = tuple(item.id for item in one.dataset.items)
         given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
         for cell in correlate.cells(one.dataset, one.judged, given):
-            expected = coefficients.estimate(cell.panel(0), "spearman").value
+            expected = estimates.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
 
 
@@ -100,50 +99,26 @@ def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> 
         ids = tuple(item.id for item in one.items)
         made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
         (cell,) = correlate.cells(one, correlate.judged(one, one.card.qualities), made)
-        value = coefficients.estimate(cell.panel(0), "spearman").value
+        value = estimates.estimate(cell.panel(0), "spearman").value
         assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
-
-
-def test_pairs_are_those_of_williams_with_scores_missing_too(rng: np.random.Generator) -> None:
-    human = rng.integers(1, 6, size=30).astype(float)
-    table = human + rng.normal(size=(5, 30))
-    human[2], table[1, 4], table[3, 4], table[3, 5] = np.nan, np.nan, np.nan, np.nan
-    expected = williams.all_pairs_williams(human, table, "spearman")
-    groups = tuple(cells._groups(human, table, {}))
-    found = cells._pairwise(groups, table)
-    off = ~np.eye(5, dtype=bool)
-    for name in ("delta", "t", "p"):
-        np.testing.assert_allclose(getattr(found, name)[off], getattr(expected, name)[off], atol=1e-10)
-    assert (found.n[off] == expected.n[off]).all()
 
 
 def test_draws_with_ranks_kept_are_near_those_ranked_anew(root: Path, home: Path) -> None:
     found = outcome.outcome(root, home)
-    people, entries = cells.humans(found.ground), found.entries
-    given = [exact.Cell(cell[0], people[cell], entries.scores[cell]) for cell in found.ground.cells]
-    anew = exact.rank_intervals(given, VECTORISED["test"], np.random.default_rng(0), draws=1000)
-    groups = cells.grouped(found.ground, entries.scores)
-    seen = draws.drawn(groups, len(entries.entries), 1000, np.random.default_rng(0))
-    values = np.array([VECTORISED["test"](one) for one in seen])
-    kept = exact.summarised(np.array(found.ranking.totals), values)
-    assert np.abs(kept.low - anew.low).max() <= 1
-    assert np.abs(kept.high - anew.high).max() <= 1
-    assert kept.letters == anew.letters
-
-
-def test_a_draw_of_everything_once_has_the_values_themselves(root: Path, home: Path) -> None:
-    found = outcome.outcome(root, home)
-    groups = cells.grouped(found.ground, found.entries.scores)
-    for place, own in enumerate(groups.values()):
-        for group in own:
-            squares = {id(group.ranks): draws._small(group.ranks) ** 2}
-            (row,) = draws._values(group, np.ones((1, SIZE)), squares, {})
-            np.testing.assert_allclose(row, found.values[group.members, place], atol=1e-12)
+    people, scores, rule = found.ground.ratings_by_target, found.entries.scores, VECTORISED["test"]
+    targets = [rank_intervals.TargetScores(target[0], people[target], scores[target]) for target in people]
+    groups, totals = fixed_ranks.grouped(people, scores), np.array(found.ranking.totals)
+    anew, fixed = (rank_intervals.ranked(totals, drawn.values(rule)) for drawn in (
+        rank_intervals.drawn(targets, np.random.default_rng(0)),
+        fixed_ranks.drawn(groups, 1000, np.random.default_rng(0))))
+    assert np.abs(fixed.low - anew.low).max() <= 1
+    assert np.abs(fixed.high - anew.high).max() <= 1
+    assert fixed.letters == anew.letters
 
 
 def published(root: Path) -> dict[str, bytes]:
     """What says where the others stand."""
-    left = ("official.csv", "rules.csv", "cells.csv", "pairs.parquet", "correlation.csv", "submissions.csv")
+    left = ("official.csv", "rules.csv", "targets.csv", "pairs.parquet", "correlation.csv", "submissions.csv")
     files = [*(root / "ranking" / name for name in left), *sorted((root / "ranking" / "report").iterdir())]
     return {path.name: path.read_bytes() for path in files}
 

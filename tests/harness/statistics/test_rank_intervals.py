@@ -7,13 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from harness.statistics.rank_intervals import Cell, ahead, rank_intervals
+from harness.statistics import rank_intervals
+from harness.statistics.rank_intervals import Ranks, Rule, TargetScores, ahead
 
 
-def cell(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> Cell:
+def cell(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> TargetScores:
     rng = np.random.default_rng(seed)
     human = rng.integers(1, 6, n).astype(float)
-    return Cell(name, human, np.outer(strength, human) + rng.normal(size=(len(strength), n)).round(1))
+    return TargetScores(name, human, np.outer(strength, human) + rng.normal(size=(len(strength), n)).round(1))
+
+
+def ranks(targets: list[TargetScores], rule: Rule, draws: int = 200) -> Ranks:
+    """The ranks of a board under a rule."""
+    drawn = rank_intervals.drawn(targets, np.random.default_rng(0), draws)
+    return rank_intervals.ranked(rule(rank_intervals.correlations(targets)), drawn.values(rule))
 
 
 def mean(values: Sequence[np.ndarray]) -> np.ndarray:
@@ -22,38 +29,33 @@ def mean(values: Sequence[np.ndarray]) -> np.ndarray:
 
 def test_what_is_sure_has_a_narrow_interval_and_what_is_not_a_wide_one() -> None:
     cells = [cell(f"d{seed}", seed) for seed in range(6)]
-    found = rank_intervals(cells, mean, np.random.default_rng(0), draws=200)
+    found = ranks(cells, mean)
     assert (found.rank[0], found.low[0], found.high[0]) == (1, 1, 1)
     assert (found.low[1:3] == 2).all()
     assert (found.high[1:3] == 3).all()
     assert (found.low <= found.rank).all()
     assert (found.rank <= found.high).all()
-    again = rank_intervals(cells, mean, np.random.default_rng(0), draws=200)
+    again = ranks(cells, mean)
     np.testing.assert_array_equal(again.high, found.high)
 
 
 def test_datasets_that_disagree_widen_the_interval() -> None:
     cells = [cell("a", 0, (2, .5)), cell("b", 1, (.5, 2)), cell("c", 2, (2, .5))]
-    items = rank_intervals(cells, mean, np.random.default_rng(0), draws=200, over_datasets=False)
-    both = rank_intervals(cells, mean, np.random.default_rng(0), draws=200)
-    assert items.high[0] == 1
-    assert both.high[0] == 2
+    assert ranks(cells[::2], mean).high[0] == 1
+    assert ranks(cells, mean).high[0] == 2
 
 
 def test_qualities_of_a_dataset_share_their_items() -> None:
     """Of two qualities that are one, the mean of both is each of them, on every resample."""
     one = cell("a", 0)
-    twice = rank_intervals([one, one], lambda datasets: datasets[0][0] - datasets[0][1], np.random.default_rng(0),
-                           draws=50)
+    twice = ranks([one, one], lambda datasets: datasets[0][0] - datasets[0][1], 50)
     assert (twice.high == 1).all()  # all differences are 0: all metrics share the first rank
-    with pytest.raises(ValueError, match="differ in their items"):
-        rank_intervals([one, cell("a", 1, n=50)], mean, np.random.default_rng(0), draws=50)
 
 
 def test_a_metric_without_a_value_has_no_rank() -> None:
     given = cell("a", 0)
     given.scores[2] = 1
-    found = rank_intervals([given], mean, np.random.default_rng(0), draws=50)
+    found = ranks([given], mean, 50)
     assert np.isnan([found.rank[2], found.low[2], found.high[2]]).all()
     assert np.isfinite(found.rank[[0, 1, 3]]).all()
 
@@ -63,10 +65,10 @@ def draws(*shares: float, many: int = 40) -> np.ndarray:
     return np.array([[1, 2] if place < many * shares[0] else [2, 1] for place in range(many)], dtype=float)
 
 
-@pytest.mark.parametrize(("share", "told_apart"), [(0.975, True), (0.95, False), (1.0, True), (0.025, False)])
-def test_who_is_ahead_in_nearly_all_draws_is_told_apart(share: float, told_apart: bool) -> None:
+@pytest.mark.parametrize(("share", "separated"), [(0.975, True), (0.95, False), (1.0, True), (0.025, False)])
+def test_who_is_ahead_in_nearly_all_draws_is_separated(share: float, separated: bool) -> None:
     """39 of 40 draws are 97.5 %, 38 are fewer."""
-    assert bool(ahead(draws(share), 0.975)[0, 1]) is told_apart
+    assert bool(ahead(draws(share), 0.975)[0, 1]) is separated
 
 
 def test_equals_and_the_missing_are_ahead_of_none() -> None:
@@ -79,13 +81,13 @@ def test_letters_are_of_what_the_draws_cannot_tell_apart() -> None:
     cells = [cell(f"d{seed}", seed) for seed in range(6)]
     for one in cells:
         one.scores[2] = one.scores[1]
-    found = rank_intervals(cells, mean, np.random.default_rng(0), draws=200)
+    found = ranks(cells, mean)
     assert found.letters == ("a", "b", "b", "c")
     cells[0].scores[3] = 1
-    assert rank_intervals(cells, mean, np.random.default_rng(0), draws=50).letters == ("a", "b", "b", "")
+    assert ranks(cells, mean, 50).letters == ("a", "b", "b", "")
 
 
-def test_two_share_a_letter_where_they_are_not_told_apart() -> None:
+def test_two_share_a_letter_where_they_are_not_separated() -> None:
     """Whatever the data: the letters say neither more nor less than the draws."""
     cells = [cell(f"d{seed}", seed, strength=(1, .9, .8, .5, .3, .25, .2, .1, 0)) for seed in range(3)]
     seen = []
@@ -94,8 +96,8 @@ def test_two_share_a_letter_where_they_are_not_told_apart() -> None:
         seen.append(mean(values))
         return seen[-1]
 
-    found = rank_intervals(cells, watched, np.random.default_rng(0), draws=80)
-    drawn, whole = np.array(seen[:-1]), seen[-1]
+    found = ranks(cells, watched, 80)
+    whole, drawn = seen[0], np.array(seen[1:])
     for i, first in enumerate(found.letters):
         for j, second in enumerate(found.letters):
             wins = max((drawn[:, i] > drawn[:, j]).mean(), (drawn[:, j] > drawn[:, i]).mean())

@@ -18,38 +18,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harness.statistics.panel import Panel, Statistic, Vector, undefined
-from harness.statistics.product_moment import Matrix
+from harness.statistics.panel import Array, Panel, Vector, undefined
 
 ROUNDING = 1e-12
 """Sums of the same numbers in another order differ by less than this share of their absolute sum."""
 
 
-def soft_pairwise_accuracy(rng: np.random.Generator, draws: int = 1000) -> Statistic:
-    """Soft pairwise accuracy as a statistic of a panel of items, with `draws` permutations for each p.
+def soft_pairwise_accuracy(panel: Panel, rng: np.random.Generator | None = None, draws: int = 1000) -> float:
+    """Soft pairwise accuracy of a panel of items, 0 to 1, with `draws` permutations for each p.
 
-    Its value varies with the generator by less than 1 / sqrt(draws), mostly by far less.
+    Its value varies with the generator by less than 1 / sqrt(draws), mostly by far less. Without one the permutations
+    are those of seed 0, the same for every metric.
     """
-    return lambda given: math.nan if why_not(given) else _agreement(given, rng, draws)
+    return math.nan if why_not(panel) else _agreement(panel, rng or np.random.default_rng(0), draws)
 
 
-def why_not(given: Panel) -> str:
+def why_not(panel: Panel) -> str:
     """Why there is no soft pairwise accuracy on this panel; empty where there is."""
-    if not undefined(given) and len(np.unique(given.system)) < 2:
+    if not undefined(panel) and len(np.unique(panel.system)) < 2:
         return "there are fewer than two systems"
-    return undefined(given)
+    return undefined(panel)
 
 
-def _agreement(given: Panel, rng: np.random.Generator, draws: int) -> float:
-    apart = [abs(human - metric) for human, metric in _p_values(given, rng, draws)]
+def _agreement(panel: Panel, rng: np.random.Generator, draws: int) -> float:
+    apart = [abs(human - metric) for human, metric in _p_values(panel, rng, draws)]
     return float(1 - np.mean(apart))
 
 
-def _p_values(given: Panel, rng: np.random.Generator, draws: int) -> Iterator[tuple[float, float]]:
+def _p_values(panel: Panel, rng: np.random.Generator, draws: int) -> Iterator[tuple[float, float]]:
     """One-sided p by people and by the metric, for each pair of systems."""
-    human, metric = _cells(given, given.human), _cells(given, given.metric)  # (systems, contexts)
+    human, metric = _means(panel, panel.human), _means(panel, panel.metric)  # (systems, contexts)
     swaps = rng.choice([-1.0, 1.0], size=(draws, human.shape[1]))
-    systems = np.unique(given.system)
+    systems = np.unique(panel.system)
     for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
         apart = np.stack([human[i] - human[j], metric[i] - metric[j]], axis=1)
         shared = np.isfinite(apart[:, 0])
@@ -57,32 +57,32 @@ def _p_values(given: Panel, rng: np.random.Generator, draws: int) -> Iterator[tu
             apart = apart[shared]
             yield _shares(swaps[:, shared] @ apart, apart.sum(axis=0), np.abs(apart).sum(axis=0))
         else:
-            yield _dealt(given.take(given.system == systems[i]), given.take(given.system == systems[j]), rng, draws)
+            yield _dealt(panel.take(panel.system == systems[i]), panel.take(panel.system == systems[j]), rng, draws)
 
 
-def _dealt(one: Panel, other: Panel, rng: np.random.Generator, draws: int) -> tuple[float, float]:
+def _dealt(first: Panel, second: Panel, rng: np.random.Generator, draws: int) -> tuple[float, float]:
     """One-sided p of the difference of means, the rows of both systems being dealt to them at random."""
-    values = np.stack([np.append(one.human, other.human), np.append(one.metric, other.metric)], axis=1)
-    weights = np.repeat([1 / one.n, -1 / other.n], [one.n, other.n])
+    values = np.stack([np.append(first.human, second.human), np.append(first.metric, second.metric)], axis=1)
+    weights = np.repeat([1 / first.n, -1 / second.n], [first.n, second.n])
     dealt = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
     values = values - values.mean(axis=0)
     return _shares(dealt @ values, weights @ values, np.abs(values).sum(axis=0))
 
 
-def _shares(chance: Matrix, observed: Vector, size: Vector) -> tuple[float, float]:
+def _shares(chance: Array, observed: Vector, size: Vector) -> tuple[float, float]:
     """The share of permutations above what was observed, equals counting half; for people and metric."""
     beyond = chance - observed
     equal = np.abs(beyond) <= ROUNDING * size
-    found = np.where(equal, 0.5, beyond > 0).mean(axis=0)
-    return float(found[0]), float(found[1])
+    human, metric = np.where(equal, 0.5, beyond > 0).mean(axis=0)
+    return float(human), float(metric)
 
 
-def _cells(given: Panel, values: Vector) -> Matrix:
+def _means(panel: Panel, values: Vector) -> Array:
     """The mean of each system in each context, NaN where it has none there: (systems, contexts)."""
-    systems, system = np.unique(given.system, return_inverse=True)
-    contexts, context = np.unique(given.context, return_inverse=True)
+    systems, system = np.unique(panel.system, return_inverse=True)
+    contexts, context = np.unique(panel.context, return_inverse=True)
     place, size = system * len(contexts) + context, len(systems) * len(contexts)
     counts = np.bincount(place, minlength=size)
     sums = np.bincount(place, weights=values, minlength=size)
-    means: Matrix = np.divide(sums, counts, out=np.full(size, math.nan), where=counts > 0)
+    means: Array = np.divide(sums, counts, out=np.full(size, math.nan), where=counts > 0)
     return means.reshape(len(systems), len(contexts))

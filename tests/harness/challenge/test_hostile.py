@@ -13,7 +13,7 @@ import pytest
 from benchmarks.formats import scorefile
 from harness.challenge import outcome, submissions, terms
 from harness.errors import BadConfig
-from tests.harness.organising.folders import challenge, scores, submit, three_teams
+from tests.harness.challenge.folders import challenge, scores, submit, three_teams
 
 
 class Trap:

@@ -17,7 +17,7 @@ from harness.commands.challenge import _text
 from harness.results import files
 from harness.results.rows import Exhibit, Grid
 from tests.conftest import ROOT
-from tests.harness.organising.folders import challenge, items, submit, three_teams
+from tests.harness.challenge.folders import challenge, items, submit, three_teams
 
 
 def walk() -> list[str]:

@@ -1,0 +1,110 @@
+"""The table of statistics, and the estimate of each at each level: a value with its p and its 95 % interval.
+
+At the levels `items` and `over-systems` p is that of the coefficient, and the interval is Fisher's z (intervals.py)
+where a variance is known. A mean within groups has neither; nor have pairwise accuracies. The bootstrap gives an
+interval for all of them (bootstrap.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.statistics import coefficients, intervals, pairwise, soft_pairwise
+from harness.statistics.intervals import Variance
+from harness.statistics.levels import LEVELS
+from harness.statistics.panel import Panel, Statistic, undefined
+
+ITEMS = "items"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value over `n` rows, or systems; NaN throughout where `note` says why there is none."""
+
+    value: float
+    p: float
+    low: float
+    high: float
+    n: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStatistic:
+    """A statistic of the table; higher is better for all.
+
+    `p` takes the value and its panel, where there is one; `variance` is that of its Fisher z where known; `why_not`
+    says why there is no value on a panel; `fitted` makes the statistic for parts that share what is fitted to them.
+    """
+
+    name: str
+    title: str
+    value: Statistic
+    p: Callable[[float, Panel], float] | None = None
+    variance: Variance | None = None
+    why_not: Callable[[Panel], str] = undefined
+    fitted: Callable[[Sequence[Panel]], Statistic] | None = None
+
+
+STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
+    NamedStatistic("spearman", "Spearman's ρ", coefficients.spearman, coefficients.spearman_p,
+                   intervals.spearman_variance),
+    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, intervals.pearson_variance),
+    NamedStatistic("kendall", "Kendall's τ-b", coefficients.kendall, coefficients.kendall_p,
+                   intervals.kendall_variance),
+    NamedStatistic("kendall-c", "Stuart's τ-c", coefficients.kendall_c, coefficients.kendall_c_p),
+    NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
+                   intervals.pearson_variance, coefficients.not_binary),
+    NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
+                   fitted=pairwise.with_shared_threshold),
+    NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", soft_pairwise.soft_pairwise_accuracy,
+                   why_not=soft_pairwise.why_not),
+    NamedStatistic("partial", "Partial ρ", coefficients.partial, coefficients.partial_p,
+                   intervals.with_control(intervals.spearman_variance), coefficients.no_partial),
+)}
+"""Each statistic by name. To add one, add a function and a row."""
+
+DEFAULT = ("spearman", "pearson", "kendall")
+"""What a run computes unless more is requested."""
+
+
+def full_name(statistic: str, level: str) -> str:
+    """What a statistic at a level is called in the results: `spearman`, `spearman within-contexts`."""
+    return statistic if level == ITEMS else f"{statistic} {level}"
+
+
+def at_level(statistic: str, level: str) -> Statistic:
+    """The statistic of that name at a level: the mean over the parts of the panel in which it exists."""
+    return functools.partial(_value, STATISTICS[statistic], level)
+
+
+def _value(row: NamedStatistic, level: str, panel: Panel) -> float:
+    parts = LEVELS[level](panel)
+    statistic = row.fitted(parts) if row.fitted and len(parts) > 1 else row.value
+    values = [value for value in map(statistic, parts) if math.isfinite(value)]
+    return float(np.mean(values)) if values else math.nan
+
+
+def estimate(panel: Panel, statistic: str, level: str = ITEMS) -> Estimate:
+    """The statistic of that name on a panel, with its p and its 95 % interval where it has them."""
+    row = STATISTICS[statistic]
+    if level.startswith("within"):
+        value = _value(row, level, panel)
+        note = f"in no {level[7:-1]} there is a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
+        return Estimate(value, math.nan, math.nan, math.nan, panel.n, note)
+    (part,) = LEVELS[level](panel)
+    value = row.value(part)
+    if math.isnan(value):
+        return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, _reason(row, level, part))
+    low, high = intervals.fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
+    return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n)
+
+
+def _reason(row: NamedStatistic, level: str, part: Panel) -> str:
+    reason = row.why_not(part) or "there is no value"
+    return reason if level == ITEMS else f"of the means of systems: {reason}"
