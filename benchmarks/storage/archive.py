@@ -131,7 +131,7 @@ def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
                 raise _Refused(name, "is encrypted")
             if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
                 raise _Refused(name, "is a link or a device")
-            if member.is_dir():
+            if member.filename.endswith("/"):
                 yield name, None
             else:
                 with opened.open(member) as content:
@@ -155,8 +155,10 @@ def _fill(folder: Path, members: Iterator[Member]) -> None:
     """Write the members into a folder, each name only once."""
     names: set[str] = set()
     for name, content in members:
+        if not name:
+            raise _Refused("", "has a member without a name")
         parts = [part for part in name.split("/") if part not in {"", "."}]
-        if not name or ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
+        if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
             raise _Refused(name, "is not a path with plain slashes below the folder")
         if len(names) >= MEMBERS:
             raise _Refused(name, f"the archive has more than {MEMBERS} members")

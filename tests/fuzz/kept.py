@@ -1,4 +1,4 @@
-"""The readers of what is kept from before: scores, statistics, embeddings, answers of judges, datasets, traces.
+"""The readers of what is kept from before: scores, statistics, embeddings, answers of judges, datasets.
 
 The names of most parts hold the digest of what is in them, so that damage is seen without reading. Here the digest is
 always right: what is left to notice is another form, as an older version wrote it, or one who shares the folder.
@@ -6,11 +6,9 @@ always right: what is left to notice is another form, as an older version wrote 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import hashlib
-import io
 import json
 import math
 import tempfile
@@ -22,15 +20,13 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.storage import store as datasets
-from harness.commands import trace
 from harness.run.cache import Memo
-from harness.scoring.executors import tracing
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _packed, _stem
 from metrics.judges import kept as answers
 from metrics.judges.answer import Answer
 from metrics.models.cache import EmbeddingCache, _content
-from tests.fuzz.reading import Reader, sound
+from tests.fuzz.reading import FileReader, sound
 from tests.fuzz.sent import CARDS, ITEMS
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"
@@ -136,30 +132,11 @@ def _read_imported(folder: Path, form: str, content: bytes) -> None:
     sound(found is not None and found.items == ITEMS, "a dataset with other items than it was saved with")
 
 
-def _events() -> dict[str, list[bytes]]:
-    events = [{"at": 0.0, "event": "run", "command": "harness run --all"},
-              {"at": 1.5, "event": "part", "worker": 0, "dataset": "toy", "metric": "length", "items": [0, 6],
-               "seconds": 0.5, "told": "scored"},
-              {"at": 2, "event": "stage", "stage": "measuring", "dataset": "toy", "seconds": 0.25},
-              {"at": 2.5, "event": "note", "text": "toy"}]
-    return {tracing.NAME: ["".join(json.dumps(event) + "\n" for event in events).encode()]}
-
-
-def _read_events(folder: Path, form: str, content: bytes) -> None:
-    (folder / form).write_bytes(content)
-    with contextlib.redirect_stdout(io.StringIO()):
-        trace.run(argparse.Namespace(out=folder, to=None))
-    json.loads((folder / "trace.json").read_bytes())
-
-
 READERS = (
-    Reader("cache", _cache, _read_cache,
+    FileReader("cache", _cache, _read_cache,
            ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "width", "states", "text", "finish",
             "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
-    Reader("imported", lambda: {form: [content] for form, (_, content) in _imported().items()}, _read_imported,
+    FileReader("imported", lambda: {form: [content] for form, (_, content) in _imported().items()}, _read_imported,
            ("folder", "origin", "items", "ratings", "_data_files", "filename", "../", "id", "context", "response",
             "references", "weight", "facts", "system", "votes", "null", "\\ud800")),
-    Reader("trace", _events, _read_events,
-           ("at", "event", "part", "stage", "note", "worker", "dataset", "metric", "items", "seconds", "told", "text",
-            "NaN", "Infinity", "1e999", "null", "[]", "{}", "\\ud800")),
 )

@@ -16,7 +16,7 @@ from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality
 from benchmarks.formats import official, private, scorefile
 from harness.commands import run
 from harness.run.settings import home_folder, settings
-from tests.fuzz.reading import Reader, sound
+from tests.fuzz.reading import FileReader, sound
 
 
 def _card(level: str, **more: Any) -> DatasetCard:
@@ -146,17 +146,17 @@ def _read_config(folder: Path, form: str, content: bytes) -> None:
 
 
 READERS = (
-    Reader("organisers", _organisers, _read_organisers,
+    FileReader("organisers", _organisers, _read_organisers,
            ("dialogue_id", "context", "response", "annotations", "reference", "fact", "model", "model_name", "dialog",
             "dialogue", "speaker", "text", "win_ratio", "overall", "Natural", "N/A", "NaN", "Infinity", "null", "true",
             "1e999", "\\ud800", "System: ", "User: ", "toy_0")),
-    Reader("scores", _scores, _read_scores,
+    FileReader("scores", _scores, _read_scores,
            ("dialogue_id", "id", "score", "toy_0", "toy_1|overall", "|Natural", "annotations.", "nan", "inf", "1e999",
             "null", "true", '"', "\\n", "\\t", ";", "\\u0000")),
-    Reader("ratings", _ratings, _read_ratings,
+    FileReader("ratings", _ratings, _read_ratings,
            ("item", "dialogue_id", "quality", "vote", "score", "annotations", "win_ratio", "overall", "Natural",
             "toy_0", "toy_5", "N/A", "nan", "inf", "1_0", '"', "\\n", "\\t", "null")),
-    Reader("config", _config, _read_config,
+    FileReader("config", _config, _read_config,
            ("[run]", "run.", *(f"{name} = " for name in settings(argparse.Namespace(config=None)).__slots__), "true",
             "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "local:2", "4GiB", "~x/")),
 )
