@@ -14,9 +14,9 @@ from benchmarks import registry
 from harness import published as print_
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
-from harness.published.reproduce import exhibit
+from harness.published import exhibit
 from harness.published.reproduce.dstc10 import contests
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over
@@ -50,7 +50,7 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
     return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
 
 
-def _board(name: str) -> Contest:
+def _board(name: str) -> PrintedBoard:
     return next(one for one in contests() if one.name == name)
 
 
@@ -73,7 +73,7 @@ def _team(name: str) -> MetricEntry:
                        paper=PAPER, scope="item", trained_on="", signature=f"printed|{name}")
 
 
-def _ranking(split: str, board: Contest) -> Iterator[RankingRow]:
+def _ranking(split: str, board: PrintedBoard) -> Iterator[RankingRow]:
     rows = {name: {target: float(one.value) for target, one in row.items()} for name, row in board.rows.items()}
     targets = frozenset(target for row in rows.values() for target in row)
     for name in RULES:

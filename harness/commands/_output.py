@@ -32,7 +32,7 @@ def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lam
 
 def with_exhibits(report: Results, out: Path) -> Results:
     """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
-    from harness.published.reproduce import exhibit
+    from harness.published import exhibit
     from harness.results import exhibits
 
     studies, warnings = exhibits.gathered(out)

@@ -28,6 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
                       help="what moved since an earlier run, and why: the folder of its results or of its report")
     what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table, the first one where none is named")
+    what.add_argument("--published", type=Path, metavar="DIR", nargs="*",
+                      help="means on real data beside published ones; DIR: runs that differ in the weights alone")
+    parser.add_argument("--into", type=Path, metavar="FILE",
+                        help="with --published: write the table as Markdown between two marks of this file")
+    parser.add_argument("--cards", type=Path, metavar="DIR",
+                        help="with --published: write what the run found of trained metrics into the cards of these "
+                             "checkpoints")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -44,6 +51,13 @@ def run(args: argparse.Namespace) -> int:
     from harness.commands._comparisons import Chosen
     from harness.results import files
 
+    if args.published is None and (args.into or args.cards):
+        raise BadConfig("--into and --cards go with --published")
+    if args.published is not None:
+        from harness.commands import _published
+
+        _published.run(args)
+        return 0
     report = files.read(args.out / "report")
     chosen = Chosen(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()), args.statistic,
                     args.test, args.every_pair)

@@ -13,7 +13,7 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.published.reproduce import Paper
-    from harness.published.reproduce.check import Finding
+    from harness.published.reproduce.check import CheckedClaim
     from harness.published.reproduce.rounding import State
     from harness.published.reproduce.winners import Winner
 
@@ -56,7 +56,7 @@ def _page(paper: Paper, everything: bool) -> Iterator[str]:
     yield ""
 
 
-def _summary(findings: tuple[Finding, ...]) -> Iterator[str]:
+def _summary(findings: tuple[CheckedClaim, ...]) -> Iterator[str]:
     tables: dict[str, Counter[State]] = {}
     for found in findings:
         tables.setdefault(found.check.table, Counter())[found.state] += 1
@@ -66,7 +66,7 @@ def _summary(findings: tuple[Finding, ...]) -> Iterator[str]:
     yield from _table(["printed in", "equal", "within rounding", "differs"], rows)
 
 
-def _details(findings: tuple[Finding, ...] | list[Finding]) -> Iterator[str]:
+def _details(findings: tuple[CheckedClaim, ...] | list[CheckedClaim]) -> Iterator[str]:
     said = ""
     for found in findings:
         check = found.check

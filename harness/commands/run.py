@@ -173,10 +173,10 @@ def _print(report: Results, found: Found, chosen: Settings) -> None:
 
 def _beside(report: Results) -> str:
     """The figures beside published ones; empty where the run had none of the real datasets, or parts of them."""
-    from harness.commands import _figures
-    from harness.published import figures
+    from harness.commands import _published
+    from harness.published import measured
 
-    return "" if figures.partial(report) else _figures.short(figures.gather([report]))
+    return "" if measured.partial(report) else _published.short(measured.gather([report]))
 
 
 def _check(chosen: Settings) -> None:

@@ -18,7 +18,7 @@ NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PrintedNumber:
     """A printed number; percentages are divided by 100, and no printed digit is lost."""
 
     source: str
@@ -41,7 +41,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class DatasetSize:
     """What a paper prints about a dataset; `annotations` may be rounded to a multiple of `unit`."""
 
     source: str
@@ -55,15 +55,15 @@ class Size:
 
 
 @cache
-def table(name: str) -> tuple[Row, ...]:
+def table(name: str) -> tuple[PrintedNumber, ...]:
     """The rows of one paper, in the order of print."""
     return tuple(_row(line) for line in _lines(name))
 
 
 @cache
-def sizes() -> tuple[Size, ...]:
+def sizes() -> tuple[DatasetSize, ...]:
     """The dataset tables of the two papers about the challenge."""
-    return tuple(Size(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
+    return tuple(DatasetSize(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
                       int(line["qualities"]), int(line["annotations"]), _unit(line["note"]))
                  for line in _lines("datasets"))
 
@@ -73,8 +73,8 @@ def _lines(name: str) -> Iterator[dict[str, str]]:
     yield from csv.DictReader(text.splitlines())
 
 
-def _row(line: dict[str, str]) -> Row:
-    return Row(line["source"], line["table"], line["split"], line["dataset"], line["quality"], line["level"],
+def _row(line: dict[str, str]) -> PrintedNumber:
+    return PrintedNumber(line["source"], line["table"], line["split"], line["dataset"], line["quality"], line["level"],
                line["metric"], line["statistic"], Decimal(line["value"]), line["p_value"],
                {"yes": True, "no": False}.get(line["significant"]), line["note"])
 

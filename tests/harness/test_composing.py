@@ -16,7 +16,7 @@ from benchmarks.dataset import Dataset, Item, Rating
 from benchmarks.storage import store
 from harness.cli import main
 from harness.learning import calibrate
-from harness.published.figures import gather
+from harness.published.measured import gather
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import correlate

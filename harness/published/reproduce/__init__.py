@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.published.reproduce import deb, dstc10, dynaeval, yeh2021
-from harness.published.reproduce.check import Check, Finding, judge
-from harness.published.reproduce.winners import Contest, Winner, winners
+from harness.published.reproduce.check import CheckedClaim, Claim, judge
+from harness.published.reproduce.winners import PrintedBoard, Winner, winners
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,10 @@ class Paper:
     """A paper whose numbers are checked."""
 
     title: str
-    checks: Callable[[], Iterable[Check]]
-    contests: Callable[[], Iterable[Contest]]
+    checks: Callable[[], Iterable[Claim]]
+    contests: Callable[[], Iterable[PrintedBoard]]
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[CheckedClaim, ...]:
         """Every check with its outcome."""
         return tuple(judge(self.checks()))
 

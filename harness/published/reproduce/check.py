@@ -8,13 +8,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from harness import published
-from harness.published import Row
+from harness.published import PrintedNumber
 from harness.published.reproduce.rounding import Number, State, compare, exact, rank, rounded
 from harness.run.rank import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Claim:
     """A claim: what, where it is printed, what it comes to from other printed numbers, and how.
 
     `last` is the last printed place where the digits do not show it; `reason` is why the two are known to differ.
@@ -30,19 +30,19 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckedClaim:
     """A check and its outcome."""
 
-    check: Check
+    check: Claim
     state: State
 
 
-def judge(checks: Iterable[Check]) -> Iterator[Finding]:
+def judge(checks: Iterable[Claim]) -> Iterator[CheckedClaim]:
     """Compare each claim with its recomputation."""
-    return (Finding(check, compare(check.recomputed, check.printed, check.last)) for check in checks)
+    return (CheckedClaim(check, compare(check.recomputed, check.printed, check.last)) for check in checks)
 
 
-def number(row: Row) -> Number:
+def number(row: PrintedNumber) -> Number:
     """A printed row as a number: counts are exact, the rest is rounded to its last digit."""
     return exact(int(row.value)) if row.statistic.startswith("count-") else rounded(row.value)
 
@@ -51,7 +51,7 @@ def number(row: Row) -> Number:
 class Tables:
     """The rows of a paper, found by what they are about."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PrintedNumber, ...]
 
     @classmethod
     def of(cls, name: str) -> Tables:
@@ -64,7 +64,7 @@ class Tables:
             value in row.note if field == "note" else getattr(row, field) == value for field, value in wanted.items()))
         return Tables(tuple(kept))
 
-    def one(self, **wanted: str) -> Row:
+    def one(self, **wanted: str) -> PrintedNumber:
         """The only row with these fields."""
         (row,) = self.where(**wanted).rows
         return row

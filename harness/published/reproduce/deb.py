@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from harness.published.reproduce.check import Check, Tables, number
+from harness.published.reproduce.check import Claim, Tables, number
 from harness.published.reproduce.pvalues import SIGNIFICANT, kendall_p, pearson_p
 from harness.published.reproduce.rounding import Number, count, exact
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "DEB and DailyDialog++"
 
@@ -32,7 +32,7 @@ RESPONSES = {"response": 500, "system": 5}
 """100 contexts, answered by five systems."""
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Claim]:
     """Table 5 against the others, the others against each other, the prose, the p-values of Table 9."""
     yield from _confusion()
     yield from _totals()
@@ -59,29 +59,29 @@ def _share(part: int, whole: int) -> Number:
     return exact(Fraction(part, whole))
 
 
-def _confusion() -> Iterator[Check]:
+def _confusion() -> Iterator[Claim]:
     for table, note in (("Table 3", "trained metric"), ("Table 7", "finetuned on rand neg")):
         for row in _table(table).where(statistic="accuracy", note=note).rows:
             if row.metric in TRAINED:
-                yield Check(table, f"accuracy of {row.metric}, {NEGATIVES[row.quality]} negatives", row.value,
+                yield Claim(table, f"accuracy of {row.metric}, {NEGATIVES[row.quality]} negatives", row.value,
                             _accuracy(row.metric, row.quality), "from Table 5", TWO_PRINTS)
     for row in _table("Table 4").where(quality="unmodified positives").rows:
         cells = _matrix(row.metric, "pos vs rand neg")
-        yield Check("Table 4", f"unmodified positives of {row.metric} found", row.value,
+        yield Claim("Table 4", f"unmodified positives of {row.metric} found", row.value,
                     _share(cells["tp"], _positives(row.metric)), "from Table 5")
     cells = _matrix("DEB", "pos vs adv neg")
     (before,) = Tables.of("deb").where(table="Section 7.2", note="no adversarial data").rows
-    yield Check("Section 7.2", "adversarial negatives found by DEB", before.value,
+    yield Claim("Section 7.2", "adversarial negatives found by DEB", before.value,
                 _share(cells["tn"], cells["fp"] + cells["tn"]), "from Table 5")
 
 
-def _totals() -> Iterator[Check]:
+def _totals() -> Iterator[Claim]:
     for metric in TRAINED:
         for quality, name in NEGATIVES.items():
             cells = _matrix(metric, quality)
-            yield Check("Table 5", f"{name} negatives of {metric}", Decimal(cells["fp"] + cells["tn"]),
+            yield Claim("Table 5", f"{name} negatives of {metric}", Decimal(cells["fp"] + cells["tn"]),
                         exact(cells["tp"] + cells["fn"]), "as many as positives")
-        yield Check("Table 5", f"positives of {metric}", Decimal(_positives(metric)), exact(_positives("DEB")),
+        yield Claim("Table 5", f"positives of {metric}", Decimal(_positives(metric)), exact(_positives("DEB")),
                     "as many as of DEB", LENGTHS)
 
 
@@ -90,21 +90,21 @@ def _positives(metric: str) -> int:
     return cells["tp"] + cells["fn"]
 
 
-def _repeated() -> Iterator[Check]:
+def _repeated() -> Iterator[Claim]:
     first = _table("Table 7").where(note="finetuned on rand neg")
     for metric in TRAINED:
         row = _table("Table 3").one(metric=metric, statistic="accuracy")
-        yield Check("Table 3", f"accuracy of {metric}", row.value,
+        yield Claim("Table 3", f"accuracy of {metric}", row.value,
                     first.number(metric=metric, quality=row.quality), "as printed in Table 7", TWO_PRINTS)
     for row in _table("Table 6").where(metric=FINETUNED).rows:
-        yield Check("Table 6", f"accuracy of DEB, {NEGATIVES[row.quality]} negatives", row.value,
+        yield Claim("Table 6", f"accuracy of DEB, {NEGATIVES[row.quality]} negatives", row.value,
                     first.number(metric="DEB", quality=row.quality), "as printed in Table 7")
     matrices = [[_matrix(metric, quality)["tp"] for quality in NEGATIVES] for metric in TRAINED]
-    yield Check("Table 5", "models with the same positives found in both halves", Decimal(5),
+    yield Claim("Table 5", "models with the same positives found in both halves", Decimal(5),
                 exact(sum(one == other for one, other in matrices)), "count")
 
 
-def _prose() -> Iterator[Check]:
+def _prose() -> Iterator[Claim]:
     yield from _best("Table 3", 2, _table("Table 3").where(note="trained metric"), "statistic")
     yield from _best("Table 8", 3, _table("Table 8"), "dataset", UNCERTAIN)
     for level in RESPONSES:
@@ -112,12 +112,12 @@ def _prose() -> Iterator[Check]:
         yield from _best(f"Table 9, {level} level", 3, rows, "statistic")
     for word, name, best, rest in (("gain", "adversarial", "adv", "rand"), ("lose", "random", "rand", "adv")):
         pairs = [(_trained(metric, best, name), [_trained(metric, rest, name)]) for metric in TRAINED]
-        yield Check("prose", f"models that {word} on {name} negatives when trained on adversarial ones", Decimal(5),
+        yield Claim("prose", f"models that {word} on {name} negatives when trained on adversarial ones", Decimal(5),
                     count(pairs), "count in Table 7")
     for quality, name in NEGATIVES.items():
         rows = _table("Table 7").where(quality=quality)
         deb = rows.one(metric="DEB", note="rand + adv neg")
-        yield Check("prose", f"DEB trained on both is best on {name} negatives", Decimal(1),
+        yield Claim("prose", f"DEB trained on both is best on {name} negatives", Decimal(1),
                     count([(number(deb), [number(row) for row in rows.rows if row != deb])]), "count in Table 7")
 
 
@@ -126,23 +126,23 @@ def _trained(metric: str, data: str, negatives: str) -> Number:
     return _table("Table 7").number(metric=metric, quality=quality, note=f"finetuned on {data} neg")
 
 
-def _best(where: str, said: int, rows: Tables, field: str, reason: str = "") -> Iterator[Check]:
+def _best(where: str, said: int, rows: Tables, field: str, reason: str = "") -> Iterator[Claim]:
     columns = [rows.where(**{field: value}) for value in rows.values(field)]
     board = [(number(one.one(metric="DEB")), [number(row) for row in one.rows if row.metric != "DEB"])
              for one in columns]
-    yield Check(where, "columns in which DEB is best", Decimal(said), count(board), "count", reason)
+    yield Claim(where, "columns in which DEB is best", Decimal(said), count(board), "count", reason)
 
 
-def _p_values() -> Iterator[Check]:
+def _p_values() -> Iterator[Claim]:
     for level, size in RESPONSES.items():
         for row in _table("Table 9").where(level=LEVELS[level]).rows:
             if not row.p_value.startswith("<"):
                 p = kendall_p if row.statistic == "kendall" else pearson_p
-                yield Check(f"Table 9, {level} level", f"p-value of {row.metric}, {row.statistic}",
+                yield Claim(f"Table 9, {level} level", f"p-value of {row.metric}, {row.statistic}",
                             Decimal(row.p_value), p(number(row), size), f"two-sided test of {row.value} at n = {size}",
                             _reason(level, row.metric, row.statistic))
     system = [Decimal(row.p_value) < SIGNIFICANT for row in _table("Table 9").where(level="system").rows]
-    yield Check("prose", "significant correlations at system level", Decimal(0), exact(sum(system)),
+    yield Claim("prose", "significant correlations at system level", Decimal(0), exact(sum(system)),
                 "p-values below 0.05 in Table 9", "the Pearson correlation of DEB has p = 5.2e-3")
 
 
@@ -151,9 +151,9 @@ def _reason(level: str, metric: str, statistic: str) -> str:
     return known or (UNKNOWN if level == "response" else "")
 
 
-def contests() -> Iterator[Contest]:
+def contests() -> Iterator[PrintedBoard]:
     """The transfer to datasets that were not trained on, and accuracy when trained on both kinds of negatives."""
-    yield Contest("transfer to 3 datasets (Table 8)", _table("Table 8").rowwise())
+    yield PrintedBoard("transfer to 3 datasets (Table 8)", _table("Table 8").rowwise())
     for data in ("rand neg", "rand + adv neg"):
         rows = _table("Table 7").where(note=f"finetuned on {data}")
-        yield Contest(f"accuracy, trained on {data} (Table 7)", rows.rowwise())
+        yield PrintedBoard(f"accuracy, trained on {data} (Table 7)", rows.rowwise())

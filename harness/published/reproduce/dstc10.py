@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from harness import published
 from harness.published.reproduce import mmecrs, sizes
-from harness.published.reproduce.check import Check, Tables, place, wins
+from harness.published.reproduce.check import Claim, Tables, place, wins
 from harness.published.reproduce.rounding import by_rule, count
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 from harness.run.rank import CountedMean, Rule, dataset_mean
 
 TITLE = "DSTC10 Track 5, sub-task 1: the organisers' paper and MME-CRS"
@@ -27,53 +27,53 @@ AVERAGES: tuple[tuple[str, Rule, str], ...] = (
 )
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Claim]:
     """Everything in the two papers that follows from something else in them."""
     for table, rule, how in AVERAGES:
         yield from averages(table, rule, how)
     board = Tables.of("dstc10").where(table="Table 3").rowwise()
-    yield Check("Table 3", "datasets on which Team 7 is best", Decimal(11), count(wins(board, "Team 7")),
+    yield Claim("Table 3", "datasets on which Team 7 is best", Decimal(11), count(wins(board, "Team 7")),
                 "count over 14 datasets")
     yield from mmecrs.checks()
     yield from _against_mmecrs()
     yield from sizes.checks()
 
 
-def averages(table: str, rule: Rule, how: str) -> Iterator[Check]:
+def averages(table: str, rule: Rule, how: str) -> Iterator[Claim]:
     """Each competitor's average, and its rank by the averages as printed and as recomputed."""
     found = Tables.of("dstc10").where(table=table)
     means = {name: by_rule(rule, row) for name, row in found.rowwise().items()}
     printed = {row.metric: row.value for row in found.where(dataset="all").rows}
     for name, value in printed.items():
-        yield Check(table, f"average of {name}", value, means[name], how, HIGHER if table == "Table 2" else "")
+        yield Claim(table, f"average of {name}", value, means[name], how, HIGHER if table == "Table 2" else "")
     for name, value in printed.items():
         rank = 1 + sum(other > value for other in printed.values())
-        yield Check(table, f"rank of {name}", Decimal(rank), place(means, name),
+        yield Claim(table, f"rank of {name}", Decimal(rank), place(means, name),
                     "rank of the recomputed average", HIGHER if table == "Table 2" else "")
 
 
-def _against_mmecrs() -> Iterator[Check]:
+def _against_mmecrs() -> Iterator[Claim]:
     ours, theirs = Tables.of("dstc10").where(table="Table 2"), Tables.of("mmecrs").where(table="Table 3")
     rows = theirs.rowwise()
     for team, name in (("Deep AM-FM", "Deep AM-FM"), ("Team 5", "MME-CRS")):
         for dataset in CELLS:
             value = ours.one(metric=team, dataset=dataset).value
             cells = {cell: number for cell, number in rows[name].items() if cell[0] == dataset}
-            yield Check("Table 2", f"{team} on {dataset}", value, by_rule(dataset_mean, cells),
+            yield Claim("Table 2", f"{team} on {dataset}", value, by_rule(dataset_mean, cells),
                         f"mean over the cells of {name} in Table 3 of MME-CRS", OTHER_RUN)
     average = {"dataset": "all"}
-    yield Check("Table 2", "average of Deep AM-FM", ours.one(metric="Deep AM-FM", **average).value,
+    yield Claim("Table 2", "average of Deep AM-FM", ours.one(metric="Deep AM-FM", **average).value,
                 theirs.number(metric="Deep AM-FM", **average), "as printed in Table 3 of MME-CRS")
     best = sorted((row.value for row in ours.where(**average).rows if row.metric != "Deep AM-FM"), reverse=True)
     for rank, (name, value) in enumerate(zip(mmecrs.TOP, best, strict=False), start=1):
-        yield Check("Table 2", f"average of the team on place {rank}", value, theirs.number(metric=name, **average),
+        yield Claim("Table 2", f"average of the team on place {rank}", value, theirs.number(metric=name, **average),
                     "as printed in Table 3 of MME-CRS", OTHER_RUN)
 
 
-def contests() -> Iterator[Contest]:
+def contests() -> Iterator[PrintedBoard]:
     """The boards on which a winner can be named."""
     found = Tables.of("dstc10")
-    yield Contest("test, 5 datasets (organisers, Table 2)", found.where(table="Table 2").rowwise(), CELLS)
-    yield Contest("test, 11 cells (MME-CRS, Table 3)", Tables.of("mmecrs").where(table="Table 3").rowwise())
+    yield PrintedBoard("test, 5 datasets (organisers, Table 2)", found.where(table="Table 2").rowwise(), CELLS)
+    yield PrintedBoard("test, 11 cells (MME-CRS, Table 3)", Tables.of("mmecrs").where(table="Table 3").rowwise())
     qualities = {size.dataset: size.qualities for size in published.sizes() if size.source == "dstc10"}
-    yield Contest("dev, 14 datasets (organisers, Table 3)", found.where(table="Table 3").rowwise(), qualities)
+    yield PrintedBoard("dev, 14 datasets (organisers, Table 3)", found.where(table="Table 3").rowwise(), qualities)

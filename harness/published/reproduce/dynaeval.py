@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from harness.published.reproduce.check import Check, Tables, number, wins
+from harness.published.reproduce.check import Claim, Tables, number, wins
 from harness.published.reproduce.rounding import count, exact, largest, rank
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "DynaEval"
 
@@ -21,7 +21,7 @@ MARGINS = {"empathetic": "0.1397", "convai2": "0.1843", "dailydialog": "0.0822"}
 REPLACED = "utterance replacement (ur)"
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Claim]:
     """The tables against each other, then the prose."""
     yield from _best_aggregation()
     yield from _repeated()
@@ -37,51 +37,51 @@ def _metrics(level: str) -> Tables:
     return Tables(tuple(row for row in _table("Table 3").where(level=level).rows if row.metric != "human"))
 
 
-def _best_aggregation() -> Iterator[Check]:
+def _best_aggregation() -> Iterator[Claim]:
     for table, metric in AGGREGATED.items():
         for row in _metrics("dialogue").where(metric=metric).rows:
             tried = _table(table).where(quality=row.quality).rows
-            yield Check("Table 3", f"{metric}, {row.quality}", row.value, largest([number(cell) for cell in tried]),
+            yield Claim("Table 3", f"{metric}, {row.quality}", row.value, largest([number(cell) for cell in tried]),
                         f"greatest of the {len(tried)} aggregations in {table}")
 
 
-def _repeated() -> Iterator[Check]:
+def _repeated() -> Iterator[Claim]:
     for row in _table("Table 4").where(metric="DynaEval (mean pooling)").rows:
-        yield Check("Table 4", f"mean pooling, {row.quality}", row.value,
+        yield Claim("Table 4", f"mean pooling, {row.quality}", row.value,
                     _table("Table 2").number(metric="DynaEval", dataset=row.dataset, quality=row.quality),
                     "as printed in Table 2")
     for table in AGGREGATED:
         overall, coherence = (_table(table).where(quality=quality).rows for quality in ("overall", "coherence"))
         alike = sum(one.value == other.value for one, other in zip(overall, coherence, strict=True))
-        yield Check(table, "columns in which the overall row is the coherence row (none is expected)", Decimal(0),
+        yield Claim(table, "columns in which the overall row is the coherence row (none is expected)", Decimal(0),
                     exact(alike), "count", "in all four columns, which is no coincidence")
 
 
-def _prose() -> Iterator[Check]:
+def _prose() -> Iterator[Claim]:
     for dataset, margin in MARGINS.items():
         ahead, behind = (_table("Table 2").number(dataset=dataset, quality=REPLACED, metric=metric)
                          for metric in ("DynaEval", "S-DiCoh"))
-        yield Check("prose", f"ahead of S-DiCoh on {dataset}", Decimal(margin), ahead - behind, "difference in Table 2")
+        yield Claim("prose", f"ahead of S-DiCoh on {dataset}", Decimal(margin), ahead - behind, "difference in Table 2")
 
 
-def _counts() -> Iterator[Check]:
-    yield Check("prose", "columns of Table 2 in which DynaEval is best", Decimal(6),
+def _counts() -> Iterator[Claim]:
+    yield Claim("prose", "columns of Table 2 in which DynaEval is best", Decimal(6),
                 count(wins(_table("Table 2").rowwise(), "DynaEval")), "count in Table 2")
     for level, said in LEVELS.items():
         found = count(wins(_metrics(level).rowwise(), "DynaEval"))
-        yield Check("prose", f"qualities of a {level} in which DynaEval is best", Decimal(said), found,
+        yield Claim("prose", f"qualities of a {level} in which DynaEval is best", Decimal(said), found,
                     "count in Table 3")
     places = [rank(mine, rest) for mine, rest in wins(_metrics("dialogue").rowwise(), "DynaEval")]
-    yield Check("prose", "qualities of a dialogue in which DynaEval is second", Decimal(3),
+    yield Claim("prose", "qualities of a dialogue in which DynaEval is second", Decimal(3),
                 exact(sum(place.value == 2 for place in places)), "count in Table 3")
     fluency = {row.metric: number(row) for row in _metrics("turn").where(quality="fluency").rows}
     ahead = [(fluency[name], [fluency["DynaEval"]]) for name in ("GPT-2", "USR", "FED")]
-    yield Check("prose", "GPT-2, USR and FED ahead of DynaEval in fluency", Decimal(3), count(ahead),
+    yield Claim("prose", "GPT-2, USR and FED ahead of DynaEval in fluency", Decimal(3), count(ahead),
                 "count in Table 3", "GPT-2 is ahead only if the sign of its correlation is left out")
 
 
-def contests() -> Iterator[Contest]:
+def contests() -> Iterator[PrintedBoard]:
     """FED, at both levels, and the discrimination task."""
     for level, cells in (("dialogue", 11), ("turn", 9)):
-        yield Contest(f"FED, {level} level, {cells} qualities (Table 3)", _metrics(level).rowwise())
-    yield Contest("telling dialogues from perturbed ones, 6 cells (Table 2)", _table("Table 2").rowwise())
+        yield PrintedBoard(f"FED, {level} level, {cells} qualities (Table 3)", _metrics(level).rowwise())
+    yield PrintedBoard("telling dialogues from perturbed ones, 6 cells (Table 2)", _table("Table 2").rowwise())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from harness.published.reproduce.check import Check, Tables, place, wins
+from harness.published.reproduce.check import Claim, Tables, place, wins
 from harness.published.reproduce.rounding import Number, by_rule, count
 from harness.run.rank import cell_mean
 
@@ -18,7 +18,7 @@ DROPS = {"TCM": "0.0326", "RM": "0.0156", "EM": "0.0101"}
 """The prose on Table 5: what is lost without a sub-metric."""
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Claim]:
     """The tables in their order, then the prose."""
     yield from _averages()
     yield from _submissions()
@@ -30,53 +30,53 @@ def _average(table: str, metric: str) -> Number:
     return Tables.of("mmecrs").number(table=table, metric=metric, dataset="all")
 
 
-def _averages() -> Iterator[Check]:
+def _averages() -> Iterator[Claim]:
     for table in ("Table 3", "Table 6"):
         found = Tables.of("mmecrs").where(table=table)
         means = {name: by_rule(cell_mean, row) for name, row in found.rowwise().items()}
         for row in found.where(dataset="all").rows:
-            yield Check(f"MME-CRS {table}", f"average of {row.metric}", row.value, means[row.metric],
+            yield Claim(f"MME-CRS {table}", f"average of {row.metric}", row.value, means[row.metric],
                         "mean over 11 cells")
         for rank, name in enumerate(TOP if table == "Table 3" else (), start=1):
-            yield Check(f"MME-CRS {table}", f"rank of {name}", Decimal(rank), place(means, name),
+            yield Claim(f"MME-CRS {table}", f"rank of {name}", Decimal(rank), place(means, name),
                         "rank of the recomputed average")
 
 
-def _submissions() -> Iterator[Check]:
+def _submissions() -> Iterator[Claim]:
     handed = {f"submission {which}": _average("Table 4", f"{SUBMISSION} {which}") for which in RANKS}
     known = {**handed, **{name: _average("Table 3", name) for name in TOP[1:]}}
     for name, rank in zip(handed, RANKS.values(), strict=True):
-        yield Check("MME-CRS Table 4", f"rank of {name}", Decimal(rank), place(known, name),
+        yield Claim("MME-CRS Table 4", f"rank of {name}", Decimal(rank), place(known, name),
                     "rank among its submissions and the next four teams")
     numbers = list(handed.values())
-    yield Check("MME-CRS prose", "submissions 1 to 3 better than both of 4 and 5", Decimal(3),
+    yield Claim("MME-CRS prose", "submissions 1 to 3 better than both of 4 and 5", Decimal(3),
                 count([(number, numbers[3:]) for number in numbers[:3]]), "count in Table 4")
 
 
-def _repeated() -> Iterator[Check]:
+def _repeated() -> Iterator[Claim]:
     found = Tables.of("mmecrs")
     for row in found.where(table="Table 6", metric="MME-CRS").rows:
-        yield Check("MME-CRS Table 6", f"MME-CRS, {row.dataset} {row.quality}", row.value,
+        yield Claim("MME-CRS Table 6", f"MME-CRS, {row.dataset} {row.quality}", row.value,
                     found.number(table="Table 3", metric="MME-CRS", dataset=row.dataset, quality=row.quality),
                     "as printed in Table 3")
     for table, name in (("Table 4", f"{SUBMISSION} 2"), ("Table 5", "MME-CRS")):
         row = found.one(table=table, metric=name)
-        yield Check(f"MME-CRS {table}", f"average of {name}", row.value, _average("Table 3", "MME-CRS"),
+        yield Claim(f"MME-CRS {table}", f"average of {name}", row.value, _average("Table 3", "MME-CRS"),
                     "as printed in Table 3")
 
 
-def _prose() -> Iterator[Check]:
+def _prose() -> Iterator[Claim]:
     where, ours = "MME-CRS prose", _average("Table 3", "MME-CRS")
-    yield Check(where, "ahead of the second team", Decimal("0.0111"), ours - _average("Table 3", "Top 2"),
+    yield Claim(where, "ahead of the second team", Decimal("0.0111"), ours - _average("Table 3", "Top 2"),
                 "difference in Table 3")
-    yield Check(where, "ahead of equal weights", Decimal("0.0349"), ours - _average("Table 6", "MME-Avg"),
+    yield Claim(where, "ahead of equal weights", Decimal("0.0349"), ours - _average("Table 6", "MME-Avg"),
                 "difference in Table 6")
     board = Tables.of("mmecrs").where(table="Table 3").rowwise()
-    yield Check(where, "cells in which it is first", Decimal(6), count(wins(board, "MME-CRS")), "count in Table 3")
+    yield Claim(where, "cells in which it is first", Decimal(6), count(wins(board, "MME-CRS")), "count in Table 3")
     board = Tables.of("mmecrs").where(table="Table 6").rowwise()
-    yield Check(where, "cells in which it is better than with equal weights", Decimal(11),
+    yield Claim(where, "cells in which it is better than with equal weights", Decimal(11),
                 count(wins(board, "MME-CRS")), "count in Table 6")
     for part, lost in DROPS.items():
-        yield Check(where, f"lost without {part}", Decimal(lost),
+        yield Claim(where, f"lost without {part}", Decimal(lost),
                     _average("Table 5", "MME-CRS") - _average("Table 5", f"MME-CRS w/o {part}"),
                     "difference in Table 5")

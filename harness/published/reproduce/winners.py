@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from harness.published.reproduce.rounding import Number
 from harness.run.rank import BY_NAME, CountedMean, Target, borda, over
 
-Row = Mapping[Target, Number]
+BoardRow = Mapping[Target, Number]
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class PrintedBoard:
     """A printed board; `counts` says for how many cells a dataset's average stands, where averages are printed."""
 
     name: str
-    rows: Mapping[str, Row]
+    rows: Mapping[str, BoardRow]
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -34,7 +34,7 @@ class Winner:
     incomplete: int
 
 
-def winners(contest: Contest) -> Iterator[Winner]:
+def winners(contest: PrintedBoard) -> Iterator[Winner]:
     """The winner under every rule."""
     rows = {name: {cell: float(number.value) for cell, number in row.items()} for name, row in contest.rows.items()}
     cells = frozenset(cell for row in rows.values() for cell in row)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from harness.published import Row
-from harness.published.reproduce.check import Check, Tables
+from harness.published import PrintedNumber
+from harness.published.reproduce.check import Claim, Tables
 from harness.published.reproduce.rounding import exact, rounded
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "A comprehensive assessment of dialogue metrics (tables of its code release)"
 
@@ -18,7 +18,7 @@ ANOTHER_RUN = {"DynaEval": "the assessment made these scores itself",
                "FED": "DynaEval took the best of FED's variants for each quality from FED's own paper"}
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Claim]:
     """Stars by size, stars of perfect correlations, and FED in two papers."""
     found = Tables.of("yeh2021")
     for dataset in found.values("dataset"):
@@ -27,39 +27,39 @@ def checks() -> Iterator[Check]:
     yield from _across()
 
 
-def _stars(tables: Tables) -> Iterator[Check]:
+def _stars(tables: Tables) -> Iterator[Claim]:
     first = tables.rows[0]
     where = f"{first.table}, {first.dataset}, {first.level} level"
     for statistic in ("pearson", "spearman"):
         rows = tables.where(statistic=statistic).rows
-        yield Check(where, f"{statistic}: stars out of the order of the numbers (none is expected)", Decimal(0),
+        yield Claim(where, f"{statistic}: stars out of the order of the numbers (none is expected)", Decimal(0),
                     exact(misplaced(rows)), f"least number of stars to change, of {len(rows)}",
                     STARLESS if first.dataset == "dstc6" else "")
     if all(abs(row.value) == 1 for row in tables.rows):
         starred = [sum(bool(row.significant) for row in tables.where(statistic=statistic).rows)
                    for statistic in ("pearson", "spearman")]
-        yield Check(where, "significant Pearson correlations, all of them 1 or -1", Decimal(starred[0]),
+        yield Claim(where, "significant Pearson correlations, all of them 1 or -1", Decimal(starred[0]),
                     exact(starred[1]), "as many as significant Spearman correlations, also 1 or -1", TWO_SYSTEMS)
 
 
-def misplaced(rows: Sequence[Row]) -> int:
+def misplaced(rows: Sequence[PrintedNumber]) -> int:
     """How few cells must change so that all significant correlations are larger than all others."""
     bounds = [Decimal(-1), *(abs(row.value) for row in rows)]
     return min(sum((abs(row.value) > bound) != row.significant for row in rows) for bound in bounds)
 
 
-def _across() -> Iterator[Check]:
+def _across() -> Iterator[Claim]:
     for metric in ("DynaEval", "FED"):
         for dataset in ("fed-dial", "fed-turn"):
             row = Tables.of("dynaeval").one(table="Table 3", metric=metric, dataset=dataset, quality="overall")
             found = Tables.of("yeh2021").one(metric=metric, dataset=dataset, statistic="spearman")
-            yield Check("FED Data", f"{metric} on {dataset}, Spearman", found.value, rounded(row.value),
+            yield Claim("FED Data", f"{metric} on {dataset}, Spearman", found.value, rounded(row.value),
                         "overall in Table 3 of DynaEval", ANOTHER_RUN[metric])
 
 
-def contests() -> Iterator[Contest]:
+def contests() -> Iterator[PrintedBoard]:
     """All datasets of a level together; a metric that is missing in some has no average."""
     for statistic in ("spearman", "pearson"):
         for level in ("turn", "system"):
             rows = Tables.of("yeh2021").where(level=level, statistic=statistic)
-            yield Contest(f"{level} level, {len(rows.values('dataset'))} datasets, {statistic}", rows.rowwise())
+            yield PrintedBoard(f"{level} level, {len(rows.values('dataset'))} datasets, {statistic}", rows.rowwise())

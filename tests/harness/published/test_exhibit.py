@@ -13,8 +13,8 @@ from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.errors import BadReport
-from harness.published.reproduce.exhibit import challenge
-from harness.published.reproduce.pictures import bars
+from harness.published.exhibit import challenge
+from harness.published.pictures import bars
 from harness.results import exhibits
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
 from harness.studies import Findings

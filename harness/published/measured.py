@@ -1,10 +1,10 @@
-"""The measured figures: mean Spearman within each of the ten datasets whose judgements are public, beside print.
+"""Means measured here: mean Spearman within each of the ten datasets whose judgements are public, beside print.
 
-    gather(reports) -> Figures      one Row per column, the best first, with what papers print of it
+    gather(reports) -> PublishedComparison      one MeasuredColumn per column, the best first, with print beside it
 
-A figure is the mean over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
-there. The reports of several runs that differ in the weights of trained metrics alone make one table: a figure then
-holds one value for each set of weights. Runs of a part of a dataset make no figure, since print is of the whole.
+A mean is over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
+there. The reports of several runs that differ in the weights of trained metrics alone make one table: a mean then
+holds one value for each set of weights. Runs of a part of a dataset have no place, since print is of the whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.errors import BadReport
-from harness.published.counterparts import Counterpart, challenge, counterparts, plain
+from harness.published.systems import PrintedSystem, challenge, counterparts, plain
 from harness.results.rows import Results
 from harness.run.rank import Target
 
@@ -27,14 +27,14 @@ RELEVANCE = frozenset({"relevance", "maintains context"})
 CONTROLS: dict[str, frozenset[str] | None] = {"length": None, "cosine": RELEVANCE}
 """Columns that a metric must beat to be worth having, and on which dimensions; None: on all."""
 PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
-"""Options under which a run's figures are not those of the datasets as they were published."""
+"""Options under which a run's means are not those of the datasets as they were published."""
 
 Values = Mapping[Target, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A correlation, one value for each set of weights; NaN where a cell is missing."""
+class MeanOverWeights:
+    """A correlation, one value for each set of weights; NaN where a target is missing."""
 
     values: tuple[float, ...]
 
@@ -51,7 +51,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Beaten:
+class ControlComparison:
     """How a column does against a control: whether its mean is higher, and in how many datasets it is."""
 
     whole: bool
@@ -60,7 +60,7 @@ class Beaten:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredColumn:
     """What was measured of a column, and what a paper prints of its metric.
 
     `relevance` is the mean over the relevance qualities alone, within a dataset and then over the datasets. `beats` is
@@ -69,45 +69,45 @@ class Row:
 
     column: str
     models: tuple[str, ...]
-    mean: Figure
-    relevance: Figure
-    sets: Mapping[str, Figure]
-    beats: Mapping[str, Beaten]
-    published: Counterpart | None
+    mean: MeanOverWeights
+    relevance: MeanOverWeights
+    sets: Mapping[str, MeanOverWeights]
+    beats: Mapping[str, ControlComparison]
+    published: PrintedSystem | None
 
     @property
     def complete(self) -> bool:
-        """Whether no turn-level cell is missing."""
+        """Whether no turn-level target is missing."""
         return math.isfinite(self.mean.mean)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PublishedComparison:
     """The table: its turn-level datasets, all its datasets, the rows, and what the challenge prints on them."""
 
     turns: tuple[str, ...]
     datasets: tuple[str, ...]
-    rows: tuple[Row, ...]
-    challenge: tuple[Counterpart, ...]
+    rows: tuple[MeasuredColumn, ...]
+    challenge: tuple[PrintedSystem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _ColumnValues:
     """The models of a column, and its values for each signature."""
 
     models: tuple[str, ...]
     weights: dict[str, dict[Target, float]]
 
-    def figure(self, cells: Iterable[Target]) -> Figure:
+    def mean(self, targets: Iterable[Target]) -> MeanOverWeights:
         """The mean within each dataset and then over them, for each set of weights."""
-        listed = tuple(cells)
-        return Figure(tuple(mean_of(values, listed) for values in self.weights.values()))
+        listed = tuple(targets)
+        return MeanOverWeights(tuple(mean_of(values, listed) for values in self.weights.values()))
 
     def values(self) -> dict[Target, float]:
-        """The mean over the sets of weights, cell by cell."""
+        """The mean over the sets of weights, target by target."""
         first, *others = self.weights.values()
-        return {cell: fmean([value, *(values.get(cell, math.nan) for values in others)])
-                for cell, value in first.items()} if others else first
+        return {target: fmean([value, *(values.get(target, math.nan) for values in others)])
+                for target, value in first.items()} if others else first
 
 
 def partial(report: Results) -> str:
@@ -115,49 +115,49 @@ def partial(report: Results) -> str:
     return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
 
 
-def gather(reports: Sequence[Results]) -> Figures:
+def gather(reports: Sequence[Results]) -> PublishedComparison:
     """Bring the reports together, one set of weights each; no datasets where none of the ten is real in them."""
     _check(reports)
     columns = _columns(reports)
     controls = {name: columns[name, name] for name in CONTROLS if (name, name) in columns}
     dimensions = {(entry.name, one.name): one.dimension for report in reports for entry in report.datasets
                   if entry.origin != "sample" for one in entry.qualities}
-    usable = _by_dataset(sorted({cell for column in columns.values() for values in column.weights.values()
-                                 for cell in values}))
+    usable = _by_dataset(sorted({target for column in columns.values() for values in column.weights.values()
+                                 for target in values}))
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
-    cells = {cell: dimensions[cell] for name in turns for cell in usable[name]}
+    targets = {target: dimensions[target] for name in turns for target in usable[name]}
     printed = counterparts({name: len(usable[name]) for name in datasets}) if turns else {}
-    rows = [_row(name, column, controls, cells, usable, datasets, printed.get(plain(name)))
+    rows = [_row(name, column, controls, targets, usable, datasets, printed.get(plain(name)))
             for (_, name), column in columns.items()]
-    return Figures(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
+    return PublishedComparison(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
 
 
-def beats(column: Values, control: Values, cells: Collection[Target]) -> Beaten | None:
-    """How a column does against a control, over the cells that both have; None where there are none.
+def beats(column: Values, control: Values, targets: Collection[Target]) -> ControlComparison | None:
+    """How a column does against a control, over the targets that both have; None where there are none.
 
     The number of datasets stands beside the mean, because a control that is high in one dataset and low in another has
     a mean near 0, which a random number passes.
     """
-    shared = [cell for cell in cells
-              if math.isfinite(column.get(cell, math.nan)) and math.isfinite(control.get(cell, math.nan))]
+    shared = [target for target in targets
+              if math.isfinite(column.get(target, math.nan)) and math.isfinite(control.get(target, math.nan))]
     if not shared:
         return None
     sets = _by_dataset(shared)
     won = sum(mean_of(column, one) > mean_of(control, one) for one in sets.values())
-    return Beaten(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
+    return ControlComparison(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
 
 
-def mean_of(values: Values, cells: Iterable[Target]) -> float:
-    """The mean within each dataset and then over them; NaN if there are no cells, or one has no number."""
-    within = [fmean([values.get(cell, math.nan) for cell in one]) for one in _by_dataset(cells).values()]
+def mean_of(values: Values, targets: Iterable[Target]) -> float:
+    """The mean within each dataset and then over them; NaN if there are no targets, or one has no number."""
+    within = [fmean([values.get(target, math.nan) for target in one]) for one in _by_dataset(targets).values()]
     return fmean(within) if within else math.nan
 
 
-def _by_dataset(cells: Iterable[Target]) -> dict[str, list[Target]]:
+def _by_dataset(targets: Iterable[Target]) -> dict[str, list[Target]]:
     found: dict[str, list[Target]] = {}
-    for cell in cells:
-        found.setdefault(cell[0], []).append(cell)
+    for target in targets:
+        found.setdefault(target[0], []).append(target)
     return found
 
 
@@ -173,16 +173,16 @@ def _check(reports: Sequence[Results]) -> None:
                 raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
 
 
-def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _Column]:
+def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]:
     """The finite Spearman correlations on the ten datasets, by metric and column."""
-    found: dict[tuple[str, str], _Column] = {}
+    found: dict[tuple[str, str], _ColumnValues] = {}
     for report in reports:
         entries = {entry.name: entry for entry in report.metrics}
         real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
         for row in report.correlations:
             entry = entries[row.metric]
             if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
-                column = found.setdefault((row.metric, row.column), _Column(entry.models, {}))
+                column = found.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
                 if column.models != entry.models:
                     raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "
                                     f"{_named(entry.models)} in another; a spread is over the weights for one model")
@@ -200,25 +200,26 @@ def _unweighted(signature: str) -> list[str]:
     return [part for part in signature.split("|") if not part.startswith("weights=")]
 
 
-def _row(name: str, column: _Column, controls: Mapping[str, _Column], cells: Mapping[Target, str],
-         usable: Mapping[str, list[Target]], datasets: Sequence[str], published: Counterpart | None) -> Row:
-    relevance = [cell for cell, dimension in cells.items() if dimension in RELEVANCE]
-    sets = {dataset: column.figure(usable[dataset]) for dataset in datasets}
-    return Row(name, column.models, column.figure(cells), column.figure(relevance), sets,
-               dict(_beaten(name, column, controls, cells)), published)
+def _row(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues], targets: Mapping[Target, str],
+         usable: Mapping[str, list[Target]], datasets: Sequence[str], published: PrintedSystem | None,
+         ) -> MeasuredColumn:
+    relevance = [target for target, dimension in targets.items() if dimension in RELEVANCE]
+    sets = {dataset: column.mean(usable[dataset]) for dataset in datasets}
+    return MeasuredColumn(name, column.models, column.mean(targets), column.mean(relevance), sets,
+                          dict(_beaten(name, column, controls, targets)), published)
 
 
-def _beaten(name: str, column: _Column, controls: Mapping[str, _Column],
-            cells: Mapping[Target, str]) -> Iterator[tuple[str, Beaten]]:
+def _beaten(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues],
+            targets: Mapping[Target, str]) -> Iterator[tuple[str, ControlComparison]]:
     for control, other in controls.items():
         dimensions = CONTROLS[control]
-        wanted = [cell for cell, dimension in cells.items() if dimensions is None or dimension in dimensions]
+        wanted = [target for target, dimension in targets.items() if dimensions is None or dimension in dimensions]
         found = beats(column.values(), other.values(), wanted)
         if found is not None and name not in CONTROLS:
             yield control, found
 
 
-def _order(row: Row) -> tuple[bool, float, str]:
+def _order(row: MeasuredColumn) -> tuple[bool, float, str]:
     return not row.complete, -row.mean.mean if row.complete else 0.0, row.column
 
 

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness.published import Row, table
+from harness.published import PrintedNumber, table
 
 LEVELS = ("turn", "dialogue")
 ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
@@ -25,7 +25,7 @@ TEAMS = {"Team 5": "MME-CRS"}
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedMean:
     """A printed correlation; `same` where it is the mean over the same qualities as the measured one."""
 
     value: float
@@ -33,12 +33,12 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class Counterpart:
+class PrintedSystem:
     """What one paper prints of one metric, by dataset."""
 
     name: str
     source: str
-    sets: Mapping[str, Printed]
+    sets: Mapping[str, PrintedMean]
 
     def mean(self, datasets: Collection[str]) -> float:
         """The mean over datasets; NaN where one is not printed, or is not of the same thing."""
@@ -47,7 +47,7 @@ class Counterpart:
         return fmean(whole) if found and len(whole) == len(found) else math.nan
 
 
-def challenge(turns: Collection[str]) -> tuple[Counterpart, ...]:
+def challenge(turns: Collection[str]) -> tuple[PrintedSystem, ...]:
     """The baseline and the best submission of each team, by their mean over the turn-level datasets, highest first."""
     rows = [row for row in table("dstc10") if row.table == "Table 3"]
     found = [_counterpart(TEAMS.get(name, name), [row for row in rows if row.metric == name], {})
@@ -55,14 +55,14 @@ def challenge(turns: Collection[str]) -> tuple[Counterpart, ...]:
     return tuple(sorted(found, key=lambda one: -one.mean(turns)))
 
 
-def counterparts(qualities: Mapping[str, int]) -> dict[str, Counterpart]:
+def counterparts(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
     """What is printed of each metric, by its name as `plain` spells it; `qualities` counts those of each dataset.
 
     Where both papers print a metric, it is the challenge's.
     """
-    found: dict[str, Counterpart] = {}
+    found: dict[str, PrintedSystem] = {}
     for source in ("dstc10", "yeh2021"):
-        rows: dict[str, list[Row]] = {}
+        rows: dict[str, list[PrintedNumber]] = {}
         for row in table(source):
             if row.dataset in qualities and row.statistic == "spearman" and row.level in LEVELS \
                     and not row.metric.startswith("Team"):
@@ -78,8 +78,8 @@ def plain(column: str) -> str:
     return ALIASES.get(bare, bare)
 
 
-def _counterpart(name: str, rows: Iterable[Row], qualities: Mapping[str, int]) -> Counterpart:
+def _counterpart(name: str, rows: Iterable[PrintedNumber], qualities: Mapping[str, int]) -> PrintedSystem:
     listed = list(rows)
-    sets = {row.dataset: Printed(float(row.value), row.quality == "average" or qualities.get(row.dataset) == 1)
+    sets = {row.dataset: PrintedMean(float(row.value), row.quality == "average" or qualities.get(row.dataset) == 1)
             for row in listed}
-    return Counterpart(name, listed[0].source, sets)
+    return PrintedSystem(name, listed[0].source, sets)

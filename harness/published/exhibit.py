@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness.published import figures
+from harness.published import measured
 from harness.published import table as printed_table
-from harness.published.figures import CONTROLS, TURNS, Figures
+from harness.published.measured import CONTROLS, TURNS, PublishedComparison
+from harness.published.pictures import bars, ranks
 from harness.published.reproduce import PAPERS
-from harness.published.reproduce.check import Finding, Tables, number
+from harness.published.reproduce.check import CheckedClaim, Tables, number
 from harness.published.reproduce.dstc10 import CELLS
 from harness.published.reproduce.dstc10 import contests as boards
-from harness.published.reproduce.pictures import bars, ranks
 from harness.published.reproduce.rounding import State
-from harness.published.reproduce.winners import Contest, Winner
+from harness.published.reproduce.winners import PrintedBoard, Winner
 from harness.results.rows import Exhibit, Grid, Results
 from harness.run.rank import BY_NAME, CountedMean, Rule, borda, over
 
@@ -42,13 +42,13 @@ MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class BoardInPrint:
     """A board in print: the paper and table it is in, the rule by which its averages are printed, and what it holds."""
 
     source: str
     table: str
     rule: str
-    board: Contest
+    board: PrintedBoard
 
     def averages(self) -> dict[str, float]:
         """The average that is printed of each competitor."""
@@ -80,10 +80,10 @@ def challenge(report: Results) -> Exhibit:
         pictures=(*pictures, *(_picture(one) for one in printed)), remarks=(*remarks, *_remarks()))
 
 
-def _printed() -> Iterator[Printed]:
+def _printed() -> Iterator[BoardInPrint]:
     kinds = (("dstc10", "Table 2", "micro"), ("mmecrs", "Table 3", "micro"), ("dstc10", "Table 3", "macro"))
     for kind, board in zip(kinds, boards(), strict=True):
-        yield Printed(*kind, board)
+        yield BoardInPrint(*kind, board)
 
 
 def _places(values: Mapping[str, float]) -> dict[str, int]:
@@ -98,7 +98,7 @@ def _winners(rows: Sequence[Winner]) -> Grid:
                 PRINT)
 
 
-def _board(one: Printed) -> Grid:
+def _board(one: BoardInPrint) -> Grid:
     """The rows of a board with their averages, as printed and as they come out, and the ranks under both rules."""
     other = "macro" if one.rule == "micro" else "micro"
     average, own, across = one.averages(), one.under(one.rule), one.under(other)
@@ -120,7 +120,7 @@ def _short(rule: str) -> str:
     return RULES[rule].partition(":")[0]
 
 
-def _picture(one: Printed) -> tuple[str, str]:
+def _picture(one: BoardInPrint) -> tuple[str, str]:
     own, other = ("micro", "macro") if one.rule == "micro" else ("macro", "micro")
     columns = {"as printed": _places(one.averages()), _short(own): _places(one.under(own)),
                _short(other): _places(one.under(other)), "Borda": _places(one.under("borda"))}
@@ -131,7 +131,7 @@ def _picture(one: Printed) -> tuple[str, str]:
     return ranks(title, told, columns), told
 
 
-def _summary(found: Sequence[Finding]) -> Grid:
+def _summary(found: Sequence[CheckedClaim]) -> Grid:
     counts = {name: Counter(one.state for one in found if one.check.table == name)
               for name in dict.fromkeys(one.check.table for one in found)}
     sums = Counter(one.state for one in found)
@@ -140,7 +140,7 @@ def _summary(found: Sequence[Finding]) -> Grid:
                 PRINT)
 
 
-def _differing(found: Sequence[Finding]) -> Grid:
+def _differing(found: Sequence[CheckedClaim]) -> Grid:
     rows = tuple((one.check.what, one.check.table, str(one.check.printed).replace("-", "−"),
                   _number(float(one.check.recomputed.value), _digits(one)), one.check.how,
                   one.check.reason or "not known") for one in found if one.state == "differs")
@@ -148,23 +148,23 @@ def _differing(found: Sequence[Finding]) -> Grid:
                 PRINT)
 
 
-def _digits(one: Finding) -> int:
+def _digits(one: CheckedClaim) -> int:
     printed = max(0, -int(one.check.printed.as_tuple().exponent))
     return printed + 1 if printed else 0 if float(one.check.recomputed.value) % 1 == 0 else 2
 
 
 def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The run beside the teams: tables, a picture and remarks, or why there are none."""
-    if flag := figures.partial(report):
+    if flag := measured.partial(report):
         return (), (), (WHOLE.format(flag),)
-    found = figures.gather([report])
+    found = measured.gather([report])
     grids = (*(_dev(found) if found.turns else ()), *_test(report))
     if not grids:
         return (), (), (NOTHING,)
     return grids, tuple(_bars(found)), tuple(_caveats(found))
 
 
-def _dev(found: Figures) -> Iterator[Grid]:
+def _dev(found: PublishedComparison) -> Iterator[Grid]:
     """The best columns of the run, its controls and what the challenge prints, by the mean over turn-level datasets."""
     rows = [(one.mean.mean, (_modelled(one), "this run", _number(one.mean.mean),
                              *(_number(one.sets[name].mean) for name in found.datasets))) for one in _chosen(found)]
@@ -178,22 +178,22 @@ def _dev(found: Figures) -> Iterator[Grid]:
                "mean over the qualities of each")
 
 
-def _chosen(found: Figures) -> list[figures.Row]:
+def _chosen(found: PublishedComparison) -> list[measured.MeasuredColumn]:
     complete = [row for row in found.rows if row.complete]
     firm = {row.column for row in complete if row.column in CONTROLS
             or (row.published is not None and row.published.name == "Deep AM-FM")}
     return [row for place, row in enumerate(complete) if place < MOST or row.column in firm]
 
 
-def _modelled(one: figures.Row) -> str:
+def _modelled(one: measured.MeasuredColumn) -> str:
     return f"{one.column} ({', '.join(one.models)})" if one.models else one.column
 
 
-def _named(found: Figures) -> str:
+def _named(found: PublishedComparison) -> str:
     return "the nine turn-level datasets" if found.turns == TURNS else f"{len(found.turns)} turn-level datasets"
 
 
-def _bars(found: Figures) -> Iterator[tuple[str, str]]:
+def _bars(found: PublishedComparison) -> Iterator[tuple[str, str]]:
     rows = [(one.column, one.mean.mean, True) for one in _chosen(found)]
     rows += [(f"{one.name} (printed)", one.mean(found.turns), False) for one in found.challenge]
     shown = sorted((row for row in rows if math.isfinite(row[1])), key=lambda row: (-row[1], row[0]))
@@ -235,7 +235,7 @@ def _by_dataset(row: Mapping[tuple[str, str], float]) -> dict[str, float]:
         cell[0] == name for cell in row) else math.nan for name in CELLS}
 
 
-def _caveats(found: Figures) -> Iterator[str]:
+def _caveats(found: PublishedComparison) -> Iterator[str]:
     if found.turns:
         yield (f"The means in the first table are over {_named(found)} of this run, and those of the teams are formed "
                "of their printed figures on the same datasets; so they differ from the averages over 14 datasets in "

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.cli import main
-from harness.commands import _figures
-from harness.commands.table import BEGIN, END
+from harness.commands import _published
+from harness.commands._published import BEGIN, END
 from harness.errors import BadReport
-from harness.published import figures
-from harness.published.counterparts import challenge, counterparts, plain
+from harness.published import measured
+from harness.published.systems import challenge, counterparts, plain
 from harness.results import files
 from harness.results.rows import Correlation, DatasetEntry, MetricEntry, QualityEntry, Results, Run
 
@@ -45,8 +45,8 @@ def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin:
 CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
 
 
-def rows(*given: Results) -> dict[str, figures.Row]:
-    return {row.column: row for row in figures.gather(given).rows}
+def rows(*given: Results) -> dict[str, measured.MeasuredColumn]:
+    return {row.column: row for row in measured.gather(given).rows}
 
 
 def test_means_within_a_dataset_and_then_over_the_datasets() -> None:
@@ -66,7 +66,7 @@ def test_each_set_of_weights_is_a_value_and_the_same_weights_are_one() -> None:
 
 
 def test_a_missing_cell_leaves_no_mean_and_the_column_comes_last() -> None:
-    found = figures.gather([make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)})])
+    found = measured.gather([make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)})])
     assert [row.column for row in found.rows] == ["zzz", "deb", "aaa"]
     last = found.rows[-1]
     assert not last.complete
@@ -85,18 +85,18 @@ BEATS = [  # cells of the column and of the control, then (whole, sets, of)
 
 @pytest.mark.parametrize(("column", "control", "expected"), BEATS)
 def test_beats(column: tuple[float, ...], control: tuple[float, ...], expected: tuple[bool, int, int]) -> None:
-    found = figures.beats(dict(zip(CELLS, column, strict=True)), dict(zip(CELLS, control, strict=True)), CELLS)
-    assert found == figures.Beaten(*expected)
+    found = measured.beats(dict(zip(CELLS, column, strict=True)), dict(zip(CELLS, control, strict=True)), CELLS)
+    assert found == measured.ControlComparison(*expected)
 
 
 def test_without_a_shared_cell_nothing_is_said() -> None:
-    assert figures.beats({CELLS[0]: 0.5}, {CELLS[1]: 0.1}, CELLS) is None
+    assert measured.beats({CELLS[0]: 0.5}, {CELLS[1]: 0.1}, CELLS) is None
 
 
 def test_length_is_to_be_beaten_on_all_qualities_and_cosine_on_those_of_relevance() -> None:
     row = rows(make({**CONTROLS, "deb": (0.1, 0.9, 0.6)}))["deb"]
-    assert row.beats == {"length": figures.Beaten(True, 2, 2),  # 0.1 > 0.0; 0.75 > 0.4
-                         "cosine": figures.Beaten(True, 1, 2)}  # 0.1 < 0.4; 0.6 > 0.1; 0.35 > 0.25
+    assert row.beats == {"length": measured.ControlComparison(True, 2, 2),  # 0.1 > 0.0; 0.75 > 0.4
+                         "cosine": measured.ControlComparison(True, 1, 2)}  # 0.1 < 0.4; 0.6 > 0.1; 0.35 > 0.25
     assert not rows(make({**CONTROLS, "deb": (0.1, 0.9, 0.6)}))["length"].beats
     assert not rows(make({"deb": (0.1, 0.9, 0.6)}))["deb"].beats, "no control was run"
 
@@ -121,11 +121,11 @@ def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
     ("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"), ("rouge-l", "ROUGE-L"),
     ("bert-ruber", "BERT-RUBER"), ("deep-am-fm", "Deep AM-FM"), ("bleu-4[references=max]", "BLEU-4")])
 def test_columns_find_their_printed_name(column: str, name: str) -> None:
-    assert counterparts(dict.fromkeys(figures.TURNS, 1))[plain(column)].name == name
+    assert counterparts(dict.fromkeys(measured.TURNS, 1))[plain(column)].name == name
 
 
 def test_what_the_challenge_prints_on_the_nine() -> None:
-    means = {one.name: round(one.mean(figures.TURNS), 3) for one in challenge(figures.TURNS)}
+    means = {one.name: round(one.mean(measured.TURNS), 3) for one in challenge(measured.TURNS)}
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"]) == (0.450, 0.447, 0.164)
     assert list(means.values()) == sorted(means.values(), reverse=True)
     assert len(means) == 10
@@ -138,25 +138,25 @@ def test_what_the_challenge_prints_on_the_nine() -> None:
     (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another")])
 def test_what_cannot_stand_in_one_table_is_refused(second: Results, message: str) -> None:
     with pytest.raises(BadReport, match=message):
-        figures.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
+        measured.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
 
 
 def test_the_sample_makes_no_figures() -> None:
-    found = figures.gather([make({"deb": (0.5, 0.1, 0.3)}, origin="sample")])
-    assert (found.turns, found.rows, _figures.short(found)) == ((), (), "")
+    found = measured.gather([make({"deb": (0.5, 0.1, 0.3)}, origin="sample")])
+    assert (found.turns, found.rows, _published.short(found)) == ((), (), "")
 
 
 def test_a_screenful_keeps_controls_and_what_is_in_print() -> None:
     many = {f"m{number:02}": (0.9, 0.9, 0.9) for number in range(50)}
-    found = figures.gather([make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)})])
-    lines = _figures.short(found).splitlines()
+    found = measured.gather([make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)})])
+    lines = _published.short(found).splitlines()
     names = [line.split("  ")[0] for line in lines]
     assert {"cosine", "length", "deb", "(published)", "challenge: MME-CRS"} <= set(names)
-    assert sum(name.startswith("m") for name in names) == _figures.MOST - 3
+    assert sum(name.startswith("m") for name in names) == _published.MOST - 3
     assert "bleu-4" not in names
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 110
-    assert "bleu-4" in _figures.text(found, found.rows)
+    assert "bleu-4" in _published.text(found, found.rows)
 
 
 GOLDEN = """\
@@ -179,7 +179,7 @@ def test_the_table_in_a_markdown_file_is_made_anew(tmp_path: Path, capsys: pytes
                              own.correlations + control.correlations, ()), tmp_path / name / "report")
     page = tmp_path / "page.md"
     page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
-    command = ["table", "--out", str(tmp_path / "a"), "--out", str(tmp_path / "b"), "--into", str(page)]
+    command = ["report", "--out", str(tmp_path / "a"), "--published", str(tmp_path / "b"), "--into", str(page)]
     assert main(command) == 0
     first = page.read_text()
     assert first.startswith(f"# Before\n\n{BEGIN}\n\nSpearman")
@@ -199,10 +199,10 @@ def test_a_file_without_the_marks_and_a_run_without_real_data_are_refused(
     files.write(make({"deb": (0.5, 0.1, 0.3)}, origin="sample"), tmp_path / "sample" / "report")
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
-    assert main(["table", "--out", str(tmp_path / "real"), "--into", str(page)]) == 2
+    assert main(["report", "--published", "--out", str(tmp_path / "real"), "--into", str(page)]) == 2
     assert BEGIN in capsys.readouterr().err
     assert page.read_text() == "nothing\n"
-    assert main(["table", "--out", str(tmp_path / "sample")]) == 2
+    assert main(["report", "--published", "--out", str(tmp_path / "sample")]) == 2
     assert "none of its turn-level datasets is real" in capsys.readouterr().err
 
 
@@ -211,8 +211,8 @@ def test_a_mean_lies_between_its_cells_and_knows_no_order(values: list[tuple[str
     cells = {(name, str(place)): value for place, (name, value) in enumerate(values)}
     shuffled = list(cells)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    found = figures.mean_of(cells, cells)
-    assert found == pytest.approx(figures.mean_of(cells, shuffled))
+    found = measured.mean_of(cells, cells)
+    assert found == pytest.approx(measured.mean_of(cells, shuffled))
     assert min(cells.values()) - 1e-9 <= found <= max(cells.values()) + 1e-9
 
 
@@ -222,7 +222,7 @@ def test_a_run_on_real_data_prints_what_scipy_finds(
     for name in names:
         assert main(["import", str(real_data / "human_evaluation_data" / f"{name}_eval.json")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "length", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = figures.gather([files.read(tmp_path / "report")]).rows
+    (row,) = measured.gather([files.read(tmp_path / "report")]).rows
     means = {name: _by_hand(real_data, name) for name in names}
     assert {name: figure.mean for name, figure in row.sets.items()} == pytest.approx(means)
     assert row.mean.mean == pytest.approx(np.mean(list(means.values())))
@@ -247,5 +247,5 @@ def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = figures.gather([files.read(tmp_path / "report")]).rows
+    (row,) = measured.gather([files.read(tmp_path / "report")]).rows
     assert row.mean.mean == pytest.approx(0.268, abs=0.0005)

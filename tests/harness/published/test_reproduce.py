@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from harness import published
 from harness.cli import main
 from harness.published.reproduce import PAPERS, winners
-from harness.published.reproduce.check import Finding
+from harness.published.reproduce.check import CheckedClaim
 from harness.published.reproduce.pvalues import exact_tail, kendall_p, pearson_p
 from harness.published.reproduce.rounding import Number, by_rule, compare, count, exact, largest, rank, rounded
-from harness.published.reproduce.winners import Contest
+from harness.published.reproduce.winners import PrintedBoard
 from harness.published.reproduce.yeh2021 import misplaced
 from harness.run.rank import BY_NAME
+
+Checked = dict[str, tuple[CheckedClaim, ...]]
 
 
 def mean(*printed: str) -> Number:
@@ -101,21 +103,21 @@ def test_sizes_of_19_datasets_in_two_papers() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, tuple[Finding, ...]]:
+def found() -> Checked:
     """All findings, by paper."""
     return {name: paper.findings() for name, paper in PAPERS.items()}
 
 
-def states(findings: tuple[Finding, ...], table: str, part: str) -> dict[str, str]:
+def states(findings: tuple[CheckedClaim, ...], table: str, part: str) -> dict[str, str]:
     return {finding.check.what: finding.state for finding in findings
             if finding.check.table == table and part in finding.check.what}
 
 
-def differing(findings: tuple[Finding, ...], table: str, part: str = "") -> set[str]:
+def differing(findings: tuple[CheckedClaim, ...], table: str, part: str = "") -> set[str]:
     return {what for what, state in states(findings, table, part).items() if state == "differs"}
 
 
-def test_six_averages_of_the_organisers_table_2_differ(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_six_averages_of_the_organisers_table_2_differ(found: Checked) -> None:
     averages = [finding for finding in found["dstc10"] if finding.check.how == "mean over 11 cells"
                 and finding.check.table == "Table 2"]
     assert len(averages) == 10
@@ -126,36 +128,36 @@ def test_six_averages_of_the_organisers_table_2_differ(found: dict[str, tuple[Fi
                    "Team 4": ("0.1111", "0.1029"), "Team 8": ("0.2822", "0.2819"), "Team 9": ("0.2691", "0.2689")}
 
 
-def test_where_averages_of_table_2_differ_the_recomputed_one_is_higher(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_where_averages_of_table_2_differ_the_recomputed_one_is_higher(found: Checked) -> None:
     assert all(finding.check.recomputed.low > Fraction(finding.check.printed) for finding in found["dstc10"]
                if finding.check.how == "mean over 11 cells" and finding.state == "differs")
 
 
-def test_ten_averages_of_the_organisers_table_3_agree(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_ten_averages_of_the_organisers_table_3_agree(found: Checked) -> None:
     averages = states(found["dstc10"], "Table 3", "average of")
     assert len(averages) == 10
     assert set(averages.values()) == {"equal"}
     assert states(found["dstc10"], "Table 3", "Team 7 is best") == {"datasets on which Team 7 is best": "equal"}
 
 
-def test_eight_averages_of_mmecrs_agree(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_eight_averages_of_mmecrs_agree(found: Checked) -> None:
     averages = [finding for finding in found["dstc10"] if finding.check.table in {"MME-CRS Table 3", "MME-CRS Table 6"}
                 and finding.check.how == "mean over 11 cells"]
     assert [finding.state for finding in averages] == ["equal"] * 8
 
 
-def test_what_the_prose_of_mmecrs_gets_wrong(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_what_the_prose_of_mmecrs_gets_wrong(found: Checked) -> None:
     assert differing(found["dstc10"], "MME-CRS prose") == {"lost without EM", "qualities of the development sets"}
     assert states(found["dstc10"], "MME-CRS prose", "first") == {"cells in which it is first": "equal"}
 
 
-def test_where_the_two_papers_on_team_5_part(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_where_the_two_papers_on_team_5_part(found: Checked) -> None:
     assert differing(found["dstc10"], "Table 2", "Team 5 on") == {
         f"Team 5 on {dataset}" for dataset in ("esl", "ncm", "dstc10-topical", "dstc10-persona")}
     assert not differing(found["dstc10"], "Table 2", "Deep AM-FM")
 
 
-def test_where_the_two_papers_on_dataset_sizes_part(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_where_the_two_papers_on_dataset_sizes_part(found: Checked) -> None:
     compared = {finding.check.what for finding in found["dstc10"]
                 if finding.check.how == "as printed by the organisers" and finding.state == "differs"}
     assert compared == {
@@ -179,11 +181,11 @@ def test_a_tie_has_several_winners_and_an_incomplete_row_cannot_win() -> None:
     cells = [("a", "p"), ("b", "p")]
     rows = {"x": dict(zip(cells, (one, two), strict=True)), "y": dict(zip(cells, (two, one), strict=True)),
             "z": {cells[0]: rounded(Decimal("0.9"))}}
-    row = next(winners(Contest("toy", rows)))
+    row = next(winners(PrintedBoard("toy", rows)))
     assert (row.first, row.second, row.competitors, row.incomplete) == (("x", "y"), None, 2, 1)
 
 
-def test_dynaeval_agrees_but_for_a_copied_row_and_a_sign(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_dynaeval_agrees_but_for_a_copied_row_and_a_sign(found: Checked) -> None:
     assert {finding.check.what.partition(" (")[0] for finding in found["dynaeval"] if finding.state == "differs"} == {
         "columns in which the overall row is the coherence row", "GPT-2, USR and FED ahead of DynaEval in fluency"}
     assert len(states(found["dynaeval"], "Table 3", ",")) == 33
@@ -191,7 +193,7 @@ def test_dynaeval_agrees_but_for_a_copied_row_and_a_sign(found: dict[str, tuple[
     assert len(states(found["dynaeval"], "prose", "ahead of S-DiCoh")) == 3
 
 
-def test_confusion_matrices_of_deb_give_its_accuracies_to_two_hundredths(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_confusion_matrices_of_deb_give_its_accuracies_to_two_hundredths(found: Checked) -> None:
     shares = [finding.check for finding in found["deb"] if finding.check.how == "from Table 5"]
     assert len(shares) == 20
     assert all(abs(check.recomputed.value - Fraction(check.printed)) < Fraction(25, 100000)
@@ -201,7 +203,7 @@ def test_confusion_matrices_of_deb_give_its_accuracies_to_two_hundredths(found: 
         "accuracy of DEB, random negatives", "accuracy of RUBER-Large, random negatives"]
 
 
-def test_impossible_and_misfit_p_values_of_deb(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_impossible_and_misfit_p_values_of_deb(found: Checked) -> None:
     assert "p-value of BERT+DNN, kendall" in differing(found["deb"], "Table 9, system level")
     assert "p-value of RUBER, kendall" in differing(found["deb"], "Table 9, response level")
 
@@ -228,7 +230,7 @@ def test_kendall_like_scipy(n: int) -> None:
     assert float(kendall_p(exact(Fraction(float(tau))), n).value) == pytest.approx(float(p))
 
 
-def test_stars_of_the_assessment_follow_the_numbers_but_for_two(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_stars_of_the_assessment_follow_the_numbers_but_for_two(found: Checked) -> None:
     stars = [finding for finding in found["yeh2021"] if "out of the order" in finding.check.what]
     assert len(stars) == 36
     assert {finding.check.table for finding in stars if finding.state == "differs"} == {
@@ -243,7 +245,7 @@ def test_misplaced_stars_by_hand() -> None:
     assert misplaced([row for row in rows if row.metric != "HolisticEval"]) == 0
 
 
-def test_no_number_of_fed_is_the_same_in_two_papers(found: dict[str, tuple[Finding, ...]]) -> None:
+def test_no_number_of_fed_is_the_same_in_two_papers(found: Checked) -> None:
     assert len(differing(found["yeh2021"], "FED Data")) == 4
 
 
@@ -260,7 +262,7 @@ def test_the_command_prints_what_differs_and_who_wins(name: str, capsys: pytest.
 
 
 def test_json_is_one_object_a_line(capsys: pytest.CaptureFixture[str],
-                                   found: dict[str, tuple[Finding, ...]]) -> None:
+                                   found: Checked) -> None:
     assert main(["reproduce", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     kinds = Counter((row["paper"], row["kind"]) for row in rows)

@@ -1,0 +1,186 @@
+"""`harness report --published`: the means measured here beside printed ones, for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from benchmarks.storage.files import write_atomically
+from harness.errors import BadConfig
+from harness.published import measured
+from harness.published.measured import (
+    CONTROLS,
+    RELEVANCE,
+    TURNS,
+    ControlComparison,
+    MeanOverWeights,
+    MeasuredColumn,
+    PublishedComparison,
+)
+from harness.published.systems import PrintedSystem
+from harness.results import files
+from harness.results.rows import Results
+from leaderboard.blocks.cells import number
+from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.render import html
+
+BEGIN, END = "<!-- harness report --published: begin -->", "<!-- harness report --published: end -->"
+"""The lines between which `--into` writes."""
+SHORT = {
+    "convai2-grade": "convai2", "dailydialog-grade": "daily", "empathetic-grade": "empath",
+    "dailydialog-gupta": "gupta", "dailydialog-zhao": "zhao-d", "persona-zhao": "zhao-p", "persona-usr": "usr-p",
+    "topical-usr": "usr-t", "fed-turn": "fed", "fed-dial": "fed-d",
+}
+"""Headings that fit a terminal."""
+MOST = 16
+"""So many columns fit a screen beside what is printed of them."""
+NOTE = "*: of another quality, or of fewer replies. All columns, or several runs: harness report --published"
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print the table, or write it."""
+    reports = [files.read(folder / "report") for folder in (args.out, *args.published)]
+    beside = measured.gather(reports)
+    if not beside.turns:
+        raise BadConfig(f"{args.out}: nothing to set beside published figures: none of its turn-level datasets is real "
+                        f"and among {', '.join(TURNS)}; `harness import` or `harness fetch` brings them")
+    if args.cards:
+        for line in _amend_cards(args.cards, reports[0]):
+            print(line)
+    elif args.into is None:
+        print(text(beside, beside.rows))
+    else:
+        _write_into(args.into, markdown(beside))
+        print(f"written into {args.into}: {len(beside.rows)} columns of {len(reports)} "
+              f"run{'s' if len(reports) > 1 else ''}")
+
+
+def _amend_cards(folder: Path, report: Results) -> Iterator[str]:
+    """Write the correlations of a run into the cards of the checkpoints that it used; say which."""
+    from metrics.training import checkpoint
+
+    rows = {row.column: row for row in measured.gather([report]).rows}
+    for place in sorted(path.parent for path in folder.glob(f"*/{checkpoint.CARD}")):
+        used = checkpoint.read(place.name, place)
+        columns = [column for entry in report.metrics if entry.family != "composite" for column in entry.columns
+                   if f"weights={used.identity}" in entry.signature.split("|") and column in rows]
+        means = {name: {"mean of the turn-level sets": rows[name].mean, **rows[name].sets} for name in columns}
+        if columns:
+            checkpoint.amend(used, {"correlations": {
+                name: {key: round(each.mean, 4) for key, each in sets.items() if math.isfinite(each.mean)}
+                for name, sets in means.items()}})
+            yield f"{place.name}: {', '.join(columns)}"
+
+
+def _write_into(path: Path, content: str) -> None:
+    """Put a text between the two marks of a file; what is outside stays as it is."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN + "\n")
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise BadConfig(f"{path}: no place for the table; put the lines {BEGIN} and {END} where it should stand")
+    write_atomically(path, f"{before}{begin}\n{content}\n{end}{after}".encode())
+
+
+def short(beside: PublishedComparison) -> str:
+    """A screenful: the best columns, those that papers print figures of, and the controls; empty without any."""
+    rows = _chosen(beside)
+    return text(beside, rows) if rows else ""
+
+
+def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
+    """The table for the terminal, with what the challenge prints of the highest, of its winner and of the baseline."""
+    lines = [line for row in rows for line in _pair(row, beside)]
+    ahead = tuple(_printed(f"challenge: {one.name}", one, beside) for one in _landmarks(beside))
+    headings = (Heading("Column", "stub"), Heading(_mean_title(beside), "number"),
+                *(Heading(SHORT[name], "number") for name in beside.datasets))
+    caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
+               "below a column and below the rest: published figures")
+    groups = (Group(tuple(lines)), Group(ahead))
+    return html.text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
+
+
+def _chosen(beside: PublishedComparison) -> list[MeasuredColumn]:
+    complete = [row for row in beside.rows if row.complete]
+    firm = [row for row in complete if row.published or row.column in CONTROLS]
+    others = [row for row in complete if row not in firm]
+    kept = {row.column for row in (*firm, *others[:max(0, MOST - len(firm))])}
+    return [row for row in complete if row.column in kept]
+
+
+def _landmarks(beside: PublishedComparison) -> list[PrintedSystem]:
+    return [one for place, one in enumerate(beside.challenge)
+            if place == 0 or one.name in {"MME-CRS", "Deep AM-FM"}]
+
+
+def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[tuple[Cell, ...]]:
+    yield (Cell(row.column), Cell(number(row.mean.mean)),
+           *(Cell(number(row.sets[name].mean)) for name in beside.datasets))
+    if row.published:
+        yield _printed("(published)", row.published, beside)
+
+
+def _printed(title: str, one: PrintedSystem, beside: PublishedComparison) -> tuple[Cell, ...]:
+    return (Cell(title), Cell(number(one.mean(beside.turns))), *(Cell(_value(one, name)) for name in beside.datasets))
+
+
+def _value(one: PrintedSystem, dataset: str) -> str:
+    found = one.sets.get(dataset)
+    return number(math.nan) if found is None else number(found.value) + ("" if found.same else "*")
+
+
+def _mean_title(beside: PublishedComparison) -> str:
+    return "nine" if beside.turns == TURNS else f"of {len(beside.turns)}"
+
+
+def markdown(beside: PublishedComparison) -> str:
+    """Every column with its spread over the sets of weights, what it beats, and what is published of it."""
+    head = ["", "column", _mean_title(beside) if beside.turns != TURNS else "nine sets", "relevance", "beats",
+            "seeds", *beside.datasets]
+    lines = [_line(head), _line(["---:", "---", "---:", "---:", "---", *["---:"] * (1 + len(beside.datasets))])]
+    places = iter(range(1, len(beside.rows) + 1))
+    for row in beside.rows:
+        lines.append(_line(_measured(row, str(next(places)) if row.complete else "", beside)))
+        if row.published:
+            lines.append(_line(_published(f"*published: {row.published.name}*", row.published, beside)))
+    lines += [_line(_published(f"*challenge: {one.name}*", one, beside)) for one in beside.challenge]
+    return "\n".join([textwrap.fill(_legend(beside), 120), "", *lines, ""])
+
+
+def _measured(row: MeasuredColumn, place: str, beside: PublishedComparison) -> list[str]:
+    models = f"<br><sub>{_escaped(', '.join(row.models))}</sub>" if row.models else ""
+    return [place, f"`{_escaped(row.column)}`{models}", _mean(row.mean), _mean(row.relevance), _beaten(row.beats),
+            str(len(row.mean.values)), *(_mean(row.sets[name]) for name in beside.datasets)]
+
+
+def _published(title: str, one: PrintedSystem, beside: PublishedComparison) -> list[str]:
+    return ["", title, number(one.mean(beside.turns)), "", "", "",
+            *(_value(one, name).replace("*", "\\*") for name in beside.datasets)]
+
+
+def _mean(mean: MeanOverWeights) -> str:
+    below = f"<br><sub>{' to '.join(map(number, mean.spread))}</sub>" if mean.spread else ""
+    return number(mean.mean) + below
+
+
+def _beaten(beats: Mapping[str, ControlComparison]) -> str:
+    return "<br>".join(f"{'>' if one.whole else 'not'} {name} ({one.sets} of {one.of})" for name, one in beats.items())
+
+
+def _legend(beside: PublishedComparison) -> str:
+    sets = "the nine turn-level datasets" if beside.turns == TURNS else f"{len(beside.turns)} turn-level datasets"
+    return (f"Spearman, mean over the qualities of each dataset, then over {sets}; – where a cell is missing. "
+            f"*relevance*: over the qualities {' and '.join(sorted(RELEVANCE))} alone. *beats*: whether the mean of a "
+            "control is passed, and in how many datasets it is: `length` over all qualities, `cosine` over those of "
+            "relevance. *seeds*: of how many trainings a figure is the mean; below it the lowest to the highest. "
+            "\\*: published of another quality, or of fewer replies, than what is measured.")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("|", "\\|")
