@@ -20,7 +20,6 @@ NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.mod
 
 CIRCLES: tuple[frozenset[str], ...] = (  # MUST END EMPTY: who ends a circle deletes its entry here and adds none
     frozenset({"harness.studies._dim_page", "harness.studies.dimensions"}),
-    frozenset({"metrics.trained.fined_eval.judges", "metrics.trained.fined_eval.signals"}),
 )
 
 FILES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

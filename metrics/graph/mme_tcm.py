@@ -1,8 +1,8 @@
 """TCM, the topic coherence of MME-CRS (Zhang et al. 2022): GRADE's topic graph, without its utterance branch.
 
-The departures are those of `grade.py`: nodes are the encoder's vectors of words, concepts are the words that can be
-keywords with the ten nearest of each unless ConceptNet is asked for, five corpora, larger batches at a higher rate.
-Where neither side has a keyword v_g = 0, and the score is the same for all such items.
+The departures are those of GRADE (grade/metric.py): nodes are the encoder's vectors of words, concepts are the words
+that can be keywords with the ten nearest of each unless graph=conceptnet, five corpora, larger batches, a higher rate.
+Where neither side has a keyword v_g = 0, and all such items have the same score.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.graph.grade import topics as _topics
-from metrics.graph.grade import training
+from metrics.graph.grade import topics
+from metrics.graph.grade.data import grade_pairs, objective
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.pairs import BLOCK, FIVE, Rows, contexts, probabilities, settled, where
+from metrics.trained.heads.table import FIVE, Rows, contexts, fill, probabilities, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -45,7 +45,7 @@ class MmeTcm:
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The graph of concepts, and the counts that keywords are chosen by."""
-        return _topics.depends(models, self.graph)
+        return topics.depends(models, self.graph)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """0 to 1, higher is more coherent; NaN without a context."""
@@ -53,25 +53,20 @@ class MmeTcm:
 
         network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().double().eval()
         before = contexts(items)
-        source = _topics.source(models, self.encoder, self.graph, 10, 10)
-        topics = _topics.of_items(before, [reply(item) for item in items], source, self.tagger)
+        source = topics.source(models, self.encoder, self.graph, 10, 10)
+        graphs = topics.item_topics(before, [reply(item) for item in items], source, self.tagger)
 
         def logits(rows: Rows) -> Column:
-            return _topics.in_blocks(rows, BLOCK, lambda some: network(topics.batch(some).apply(_topics.double)))
+            return topics.in_blocks(rows, lambda block: network(graphs.batch(block).apply(topics.double)))
 
-        there = np.array([bool(texts[0]) for texts in before])
-        return {"mme-tcm": where(there, lambda some: probabilities(settled(np.flatnonzero(some), logits)))}
+        available = np.array([bool(texts[0]) for texts in before])
+        return {"mme-tcm": fill(available, lambda chosen: probabilities(stable(np.flatnonzero(chosen), logits)))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""
-        from metrics.graph.grade import network as _grade
+        from metrics.graph.grade.network import TopicCoherence
 
-        source = _topics.source(data.models, self.encoder or data.encoder, self.graph, 10, 10)
-        some, held = training.prepared(data, source, "both", self.tagger)
-        config = {"nodes": some.features}
-        rows = [np.arange(start, min(start + training.BATCH, len(held)))
-                for start in range(0, len(held), training.BATCH)]
-        return Objective(_grade.TopicCoherence(**config), config,
-                         lambda rng: some.batch(rng.integers(len(some), size=training.BATCH), utterances=False),
-                         [held.batch(part, utterances=False) for part in rows], _grade.loss,
-                         training.accuracies(held, lambda part: held.batch(part, utterances=False)))
+        source = topics.source(data.models, self.encoder or data.encoder, self.graph, 10, 10)
+        training, held = grade_pairs(data, source, "both", self.tagger)
+        config = {"nodes": training.features}
+        return objective(TopicCoherence(**config), config, training, held, utterances=False)

@@ -20,14 +20,14 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.trained.heads.pairs import Answers, answered, judged
-from metrics.trained.heads.references import against_references
+from metrics.trained.heads.data import Answers, answered
+from metrics.trained.heads.table import against_references, network_scores
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 SIZE = 50
 """Principal components."""
 SAMPLE = 20_000
-"""Vectors that the principal components are found on."""
+"""Vectors that the principal components are computed from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class AdemMetric:
         network = models.trained("adem", Adem, self.encoder)
         return {"adem": against_references(
             items, models.encoder(self.encoder), self.references,
-            lambda table, *rows: (judged(network, table, *rows) - 1) / 4)}
+            lambda table, *rows: (network_scores(network, table, *rows) - 1) / 4)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Come near 5 for good replies and 1 for those to other contexts, in square error."""

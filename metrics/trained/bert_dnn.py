@@ -17,7 +17,8 @@ from typing import ClassVar
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.pairs import Prepared, answered, items_table, judged, probabilities, where
+from metrics.trained.heads.data import PairBatches, answered
+from metrics.trained.heads.table import pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -38,17 +39,16 @@ class BertDnn:
         from metrics.trained.heads.networks import Stack
 
         network = models.trained("bert-dnn", Stack, self.encoder)
-        table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        return {"bert-dnn": where(contexts[:, 0] > 0, lambda there: probabilities(
-            judged(network, table, contexts[there], replies[there])))}
+        return {"bert-dnn": pair_probabilities(items, network, models.encoder(self.encoder))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell each good reply from that to another context, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy, true_or_false
+        """Classify each good reply and one to another context, by cross entropy."""
+        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
         from metrics.trained.heads.networks import Stack
 
         training, held = answered(data)
-        pairs = Prepared(training.table, training.pairs(), held.pairs())
+        pairs = PairBatches(training.table, training.pairs(), held.pairs())
         config = {"width": pairs.table.width}
         batches = pairs.held_out(data.rng)
-        return Objective(Stack(**config), config, pairs.draw, batches, true_or_false, accuracy(batches))
+        return Objective(Stack(**config), config, pairs.draw, batches, true_or_false,
+                         accuracy(map(with_false, batches)))

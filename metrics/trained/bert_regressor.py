@@ -17,8 +17,8 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.trained.heads.pairs import answered, judged, probabilities
-from metrics.trained.heads.references import against_references
+from metrics.trained.heads.data import answered
+from metrics.trained.heads.table import against_references, network_scores, probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -43,11 +43,11 @@ class BertRegressor:
         network = models.trained("bert-regressor", Likeness, self.encoder)
         return {"bert-regressor": against_references(
             items, models.encoder(self.encoder), self.references,
-            lambda table, _, reference, reply: probabilities(judged(network, table, reference, reply)))}
+            lambda table, _, reference, reply: probabilities(network_scores(network, table, reference, reply)))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell a second good reply from one to another context, given the first, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy, true_or_false
+        """Classify a second good reply and one to another context, beside the first, by cross entropy."""
+        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
         from metrics.trained.heads.networks import Likeness
 
         training, held = answered(data)
@@ -55,4 +55,4 @@ class BertRegressor:
         rng = data.rng
         batches = [held.draw(rng)[1:] for _ in range(8)]
         return Objective(Likeness(**config), config, lambda rng: training.draw(rng)[1:], batches, true_or_false,
-                         accuracy(batches))
+                         accuracy(map(with_false, batches)))

@@ -19,8 +19,9 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.trained.heads.pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
-from metrics.trained.heads.ruber import Blend, blended, referenced
+from metrics.trained.heads.data import PairBatches
+from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
+from metrics.trained.ruber.metric import Blend, blended, referenced
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -47,19 +48,18 @@ class BertRuber:
 
         encoder = models.encoder(self.encoder)
         network = models.trained("bert-ruber", Relatedness, self.encoder)
-        table, contexts, replies = items_table(items, encoder)
-        alone = where(contexts[:, 0] > 0,
-                      lambda there: probabilities(judged(network, table, contexts[there], replies[there])))
+        alone = pair_probabilities(items, network, encoder)
         alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
         return {"bert-ruber": blended(self.blend, alike, alone), "bert-ruber-referenced": alike,
                 "bert-ruber-unreferenced": alone}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell each reply from that of another pair, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy, true_or_false
+        """Classify each reply and that of another pair, by cross entropy."""
+        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
         from metrics.trained.heads.networks import Relatedness
 
-        pairs = prepared(data)
+        pairs = PairBatches.of(data)
         config = {"width": pairs.table.width, "turns": TURNS}
         held = pairs.held_out(data.rng)
-        return Objective(Relatedness(**config), config, pairs.draw, held, true_or_false, accuracy(held))
+        return Objective(Relatedness(**config), config, pairs.draw, held, true_or_false,
+                         accuracy(map(with_false, held)))

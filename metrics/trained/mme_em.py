@@ -20,7 +20,8 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.alone import judge_responses, of_texts
+from metrics.trained.heads.data import LabelledTexts
+from metrics.trained.heads.table import response_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -40,29 +41,29 @@ class Engagement:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        from metrics.trained.heads.networks import Judge
+        from metrics.trained.heads.networks import UtteranceHead
 
-        network = models.trained("mme-em", Judge, self.encoder)
-        return {"mme-em": judge_responses(items, models.encoder(self.encoder), network)}
+        network = models.trained("mme-em", UtteranceHead, self.encoder)
+        return {"mme-em": response_probabilities(items, network, models.encoder(self.encoder))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell the share of the scale that an utterance was given, by cross entropy."""
+        """Predict the share of the scale that an utterance got, by cross entropy."""
         from metrics.trained.heads.losses import labelled
-        from metrics.trained.heads.networks import Judge
+        from metrics.trained.heads.networks import UtteranceHead
 
-        batches = of_texts(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
+        batches = LabelledTexts.of(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
         config: dict[str, Any] = {"width": batches.table.width, "reads": "mean", "dropout": 0.3}
-        return Objective(Judge(**config), config, batches.draw, batches.held_out(data.rng), labelled)
+        return Objective(UtteranceHead(**config), config, batches.draw, batches.held_out(data.rng), labelled)
 
 
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:
-    """What bots said with the share of the scale that it was given, and single utterances with theirs."""
+    """What bots said with the share of the scale that it got, and single utterances with theirs."""
     for dialogue in dialogues:
         engaging, score = dialogue.labels.get("engaging"), dialogue.labels.get("eval_score")
         if engaging is not None:
             yield dialogue.utterances[-1].text, float(engaging)
         elif score is not None:
-            told: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
-            for turn, label in zip(dialogue.utterances, told, strict=True):
+            labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
+            for turn, label in zip(dialogue.utterances, labels, strict=True):
                 if label.get("role") != "human" and turn.text.strip():
                     yield turn.text, (float(score) - 1) / 4

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.alone import judge_responses, whole_or_broken
-from metrics.trained.heads.pairs import FIVE
+from metrics.trained.heads.data import whole_or_broken
+from metrics.trained.heads.table import FIVE, response_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 REPLIES = 20_000
@@ -40,17 +40,17 @@ class Fluency:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        from metrics.trained.heads.networks import Judge
+        from metrics.trained.heads.networks import UtteranceHead
 
-        network = models.trained("mme-fm", Judge, self.encoder)
-        return {"mme-fm": judge_responses(items, models.encoder(self.encoder), network)}
+        network = models.trained("mme-fm", UtteranceHead, self.encoder)
+        return {"mme-fm": response_probabilities(items, network, models.encoder(self.encoder))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell what is whole from what is corrupted, by cross entropy."""
+        """Classify whole and corrupted replies, by cross entropy."""
         from metrics.trained.heads.losses import accuracy_labelled, labelled
-        from metrics.trained.heads.networks import Judge
+        from metrics.trained.heads.networks import UtteranceHead
 
         batches = whole_or_broken(data, REPLIES, shortened=0.5)
         config: dict[str, Any] = {"width": batches.table.width, "reads": "max"}
-        return Objective(Judge(**config), config, batches.draw, batches.held_out(data.rng), labelled,
-                         accuracy_labelled(batches.held_out(data.rng)))
+        held = batches.held_out(data.rng)
+        return Objective(UtteranceHead(**config), config, batches.draw, held, labelled, accuracy_labelled(held))

@@ -21,25 +21,15 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.pairs import (
-    BATCH,
-    FIVE,
-    TURNS,
-    Pairs,
-    Rows,
-    Table,
-    items_table,
-    judged,
-    pairs,
-    probabilities,
-    where,
-)
+from metrics.trained.heads.data import BATCH, Pairs, pairs
+from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, pair_probabilities
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 SHORTENED = 20_000
-"""Replies that are also met without their stop words, one time in two."""
-TEN = 10
+"""Replies that are also read without their stop words, one time in two."""
+CANDIDATES = 10
+"""Random replies of which the middle one is the false reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,54 +49,53 @@ class MmeRm:
         from metrics.trained.heads.networks import Relatedness
 
         network = models.trained("mme-rm", Relatedness, self.encoder)
-        table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        return {"mme-rm": where(contexts[:, 0] > 0, lambda there: probabilities(
-            judged(network, table, contexts[there], replies[there])))}
+        return {"mme-rm": pair_probabilities(items, network, models.encoder(self.encoder))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell true replies from those of middling likeness to them."""
-        from metrics.trained.heads.losses import told_apart
+        """Classify true replies and those of middling likeness to them."""
+        from metrics.trained.heads.losses import right_or_wrong
         from metrics.trained.heads.networks import Relatedness
 
-        replies = Replies.of(data)
-        config = {"width": replies.table.width, "turns": TURNS}
-        held = [replies.batch(replies.held, np.random.default_rng(place)) for place in range(8)]
-        return Objective(Relatedness(**config), config, lambda rng: replies.batch(replies.training, rng), held,
-                         told_apart)
+        batches = RelevanceBatches.of(data)
+        config = {"width": batches.table.width, "turns": TURNS}
+        held = [batches.draw(batches.held, np.random.default_rng(place)) for place in range(8)]
+        return Objective(Relatedness(**config), config, lambda rng: batches.draw(batches.training, rng), held,
+                         right_or_wrong)
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
-    """Pairs to train on and pairs held out, and the rows of the replies that were also read without stop words."""
+class RelevanceBatches:
+    """Pairs to train on and held out; `short` has the rows of replies whose stop words were removed as well."""
 
-    table: Table
+    table: TextTable
     training: Pairs
     held: Pairs
     short: dict[int, int]
 
     @classmethod
-    def of(cls, data: TrainingData) -> Replies:
+    def of(cls, data: TrainingData) -> RelevanceBatches:
         """Read the vectors of all utterances, and of some replies without their stop words."""
         both, rng = (data.dialogues(), data.held_out()), data.rng
-        texts = list(dict.fromkeys(turn.text for some in both for one in some for turn in one.utterances))
+        texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
+                                   for turn in dialogue.utterances))
         chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
         changed = [negatives.without_stop_words(text, rng) for text in chosen]
-        table = Table([*texts, *changed], data.vectors)
+        table = TextTable([*texts, *changed], data.vectors)
         short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
         return cls(table, pairs(both[0], table), pairs(both[1], table), short)
 
-    def batch(self, some: Pairs, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Draw contexts with a true and a false reply each."""
+    def draw(self, some: Pairs, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+        """Contexts (BATCH, TURNS, 2 · width) with a true and a false reply each."""
         chosen = rng.integers(len(some), size=BATCH)
         true = some.replies[chosen]
-        false = self._middle(true, some.replies[rng.integers(len(some), size=(BATCH, TEN))])
-        kept = rng.random(BATCH) < 0.5
-        shown = np.array([row if keep else self.short.get(row, row)
-                          for row, keep in zip(true.tolist(), kept, strict=True)], dtype=np.intp)
+        false = self._middle(true, some.replies[rng.integers(len(some), size=(BATCH, CANDIDATES))])
+        whole = rng.random(BATCH) < 0.5
+        read = np.array([row if as_it_is else self.short.get(row, row)
+                         for row, as_it_is in zip(true.tolist(), whole, strict=True)], dtype=np.intp)
         tensor = self.table.tensor
-        return tensor(some.contexts[chosen]), tensor(shown), tensor(false)
+        return tensor(some.contexts[chosen]), tensor(read), tensor(false)
 
-    def _middle(self, true: Rows, pool: Rows) -> Rows:
-        """Of each row of the pool the one that is neither most nor least like the true reply."""
-        middle = negatives.middle(*(self.table.vectors[rows][..., : self.table.width] for rows in (true, pool)))
-        return np.take_along_axis(pool, middle[:, None], axis=1)[:, 0]
+    def _middle(self, true: Rows, candidates: Rows) -> Rows:
+        """Of each row of candidates the one that is neither most nor least like the true reply."""
+        middle = negatives.middle(*(self.table.vectors[rows][..., : self.table.width] for rows in (true, candidates)))
+        return np.take_along_axis(candidates, middle[:, None], axis=1)[:, 0]

@@ -24,8 +24,8 @@ from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import log_likelihoods
 from metrics.models.service import Models
-from metrics.trained.heads.alone import some_replies, whole_or_broken
-from metrics.trained.heads.pairs import FIVE, TURNS, items_table, judged, prepared, probabilities, where
+from metrics.trained.heads.data import PairBatches, some_replies, whole_or_broken
+from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 REPLIES = 20_000
@@ -53,19 +53,20 @@ class UslH:
 
         network = models.trained("usl-h", Usl, self.encoder)
         table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        valid = probabilities(judged(network.valid, table, replies))
-        follows = where(contexts[:, 0] > 0, lambda there: probabilities(
-            float(network.scale) * judged(network.next, table, contexts[there], replies[there]) + float(network.bias)))
+        valid = probabilities(network_scores(network.valid, table, replies))
+        follows = fill(contexts[:, 0] > 0, lambda rows: probabilities(
+            float(network.scale) * network_scores(network.next, table, contexts[rows], replies[rows])
+            + float(network.bias)))
         unlikely = _unlikely(log_likelihoods(items, models.masked(self.encoder)))
         specific = specificity(unlikely, network.low, network.high)
         return {"usl-h": composite(valid, follows, specific), "usl-h-vup": valid, "usl-h-nup": follows,
                 "usl-h-mlm": specific}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell whole replies from corrupted ones, and find the own reply among those of a batch."""
+        """Classify whole and corrupted replies, and find the own reply among those of a batch."""
         from metrics.trained.heads.networks import Usl
 
-        pairs, texts = prepared(data), whole_or_broken(data, REPLIES, shortened=0.1)
+        pairs, texts = PairBatches.of(data), whole_or_broken(data, REPLIES, shortened=0.1)
         config: dict[str, Any] = {"width": pairs.table.width, "turns": TURNS, **_quartiles(data)}
 
         def draw(rng: np.random.Generator) -> tuple[Any, Any]:
@@ -87,13 +88,14 @@ def specificity(unlikely: Column, low: float, high: float) -> Column:
 
 
 def _unlikely(values: Sequence[Any]) -> Column:
-    return np.array([-one.sum(dtype=np.float64) if one.size else np.nan for one in values], dtype=np.float64)
+    """The negative log-likelihood of each response; NaN for one without a token."""
+    return np.array([-each.sum(dtype=np.float64) if each.size else np.nan for each in values], dtype=np.float64)
 
 
 def _quartiles(data: TrainingData) -> dict[str, float]:
     replies = some_replies(data.held_out(), LIKELY, data.rng)
-    found = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
-    low, high = np.nanpercentile(found, [25, 75])
+    unlikely = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
+    low, high = np.nanpercentile(unlikely, [25, 75])
     return {"low": float(low), "high": float(max(high, low + 1e-6))}
 
 
@@ -101,5 +103,5 @@ def _loss(network: Any, batch: tuple[Any, Any]) -> Any:
     from metrics.trained.heads.losses import contrastive, labelled, true_or_false
 
     following, alone = batch
-    return contrastive(network.next, following) + true_or_false(network.follows, following) + labelled(network.valid,
-                                                                                                       alone)
+    return (contrastive(network.next, following) + true_or_false(network.follows, following)
+            + labelled(network.valid, alone))

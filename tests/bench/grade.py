@@ -47,7 +47,8 @@ def correlations(metric: Grade, network: Any, models: Models) -> dict[str, float
     found = {}
     for name in SETS:
         data = registry.load(name, models.home)
-        scores = dict(zip((item.id for item in data.items), metric.judged(network, data.items, models), strict=True))
+        column = metric.network_scores(network, data.items, models)
+        scores = dict(zip((item.id for item in data.items), column, strict=True))
         rated = [(scores[one.item], float(np.mean(one.votes))) for one in data.ratings if one.votes]
         ours, theirs = np.array(rated).T
         found[name] = round(float(spearmanr(ours, theirs, nan_policy="omit")[0]), 4)

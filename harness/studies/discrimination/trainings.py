@@ -27,8 +27,8 @@ from harness.errors import HarnessError
 from harness.run.cache import Memo
 from harness.studies.discrimination.trials import CorpusPart, Scores, Trial, adjacent, dialogues, make_trial, share
 from metrics.errors import MetricError
-from metrics.graph.dialogues import dialogues as graphs
-from metrics.graph.dialogues.perturbed import PERTURBATIONS, Negatives
+from metrics.graph.dynaeval import data as graphs
+from metrics.graph.dynaeval.data import PERTURBATIONS, Negatives
 from metrics.models.memory import Vectors
 from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models
@@ -208,4 +208,5 @@ class Work:
             objective = metric.objective(self.data)
         fit(objective, self.recipe, self.models.machine, seed)
         window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", graphs.SPEAKERS)
-        return lambda some: graphs.judged(objective.network, some, self.trial.table, window, speakers, exact=False)
+        return lambda some: graphs.dialogue_scores(objective.network, some, self.trial.table, window, speakers,
+                                                   exact=False)

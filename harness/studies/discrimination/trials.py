@@ -18,10 +18,9 @@ from benchmarks.corpora import corpora, files
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
-from metrics.graph.dialogues.dialogues import Spoken, spoken
-from metrics.graph.dialogues.perturbed import PERTURBATIONS, Negatives, usable, worse
+from metrics.graph.dynaeval.data import PERTURBATIONS, Negatives, Turns, usable, worse
 from metrics.models.memory import Vectors
-from metrics.trained.heads.pairs import Table
+from metrics.trained.heads.table import TextTable
 
 Scores = npt.NDArray[np.float64]
 KINDS: tuple[Negatives, ...] = ("ur", "ss")
@@ -53,9 +52,9 @@ PARTS = (CorpusPart("empatheticdialogues", "EmpatheticDialogues", "test", "empat
 class Trial:
     """Dialogues, and for each so many worse ones that follow one another."""
 
-    table: Table
-    dialogues: tuple[Spoken, ...]
-    worse: tuple[Spoken, ...]
+    table: TextTable
+    dialogues: tuple[Turns, ...]
+    worse: tuple[Turns, ...]
 
 
 def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Dialogue]:
@@ -77,10 +76,10 @@ def make_trial(some: Sequence[Dialogue], kind: Negatives, seed: int, read: Calla
     """The dialogues with their worse ones; `read` gives the vectors of texts."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     pool = [turn.text for dialogue in some for turn in dialogue.utterances]
-    table = Table(pool, read)
+    table = TextTable(pool, read)
     changed = [worse(dialogue.utterances, kind, pool, rng) for dialogue in some for _ in range(PERTURBATIONS)]
-    return Trial(table, tuple(spoken(dialogue.utterances, table) for dialogue in some),
-                 tuple(spoken(turns, table) for turns in changed))
+    return Trial(table, tuple(Turns.of(dialogue.utterances, table) for dialogue in some),
+                 tuple(Turns.of(turns, table) for turns in changed))
 
 
 def share(better: Scores, less: Scores) -> float:
@@ -89,7 +88,7 @@ def share(better: Scores, less: Scores) -> float:
     return float(((np.sign(gained) + 1) / 2).mean())
 
 
-def adjacent(some: Sequence[Spoken], table: Table) -> Scores:
+def adjacent(some: Sequence[Turns], table: TextTable) -> Scores:
     """CoSim of dialogues as rows of a table: the mean cosine of adjacent utterances, as `cosim` has it."""
     means = table.vectors[:, : table.width].astype(np.float64)
     units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)

@@ -10,12 +10,12 @@ Nine relations θ: who speaks at i, who at j, which comes first, and i to itself
 unless `speakers` says otherwise. Pooling: `unit` is the formula as printed, `mean` the words beside it, `max` and
 `both` (mean and max) the paper's ablation.
 
-Departures: the paper adapts a RoBERTa to the corpus; here the run's encoder is frozen, and what a frozen one knows of
-likeness goes along the edges: a relation also brings the mean cosine of u_i and u_j. `likeness=false` leaves it away,
-and the formulas are as they stand above, but for biases. Each u_i is brought to mean 0 and variance 1 before the
+Departures: the paper adapts a RoBERTa to the corpus; here the run's encoder is frozen, and its likeness of utterances
+goes along the edges: a relation also brings the mean cosine of u_i and u_j. With `likeness=false` the formulas are as
+they stand above, but for biases. Each u_i is brought to mean 0 and variance 1 before the
 BiLSTM, and cosines are taken tenfold. The negatives are drawn anew at every step, where the paper keeps twenty of each
 dialogue; 2,000 steps of 64 dialogues, where it has 20 epochs in batches of 512. AdamW with a linear fall of the rate,
-and a dropout of 0.3, not 0.5. The paper tells no sizes; here they are 2 · 56 and 56.
+and a dropout of 0.3, not 0.5. The paper gives no sizes; here they are 2 · 56 and 56.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption
-from metrics.graph.dialogues import perturbed
-from metrics.graph.dialogues.dialogues import SPEAKERS, scored
-from metrics.graph.dialogues.perturbed import Negatives
+from metrics.graph.dynaeval.data import SPEAKERS, Negatives, item_scores, objective
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -59,20 +57,20 @@ class DynaEval:
     @property
     def weights_name(self) -> str:
         """The checkpoint of these options: what differs from the defaults is in its name."""
-        set_ = [f"{field.name}-{value}".lower() for field in fields(self)
-                if field.name != "encoder" and (value := getattr(self, field.name)) != field.default]
-        return "-".join(["dynaeval", *set_])
+        changed = [f"{field.name}-{value}".lower() for field in fields(self)
+                   if field.name != "encoder" and (value := getattr(self, field.name)) != field.default]
+        return "-".join(["dynaeval", *changed])
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A real number, higher for a more coherent dialogue; NaN of fewer than two utterances."""
         from metrics.graph.dynaeval.network import DialogueGraph
 
         network = models.trained(self.weights_name, DialogueGraph, self.encoder)
-        return {"dynaeval": scored(network, items, models.encoder(self.encoder), self.window, self.speakers)}
+        return {"dynaeval": item_scores(network, items, models.encoder(self.encoder), self.window, self.speakers)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
         from metrics.graph.dynaeval.network import DialogueGraph
 
         options = {"speakers": self.speakers, "pooling": self.pooling, "likeness": self.likeness}
-        return perturbed.objective(data, self.negatives, DialogueGraph, self.window, self.speakers, options)
+        return objective(data, self.negatives, DialogueGraph, self.window, self.speakers, options)

@@ -1,4 +1,10 @@
-"""DynaEval's network (Zhang et al. 2021), on a torch-geometric Batch of dialogues with a node for each utterance."""
+"""DynaEval's network (Zhang et al. 2021), on a torch-geometric Batch of dialogues with a node for each utterance.
+
+A BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which comes
+first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives the
+score.
+N are the utterances of a batch, E its edges, B its dialogues.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,26 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
-from torch_geometric.utils import degree, softmax
+from torch_geometric.utils import degree, softmax, to_dense_batch
 
-from metrics.graph.dialogues.recurrent import recurrent
 from metrics.trained.heads.networks import means, standard
+
+
+def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:
+    """The states of an LSTM over utterances (N, width) of the dialogues `which` (N,): (N, 2 · hidden)."""
+    dense, present = to_dense_batch(utterances, which)  # (B, T, width), (B, T)
+    packed = pack_padded_sequence(dense, present.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+    states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True)
+    return states[present]
 
 
 class RelationalConvolution(MessagePassing):  # type: ignore[misc]
     """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, that of i to itself included.
 
-    What arrives by each relation is summed first, and then multiplied by that relation's matrix.
+    Messages of each relation are summed first, and then multiplied by that relation's matrix.
     """
 
     def __init__(self, size: int, out: int, relations: int) -> None:
@@ -29,7 +43,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
     def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
         """Of states (N, size), a weight for each edge (E,) and a cosine for each (E,): (N, out)."""
         source, target = edges
-        slot = target * self.relations + relation
+        slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
         counts = degree(slot, slots, dtype=states.dtype)
         arrived = self.propagate(torch.stack([source, slot]), x=states, attention=attention, alike=alike,
@@ -37,7 +51,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         return self.weight(arrived.view(len(states), -1))
 
     def message(self, x_j: Any, attention: Any, alike: Any) -> Any:
-        """What goes along each edge: (E, size + 1)."""
+        """The message along each edge: (E, size + 1)."""
         return torch.cat([attention.unsqueeze(-1) * x_j, alike.unsqueeze(-1)], dim=-1)
 
 
@@ -72,7 +86,7 @@ class DialogueGraph(nn.Module):  # type: ignore[misc]
 
     def forward(self, graphs: Any) -> Any:
         """The score of each dialogue: (B,)."""
-        e = self.states(self.dropout(standard(graphs.x)[:, : self.width]), graphs.batch)
+        e = self.states(self.dropout(standard(graphs.x)[:, : self.width]), graphs.batch)  # (N, 2 · hidden)
         attention = self.attention(e, graphs.edge_index)
         alike = self.cosines(graphs.x, graphs.edge_index)
         h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, alike))
@@ -80,7 +94,7 @@ class DialogueGraph(nn.Module):  # type: ignore[misc]
         return self.score(self.pooled(torch.cat([h, e], dim=-1), graphs.batch, graphs.num_graphs)).squeeze(-1)
 
     def states(self, utterances: Any, which: Any) -> Any:
-        """What the BiLSTM makes of each utterance: (N, 2 · hidden)."""
+        """The BiLSTM's state of each utterance: (N, 2 · hidden)."""
         return recurrent(self.lstm, utterances, which)
 
     def cosines(self, vectors: Any, edges: Any) -> Any:
@@ -104,4 +118,3 @@ class DialogueGraph(nn.Module):  # type: ignore[misc]
             return global_max_pool(g, which, count)
         mean = global_mean_pool(g, which, count)
         return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
-

@@ -2,7 +2,7 @@
 
 Keywords of context and response are nodes, between the two sides are edges weighted 1 / hops in a graph of concepts.
 Three layers of graph attention read them, beside a branch that reads the utterances; a net over both gives the score.
-Trained to give a true reply 0.1 more than one that is like it in words or in meaning. `_grade.py` has the equations.
+Trained to give a true reply 0.1 more than one that is like it in words or in meaning. network.py has the equations.
 
 Departures. The paper fine-tunes BERT on context and response; here the run's encoder is frozen and reads each utterance
 alone, and a head compares them, which also learns to find the own reply among those of a batch, in place of what BERT
@@ -29,13 +29,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.graph.grade import topics as _topics
-from metrics.graph.grade import training
+from metrics.graph.grade import topics
+from metrics.graph.grade.data import Negatives, grade_pairs, objective
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.pairs import BLOCK, FIVE, TURNS, Rows, contexts, items_table, probabilities, settled, where
+from metrics.trained.heads.table import FIVE, TURNS, Rows, contexts, fill, items_table, probabilities, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -55,7 +55,7 @@ class Grade:
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
-    negatives: training.Negatives = "both"
+    negatives: Negatives = "both"
     first: int = 10
     second: int = 10
     nodes: str = ""
@@ -68,44 +68,42 @@ class Grade:
                  "no-khop": not self.khop, "unweighted": not self.weighted,
                  f"{self.negatives}-negatives": self.negatives != "both",
                  f"n{self.first}-{self.second}": (self.first, self.second) != (10, 10), "vectors": bool(self.nodes)}
-        return "-".join(["grade", *(name for name, there in parts.items() if there)])
+        return "-".join(["grade", *(name for name, differs in parts.items() if differs)])
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The graph of concepts, and the counts that keywords are chosen by."""
-        return _topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
+        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """0 to 1, higher is more coherent; NaN without a context."""
-        from metrics.graph.grade.network import Grade as Network
+        from metrics.graph.grade.network import GradeNetwork
 
-        return {"grade": self.judged(models.trained(self.weights_name, Network, self.encoder), items, models)}
+        return {"grade": self.network_scores(models.trained(self.weights_name, GradeNetwork, self.encoder), items,
+                                             models)}
 
-    def judged(self, network: Any, items: Sequence[Item], models: Models) -> Column:
-        """What a network gives the items."""
+    def network_scores(self, network: Any, items: Sequence[Item], models: Models) -> Column:
+        """The scores of the items by a network."""
         network = network.cpu().double().eval()
         table, before, replies = items_table(items, models.encoder(self.encoder))
-        topics = (_topics.of_items(contexts(items), [reply(item) for item in items], self._source(models), self.tagger,
-                                   self.weighted) if self.branch == "both" else None)
+        graphs = (topics.item_topics(contexts(items), [reply(item) for item in items], self._source(models),
+                                     self.tagger, self.weighted) if self.branch == "both" else None)
 
         def logits(rows: Rows) -> Column:
-            return _topics.in_blocks(rows, BLOCK, lambda some: network(
-                table.tensor(before[some]).double(), table.tensor(replies[some]).double(),
-                topics and topics.batch(some).apply(_topics.double)))
+            return topics.in_blocks(rows, lambda block: network(
+                table.tensor(before[block]).double(), table.tensor(replies[block]).double(),
+                graphs and graphs.batch(block).apply(topics.double)))
 
-        return where(before[:, 0] > 0, lambda there: probabilities(settled(np.flatnonzero(there), logits)))
+        return fill(before[:, 0] > 0, lambda chosen: probabilities(stable(np.flatnonzero(chosen), logits)))
 
     def objective(self, data: TrainingData) -> Objective:
         """Give true replies more than false ones that are like them."""
-        from metrics.graph.grade import network as _grade
+        from metrics.graph.grade.network import GradeNetwork
 
         source = self._source(data.models, data.encoder) if self.branch == "both" else None
-        some, held = training.prepared(data, source, self.negatives, self.tagger, self.weighted)
-        config = {"width": some.table.width, "turns": TURNS, "nodes": some.features, "hops": 2 if self.khop else 0}
-        rows = [np.arange(start, min(start + training.BATCH, len(held)))
-                for start in range(0, len(held), training.BATCH)]
-        return Objective(_grade.Grade(**config), config,
-                         lambda rng: some.batch(rng.integers(len(some), size=training.BATCH)),
-                         [held.batch(part) for part in rows], _grade.loss, training.accuracies(held, held.batch))
+        training, held = grade_pairs(data, source, self.negatives, self.tagger, self.weighted)
+        config = {"width": training.table.width, "turns": TURNS, "nodes": training.features,
+                  "hops": 2 if self.khop else 0}
+        return objective(GradeNetwork(**config), config, training, held)
 
-    def _source(self, models: Models, encoder: str = "") -> _topics.Source:
-        return _topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)
+    def _source(self, models: Models, encoder: str = "") -> topics.TopicSource:
+        return topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)

@@ -53,13 +53,13 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         return functional.elu(self.own(nodes) + together.flatten(1))
 
     def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
-        """What comes along each edge: (E, heads, size / heads)."""
+        """The message along each edge: (E, heads, size / heads)."""
         attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j))
         return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
 
 
 class TopicGraph(nn.Module):  # type: ignore[misc]
-    """The graph branch: v_g of each graph, (graphs, size)."""
+    """The graph branch."""
 
     def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2) -> None:
         super().__init__()
@@ -69,11 +69,11 @@ class TopicGraph(nn.Module):  # type: ignore[misc]
         self.last = nn.Linear(size + 1, size)
 
     def forward(self, graphs: Any) -> Any:
-        """The graphs of a batch, each edge of which is given once."""
+        """v_g of the graphs of a batch, whose edges stand in one direction only: (graphs, size)."""
         edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
         if self.training:
-            kept = torch.rand(len(weights), device=weights.device) >= DROPPED
-            edges, weights = edges[:, kept], weights[kept]
+            stays = torch.rand(len(weights), device=weights.device) >= DROPPED
+            edges, weights = edges[:, stays], weights[stays]
         edges, weights = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weights, weights])
         adjacency = normalised(edges, weights, len(graphs.x))
         nodes = self.first(graphs.x[:, : 1 + self.hops].flatten(1))
@@ -85,25 +85,25 @@ class TopicGraph(nn.Module):  # type: ignore[misc]
 
 
 def normalised(edges: Any, weights: Any, nodes: int) -> Any:
-    """(D + I)^−½ A (D + I)^−½ of each edge, where every edge is given from both its ends."""
+    """(D + I)^−½ A (D + I)^−½ of each edge, where every edge stands in both directions."""
     degrees = scatter(weights, edges[1], dim_size=nodes) + 1
     return weights * degrees[edges].rsqrt().prod(0)
 
 
 class Coherence(nn.Module):  # type: ignore[misc]
-    """FC1, FC2 and FC3 over what the branches see; the logit of the score."""
+    """FC1, FC2 and FC3 over the output of the branches."""
 
     def __init__(self, inputs: int, hidden: int, second: int, dropout: float) -> None:
         super().__init__()
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ELU(), nn.Dropout(dropout),
                                     nn.Linear(hidden, second), nn.ELU(), nn.Linear(second, 1))
 
-    def forward(self, seen: Any) -> Any:
+    def forward(self, branches: Any) -> Any:
         """The logit of each pair: (B,)."""
-        return self.layers(seen).squeeze(-1)
+        return self.layers(branches).squeeze(-1)
 
 
-class Grade(nn.Module):  # type: ignore[misc]
+class GradeNetwork(nn.Module):  # type: ignore[misc]
     """Both branches, or the utterance branch alone."""
 
     def __init__(self, width: int, turns: int, nodes: int, size: int = 32, topics: int = 48, hidden: int = 64,
@@ -117,10 +117,10 @@ class Grade(nn.Module):  # type: ignore[misc]
         """The logit of each pair: (B,)."""
         left, right = self.match.heads(context, reply)
         cosines = self.match.cosines(context, reply)
-        seen = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
+        branches = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
         if self.graph is not None:
-            seen.append(self.graph(graphs))
-        return self.score(torch.cat(seen, dim=-1))
+            branches.append(self.graph(graphs))
+        return self.score(torch.cat(branches, dim=-1))
 
 
 class TopicCoherence(nn.Module):  # type: ignore[misc]
@@ -138,7 +138,7 @@ class TopicCoherence(nn.Module):  # type: ignore[misc]
 
 MARGIN = 0.1
 FOLLOWS = 0.1
-"""How much finding the own reply of a batch weighs beside the margin: what BERT knows from its next sentences."""
+"""How much finding the own reply of a batch weighs beside the margin; it replaces BERT's next-sentence prediction."""
 
 
 def margin_ranking(right: Any, wrong: Any, margin: float = MARGIN) -> Any:
@@ -147,15 +147,15 @@ def margin_ranking(right: Any, wrong: Any, margin: float = MARGIN) -> Any:
 
 
 def loss(network: Any, batch: dict[str, Any]) -> Any:
-    """The margin ranking loss of pairs with a true and a false reply each; where there is a match, it learns too."""
-    found = margin_ranking(*both(network, batch))
+    """The margin ranking loss of pairs with a true and a false reply each, and the loss of the match if it has one."""
+    total = margin_ranking(*both(network, batch))
     if "context" in batch:
-        found = found + FOLLOWS * contrastive(network.match, (batch["context"], batch["true"]))
-    return found
+        total = total + FOLLOWS * contrastive(network.match, (batch["context"], batch["true"]))
+    return total
 
 
 def both(network: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
-    """The logits of the true and of the false replies; of the graphs the first half are those of the true ones."""
+    """The logits of the true and of the false replies; the first half of the graphs is that of the true ones."""
     if "context" in batch:
         context, replies = batch["context"], torch.cat([batch["true"], batch["false"]])
         right, wrong = network(torch.cat([context, context]), replies, batch.get("graphs")).chunk(2)

@@ -1,8 +1,8 @@
 """Topic graphs of GRADE: keywords of context and response as nodes, with their vectors, and edges weighted 1 / hops.
 
-    Source(graph, read, ...)      where terms have their neighbours, hops and vectors
-    topics(source, pairs)         the graphs of all pairs of context and response at once
-    Topics.batch(rows)            some of them as one torch-geometric Batch
+    TopicSource(graph, read, ...)  where terms have their neighbours, hops and vectors
+    topics(source, pairs)          the graphs of all pairs of context and response at once
+    Topics.batch(rows)             some of them as one torch-geometric Batch
 
 A node's features are (3, width): its own vector and the means of those of its first- and second-hop neighbours.
 """
@@ -11,34 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import BadOption
-from metrics.graph.grade.terms import of_encoder, of_file
 from metrics.metric import Column
 from metrics.models.memory import Vectors
+from metrics.models.pooled import PooledVectors
 from metrics.text import conceptnet, keywords, neighbours
 from metrics.text.topic_graph import Graph, Hops, Nodes
+from metrics.trained.heads.table import BLOCK
 
 if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder
     from metrics.models.service import Models
 
 Ends: TypeAlias = npt.NDArray[np.int64]
 """Where the part of each item begins in a long row, and where the last part ends."""
-Words: TypeAlias = tuple[str, ...]
+Keywords: TypeAlias = tuple[str, ...]
+Read: TypeAlias = Callable[[Sequence[str]], Vectors]
+"""The vectors of terms, of length 1."""
 READ = 2
 """Utterances of the context whose keywords are topics."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TopicSource:
     """A graph of terms, the vectors of texts, and how many neighbours of each hop are taken."""
 
     graph: Graph
-    read: Callable[[Sequence[str]], Vectors]
+    read: Read
     first: int = 10
     second: int = 10
 
@@ -54,17 +59,16 @@ class Source:
         vectors = self.read([*words, *(self.graph.term(node) for node in others.tolist())])
         table = np.concatenate([vectors[len(words):], np.zeros((1, vectors.shape[1]), vectors.dtype)])
         means = [_mean(table, np.where(several >= 0, np.searchsorted(others, several), -1)) for several in around]
-        found: Vectors = np.stack([vectors[:len(words)], *means], axis=1).astype(np.float32)
-        return found
+        return np.asarray(np.stack([vectors[:len(words)], *means], axis=1), dtype=np.float32)
 
     def hops(self, words: Sequence[str], left: Nodes, right: Nodes) -> Hops:
-        """The hops between the words at these places; 0 for the same word, -1 where none are found."""
+        """The hops between the words at these places; 0 for the same word, -1 where there is no way."""
         nodes = conceptnet.aligned(self.graph, words)
         codes, back = np.unique(left * len(words) + right, return_inverse=True)
-        one, other = np.divmod(codes, max(len(words), 1))
-        found = self.graph.hops(nodes[one], nodes[other])
-        found[one == other] = 0
-        return found[back]
+        first, second = np.divmod(codes, max(len(words), 1))
+        hops = self.graph.hops(nodes[first], nodes[second])
+        hops[first == second] = 0
+        return hops[back]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +107,8 @@ class Topics:
                      batch=torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(ends))))
 
 
-def topics(source: Source, pairs: Sequence[tuple[Words, Words]], weighted: bool = True) -> Topics:
-    """The graphs of pairs of context and response keywords; without weights every edge there can be has weight 1."""
+def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weighted: bool = True) -> Topics:
+    """The graphs of pairs of context and response keywords; without weights every possible edge has weight 1."""
     places: dict[str, int] = {}
     nodes = np.array([places.setdefault(word, len(places)) for sides in pairs for side in sides for word in side],
                      dtype=np.int64)
@@ -117,30 +121,35 @@ def topics(source: Source, pairs: Sequence[tuple[Words, Words]], weighted: bool 
     if weighted:
         begin = node_ends[pair]
         hops = source.hops(words, nodes[begin + left], nodes[begin + right])
-        kept = hops >= 0
-        weights = (1 / np.maximum(hops, 1)).astype(np.float32)[kept]
+        linked = hops >= 0
+        weights = (1 / np.maximum(hops, 1)).astype(np.float32)[linked]
     else:
-        kept = np.ones(len(pair), dtype=bool)
+        linked = np.ones(len(pair), dtype=bool)
         weights = np.ones(len(pair), dtype=np.float32)
-    edge_ends = _ends(np.bincount(pair[kept], minlength=len(pairs)))
-    return Topics(source.features(words), nodes, node_ends, np.stack([left, right])[:, kept], weights, edge_ends)
+    edge_ends = _ends(np.bincount(pair[linked], minlength=len(pairs)))
+    return Topics(source.features(words), nodes, node_ends, np.stack([left, right])[:, linked], weights, edge_ends)
 
 
-def of_items(before: Sequence[Sequence[str]], replies: Sequence[str], source: Source, tagger: keywords.Tagger,
-             weighted: bool = True) -> Topics:
+def item_topics(before: Sequence[Sequence[str]], replies: Sequence[str], source: TopicSource, tagger: keywords.Tagger,
+                weighted: bool = True) -> Topics:
     """The graphs of contexts, the last utterance first, and their replies."""
-    pairs = [(said(texts[READ - 1::-1], tagger), said([text], tagger))
+    pairs = [(keywords_of(texts[READ - 1::-1], tagger), keywords_of([text], tagger))
              for texts, text in zip(before, replies, strict=True)]
     return topics(source, pairs, weighted)
 
 
-def in_blocks(rows: Nodes, size: int, judge: Callable[[Nodes], Any]) -> Column:
-    """What a network says of rows, some at a time."""
+def keywords_of(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Keywords:
+    """The keywords of several utterances, each once, in the order of the utterances."""
+    return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
+
+
+def in_blocks(rows: Nodes, compute: Callable[[Nodes], Any]) -> Column:
+    """What a network computes of rows, BLOCK at a time."""
     import torch
 
     with torch.inference_mode():
-        found = [judge(rows[start : start + size]).numpy() for start in range(0, len(rows), size)]
-    return np.concatenate([np.zeros(0), *found])
+        scores = [compute(rows[start : start + BLOCK]).numpy() for start in range(0, len(rows), BLOCK)]
+    return np.concatenate([np.zeros(0), *scores])
 
 
 def double(tensor: Any) -> Any:
@@ -148,29 +157,61 @@ def double(tensor: Any) -> Any:
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
-def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "") -> Source:
+def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "") -> TopicSource:
     """The graph of that name, and the vectors of the encoder or of a file of word vectors."""
     read = of_file(models, vectors) if vectors else of_encoder(models, encoder)
     if first < 0 or second < 0:
         raise BadOption(f"first={first}, second={second}: the numbers of neighbours are 0 or more")
     if graph == conceptnet.NAME:
-        return Source(conceptnet.graph(models), read, first, second)
+        return TopicSource(conceptnet.graph(models), read, first, second)
     weights = models.encoder(encoder).weights
     digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
-    return Source(neighbours.graph(models.home, digest, of_encoder(models, encoder)), read, first, second)
+    return TopicSource(neighbours.graph(models.home, digest, of_encoder(models, encoder)), read, first, second)
 
 
 def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:
-    """What decides the topic graphs besides options and encoder, for a signature."""
+    """What the topic graphs depend on besides options and encoder, for a signature."""
     named = f"conceptnet@{models.resource(conceptnet.NAME).digest[:12]}" if graph == conceptnet.NAME else (
         neighbours.identity())
     parts = [f"topics={named}", f"counts={keywords.shipped().digest[:12]}"]
     return (*parts, f"nodes={models.identity('vectors', vectors)}") if vectors else tuple(parts)
 
 
-def said(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Words:
-    """The keywords of several utterances, each once, in the order of the utterances."""
-    return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
+def of_encoder(models: Models, name: str) -> Read:
+    """The encoder's mean vectors of terms, which are stored in the home once they are read."""
+    features = _features(models.home / "graphs", models.encoder(name))
+    return lambda texts: _unit(features(texts)[:, :features.encoder.width])
+
+
+_OPENED: dict[tuple[str, str, int], PooledVectors] = {}
+
+
+def _features(root: Path, encoder: Encoder) -> PooledVectors:
+    """The features of an encoder, opened once."""
+    key = (str(root), encoder.weights.identity, id(encoder))
+    if key not in _OPENED:
+        _OPENED.clear()
+        _OPENED[key] = PooledVectors(root, encoder)
+    return _OPENED[key]
+
+
+def of_file(models: Models, name: str) -> Read:
+    """Vectors of a file such as Numberbatch's; a term of several words is one with _, else the mean of its words."""
+    vectors = models.vectors(name)
+
+    def look_up(term: str) -> Vectors:
+        whole = term.replace(" ", "_")
+        known = vectors.of([whole] if whole in vectors else term.split())
+        return np.asarray(known.mean(axis=0)) if len(known) else np.zeros(vectors.width, np.float32)
+
+    return lambda texts: _unit(np.stack([look_up(text) for text in texts]) if texts else
+                               np.zeros((0, vectors.width), np.float32))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    dense = np.asarray(vectors, dtype=np.float32)
+    length = np.sqrt(np.einsum("nw,nw->n", dense, dense))[:, None]
+    return np.asarray(dense / np.maximum(length, np.float32(1e-6)))
 
 
 def _mean(table: Vectors, places: Nodes) -> Vectors:
@@ -179,8 +220,7 @@ def _mean(table: Vectors, places: Nodes) -> Vectors:
     total = np.zeros((len(places), table.shape[1]), np.float32)
     for column in places.T:
         total += table[column]
-    found: Vectors = total / counts
-    return found
+    return np.asarray(total / counts)
 
 
 def _ends(counts: Nodes) -> Ends:

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.graph.dialogues import perturbed
-from metrics.graph.dialogues.dialogues import SPEAKERS, scored
-from metrics.graph.dialogues.perturbed import Negatives
+from metrics.graph.dynaeval.data import SPEAKERS, Negatives, item_scores, objective
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -50,10 +48,10 @@ class SDiCoh:
         from metrics.graph.s_dicoh.network import DialogueSequence
 
         network = models.trained(self.weights_name, DialogueSequence, self.encoder)
-        return {"s-dicoh": scored(network, items, models.encoder(self.encoder), WINDOW)}
+        return {"s-dicoh": item_scores(network, items, models.encoder(self.encoder), WINDOW)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
         from metrics.graph.s_dicoh.network import DialogueSequence
 
-        return perturbed.objective(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})
+        return objective(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})

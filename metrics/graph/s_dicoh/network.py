@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch_geometric.nn.pool import global_add_pool
 from torch_geometric.utils import softmax
 
-from metrics.graph.dialogues.recurrent import recurrent
+from metrics.graph.dynaeval.network import recurrent
 from metrics.trained.heads.networks import means, standard
 
 
@@ -35,8 +35,8 @@ class DialogueSequence(nn.Module):  # type: ignore[misc]
     def cosines(self, vectors: Any, which: Any) -> Any:
         """The pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
         units = means(vectors)
-        found = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
-        return functional.pad(found, (1, 0)).unsqueeze(-1)
+        cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
+        return functional.pad(cosines, (1, 0)).unsqueeze(-1)
 
     def attention(self, e: Any, which: Any) -> Any:
         """How much each utterance weighs in its dialogue: (N,)."""

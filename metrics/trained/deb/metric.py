@@ -15,17 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.memory import Vectors
 from metrics.models.service import Models
-from metrics.trained.heads.pairs import FIVE, TURNS, items_table, judged, probabilities, where
+from metrics.trained.deb.data import DebBatches
+from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
-
-if TYPE_CHECKING:
-    from metrics.trained.deb.network import NextResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +46,18 @@ class Deb:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1; NaN without a context."""
-        network = self._network(models)
-        table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        return {"deb": where(contexts[:, 0] > 0, lambda there: probabilities(
-            judged(network, table, contexts[there], replies[there])))}
-
-    def hidden(self, items: Sequence[Item], models: Models) -> Vectors:
-        """What the last layer reads of each item: (items, size)."""
-        import torch
-
-        table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        network = self._network(models).cpu().float()
-        with torch.inference_mode():
-            found: Vectors = network.hidden(table.tensor(contexts), table.tensor(replies)).numpy()
-        return found
-
-    def _network(self, models: Models) -> NextResponse:
         from metrics.trained.deb.network import NextResponse
 
-        return models.trained(self.weights_name, NextResponse, self.encoder)
+        network = models.trained(self.weights_name, NextResponse, self.encoder)
+        return {"deb": pair_probabilities(items, network, models.encoder(self.encoder))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Find the own reply among many, and tell good ones of DailyDialog++ from false ones."""
-        from metrics.trained.deb import network as _deb
+        """Find the own reply among many, and classify good and false ones of DailyDialog++."""
+        from metrics.trained.deb.network import NextResponse, loss
+        from metrics.trained.heads.losses import accuracy
 
-        batches = _deb.DebBatches.of(data, self.negatives)
-        config = {"width": batches.pairs.table.width, "turns": TURNS}
+        batches = DebBatches.of(data, self.negatives)
+        config = {"width": batches.table.width, "turns": TURNS}
         held = batches.held_out(data.rng)
-        return Objective(_deb.NextResponse(**config), config, batches.draw, held, _deb.loss,
-                         lambda network: _deb.accuracies(network, held))
+        return Objective(NextResponse(**config), config, batches.draw, held, loss,
+                         accuracy([batch["judged"] for batch in held], "false"))

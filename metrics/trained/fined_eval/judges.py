@@ -1,11 +1,11 @@
-"""The judges that choose FineD-Eval's training pairs, fitted here and forgotten once the pairs are chosen.
+"""The judges that rate FineD-Eval's training dialogues: small networks, fitted when the pairs are prepared.
 
-    entailments    P(entailment), P(neutral), P(contradiction) of two utterances
-    sentiments     P(positive) of an utterance
-    answers        how well an answer goes with its question
+    inference    P(entailment), P(neutral), P(contradiction) of two utterances, from pairs that a corpus labels
+    sentiment    P(positive) of an utterance, from utterances with an emotion
+    answers      how well an answer goes with its question, from finding the answer among others
 
-The paper takes pre-trained judges from a hub; here each is a small network over the same frozen vectors, fitted in
-seconds when the pairs are prepared, and not needed afterwards. What it learns from is named with it.
+The paper takes pre-trained judges from a hub; these read the same frozen vectors as the network that is trained, and
+are not needed afterwards. A judge is None where no corpus has what it learns from.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.corpora.corpora import Dialogue
-from metrics.trained.fined_eval.signals import INFERENCES, labelled
+from metrics.trained.heads.data import BATCH
 from metrics.trained.heads.losses import contrastive
-from metrics.trained.heads.networks import Judge, Match, means, standard
-from metrics.trained.heads.pairs import BATCH, Rows, Table
+from metrics.trained.heads.networks import Match, UtteranceHead, means, standard
+from metrics.trained.heads.table import Rows, TextTable
 from metrics.training.loop import fit
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
+INFERENCES = ("entailment", "neutral", "contradiction")
+"""The labels of a pair of sentences, as DialogueNLI (Welleck et al. 2019) has them."""
 POSITIVE = frozenset({"happiness", "happy", "joy"})
 """The emotions of an utterance, as its writers or annotators named them, that are positive sentiment."""
 PASSES, LEAST, MOST = 8, 1, 600
-"""How often a judge sees what it learns from; within so many steps."""
+"""How often a judge sees its training pairs, and the fewest and most steps for it."""
 PAIRS = 4096
 """Pairs that are judged at a time."""
-
-Scores = npt.NDArray[np.float32]
 
 
 class Inference(nn.Module):  # type: ignore[misc]
@@ -50,83 +50,98 @@ class Inference(nn.Module):  # type: ignore[misc]
 
     def forward(self, premise: Any, hypothesis: Any) -> Any:
         """The logits of the three labels: (B, 3)."""
-        p, h = (torch.tanh(self.down(self.dropout(standard(one)))) for one in (premise, hypothesis))
+        p, h = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (premise, hypothesis))  # (B, size)
         cosine = (means(premise) * means(hypothesis)).sum(-1, keepdim=True)
         return self.layers(torch.cat([p, h, (p - h).abs(), p * h, cosine], -1))
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A judge that was fitted, and how often it is right about what is held out."""
+class FittedJudge:
+    """A fitted judge: its values of rows of a table, and how often it is right about held-out data."""
 
-    network: Any
+    table: TextTable
+    judge: Callable[..., Any]
     accuracy: float
 
+    def __call__(self, *rows: Rows) -> npt.NDArray[np.float32]:
+        """The values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
+        with torch.inference_mode():
+            values = [self.judge(*(self.table.tensor(column[start : start + PAIRS]) for column in rows)).numpy()
+                      for start in range(0, len(rows[0]), PAIRS)]
+        return np.concatenate(values) if values else np.zeros(0, np.float32)
 
-def entailments(data: TrainingData, table: Table) -> Judged | None:
-    """A judge of inference, learned from the pairs of sentences that a corpus labels; None where none does."""
-    training, held = ([(*table.rows(turn.text for turn in one.utterances[:2]), INFERENCES.index(one.labels["label"]))
-                       for one in some if labelled(one)] for some in (data.dialogues(), data.held_out()))
+
+def is_inference(dialogue: Dialogue) -> bool:
+    """Whether this is a pair of sentences with a label of inference, and no dialogue."""
+    return dialogue.labels.get("label") in INFERENCES and len(dialogue.utterances) > 1
+
+
+def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
+    """P(entailment), P(neutral) and P(contradiction) of premises and hypotheses: (pairs, 3)."""
+    training, held = (
+        [(*table.rows(turn.text for turn in dialogue.utterances[:2]), INFERENCES.index(dialogue.labels["label"]))
+         for dialogue in dialogues if is_inference(dialogue)] for dialogues in (data.dialogues(), data.held_out()))
     if not training or not held:
         return None
-    return _fitted(data, Inference(table.width), table, training, held)
+    network, accuracy = _classifier(data, Inference(table.width), table, training, held)
+    return FittedJudge(table, lambda premise, hypothesis: network(premise, hypothesis).softmax(-1), accuracy)
 
 
-def sentiments(data: TrainingData, table: Table) -> Judged | None:
-    """A judge of positive sentiment, learned from utterances whose emotion is told; None where none is."""
-    training, held = ([(int(row), int(positive)) for one in some for row, positive in _emotions(one, table)]
-                      for some in (data.dialogues(), data.held_out()))
+def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
+    """P(positive) of utterances."""
+    training, held = ([(int(row), int(positive)) for dialogue in dialogues for row, positive in
+                       _emotions(dialogue, table)] for dialogues in (data.dialogues(), data.held_out()))
     if not {label for _, label in training} == {label for _, label in held} == {0, 1}:
         return None
-    return _fitted(data, Judge(table.width, hidden=32), table, training, held)
+    network, accuracy = _classifier(data, UtteranceHead(table.width, hidden=32), table, training, held)
+    return FittedJudge(table, lambda utterance: network(utterance).sigmoid(), accuracy)
 
 
-def _emotions(dialogue: Dialogue, table: Table) -> Iterable[tuple[int, bool]]:
-    told: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances", ())
-    named = [str(one.get("emotion", "")).casefold() for one in told]
-    return [(row, emotion in POSITIVE) for row, emotion in
-            zip(table.rows(turn.text for turn in dialogue.utterances), named, strict=False) if emotion and row]
-
-
-def answers(data: TrainingData, table: Table, training: Rows, held: Rows) -> Judged | None:
-    """A judge of answers, learned by finding the answer to a question among others: rows (pairs, 2)."""
+def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
+    """How well replies answer questions, 0 to 1; learned from rows (pairs, 2)."""
     if len(training) < 2 or len(held) < 2:
         return None
-    network = Match(table.width, turns=1, size=32)
-    kept = [_question(table, held[start : start + BATCH]) for start in range(0, min(len(held), 8 * BATCH), BATCH)]
-    fitted = _fit(data, network, lambda rng: _question(table, training[rng.integers(len(training), size=BATCH)]), kept,
-                  contrastive, len(training))
+
+    def batch(rows: Rows) -> tuple[Any, Any]:
+        return table.tensor(rows[:, :1]), table.tensor(rows[:, 1])
+
+    batches = [batch(held[start : start + BATCH]) for start in range(0, min(len(held), 8 * BATCH), BATCH)]
+    network = _fit(data, Match(table.width, turns=1, size=32),
+                   lambda rng: batch(training[rng.integers(len(training), size=BATCH)]), batches, contrastive,
+                   len(training))
     with torch.inference_mode():
-        hits = [fitted.matrix(*batch).argmax(-1) == torch.arange(len(batch[1])) for batch in kept]
-    return Judged(fitted, float(torch.cat(hits).float().mean()))
+        hits = [network.matrix(*some).argmax(-1) == torch.arange(len(some[1])) for some in batches]
+    return FittedJudge(table, lambda question, reply: network(question.unsqueeze(1), reply).sigmoid(),
+                       float(torch.cat(hits).float().mean()))
 
 
-def _question(table: Table, pairs: Rows) -> tuple[Any, Any]:
-    return table.tensor(pairs[:, :1]), table.tensor(pairs[:, 1])
+def _emotions(dialogue: Dialogue, table: TextTable) -> Iterable[tuple[int, bool]]:
+    labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances", ())
+    emotions = [str(label.get("emotion", "")).casefold() for label in labels]
+    return [(row, emotion in POSITIVE) for row, emotion in
+            zip(table.rows(turn.text for turn in dialogue.utterances), emotions, strict=False) if emotion and row]
 
 
-def _fitted(data: TrainingData, network: Any, table: Table, training: Sequence[tuple[int, ...]],
-            held: Sequence[tuple[int, ...]]) -> Judged:
-    """Fit a classifier of rows, every label as often as the others."""
-    seen, kept = np.array(training, dtype=np.intp), np.array(held, dtype=np.intp)
-    by_label = [np.flatnonzero(seen[:, -1] == label) for label in np.unique(seen[:, -1])]
+def _classifier(data: TrainingData, network: Any, table: TextTable, training: Sequence[tuple[int, ...]],
+                held: Sequence[tuple[int, ...]]) -> tuple[Any, float]:
+    """Fit a classifier of rows, every label as often as the others; and its accuracy on held-out rows."""
+    rows, held_rows = np.array(training, dtype=np.intp), np.array(held, dtype=np.intp)
+    by_label = [np.flatnonzero(rows[:, -1] == label) for label in np.unique(rows[:, -1])]
+
+    def batch(some: Rows) -> tuple[Any, ...]:
+        return (*(table.tensor(column) for column in some[:, :-1].T), torch.from_numpy(some[:, -1].astype(np.int64)))
 
     def draw(rng: np.random.Generator) -> tuple[Any, ...]:
-        return _batch(table, seen[np.concatenate([rng.choice(rows, BATCH // len(by_label)) for rows in by_label])])
+        return batch(rows[np.concatenate([rng.choice(own, BATCH // len(by_label)) for own in by_label])])
 
-    batches = [_batch(table, kept[start : start + BATCH]) for start in range(0, len(kept), BATCH)][:64]
-    least = min(map(len, by_label)) * len(by_label)
-    fitted = _fit(data, network, draw, batches, _classified, least)
+    batches = [batch(held_rows[start : start + BATCH]) for start in range(0, len(held_rows), BATCH)][:64]
+    fitted = _fit(data, network, draw, batches, _cross_entropy, min(map(len, by_label)) * len(by_label))
     with torch.inference_mode():
         hits = [_label(fitted(*vectors)) == labels for *vectors, labels in batches]
-    return Judged(fitted, float(torch.cat(hits).float().mean()))
+    return fitted, float(torch.cat(hits).float().mean())
 
 
-def _batch(table: Table, rows: Rows) -> tuple[Any, ...]:
-    return (*(table.tensor(column) for column in rows[:, :-1].T), torch.from_numpy(rows[:, -1].astype(np.int64)))
-
-
-def _classified(network: Any, batch: tuple[Any, ...]) -> Any:
+def _cross_entropy(network: Any, batch: tuple[Any, ...]) -> Any:
     *vectors, labels = batch
     logits = network(*vectors)
     if logits.ndim == 1:
@@ -144,25 +159,3 @@ def _fit(data: TrainingData, network: Any, draw: Callable[[np.random.Generator],
     recipe = Recipe((), steps=steps, rate=2e-3, every=max(1, steps // 6), patience=3)
     fit(Objective(network, {}, draw, held, loss), recipe, data.models.machine, data.seed)
     return network.cpu().eval()
-
-
-def inferred(judge: Judged, table: Table, premises: Rows, hypotheses: Rows) -> Scores:
-    """P(entailment), P(neutral) and P(contradiction) of pairs of rows: (pairs, 3)."""
-    return _judged(lambda first, second: judge.network(first, second).softmax(-1), table, premises, hypotheses)
-
-
-def positive(judge: Judged, table: Table, rows: Rows) -> Scores:
-    """P(positive) of rows: (rows,)."""
-    return _judged(lambda one: judge.network(one).sigmoid(), table, rows)
-
-
-def answered(judge: Judged, table: Table, questions: Rows, replies: Rows) -> Scores:
-    """How well replies answer questions, 0 to 1: (pairs,)."""
-    return _judged(lambda first, second: judge.network(first.unsqueeze(1), second).sigmoid(), table, questions, replies)
-
-
-def _judged(judge: Callable[..., Any], table: Table, *rows: Rows) -> Scores:
-    with torch.inference_mode():
-        found = [judge(*(table.tensor(some[start : start + PAIRS]) for some in rows)).numpy()
-                 for start in range(0, len(rows[0]), PAIRS)]
-    return np.concatenate(found) if found else np.zeros(0, np.float32)

@@ -17,18 +17,21 @@ a part of the paper that was not at hand, and were chosen here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.pairs import FIVE
+from metrics.trained.heads.table import FIVE, TextTable, padded, probabilities, raw_scores, reading, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 CORPORA = (*FIVE, "dialogue_nli_sample")
-RECIPE = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100)
+TOGETHER = 4096
+"""Utterances, padding included, that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +45,51 @@ class FinedEvaluation:
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
         notes="Of a response it reads the context and the response; needs two utterances.",
     )
-    recipe: ClassVar[Recipe] = RECIPE
+    recipe: ClassVar[Recipe] = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100)
     shared: ClassVar[bool] = False
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Four columns, 0 to 1; NaN for fewer than two utterances, or a response without words."""
-        from metrics.trained.fined_eval.scoring import scored
+        from metrics.trained.fined_eval.network import FinedEval
 
-        return scored(items, models, self.card.name, self.encoder)
+        name, *dimensions = self.card.columns
+        network, encoder = models.trained(name, FinedEval, self.encoder), models.encoder(self.encoder)
+        texts = [spoken(item) for item in items]
+        table = TextTable((text for several in texts for text in several), reading(encoder))
+        rows = [table.spoken(several) for several in texts]
+        scores = np.full((len(items), len(dimensions)), np.nan)
+        for places in together([len(several) for several in rows]):
+            scores[places] = probabilities(stable(np.array(places), lambda chosen: raw_scores(
+                network, table, padded([rows[place] for place in chosen]))))
+        return {name: scores.mean(1), **dict(zip(dimensions, scores.T, strict=True))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Prefer the better dialogue in each dimension, each with a reader of its own or one for all."""
-        from metrics.trained.fined_eval.training import objective
+        from metrics.trained.fined_eval.data import Preferences
+        from metrics.trained.fined_eval.network import FinedEval, accuracies, loss
 
-        return objective(data, self.shared)
+        pairs = Preferences.of(data)
+        config: dict[str, Any] = {"width": pairs.table.width, "shared": self.shared}
+        held = pairs.held_out()
+        return Objective(FinedEval(**config), config, pairs.draw, held, loss,
+                         lambda network: {**pairs.report, **accuracies(network, held)})
+
+
+def spoken(item: Item) -> list[str]:
+    """The utterances of a dialogue, or of a context and its response; none where the response holds no words."""
+    if item.response is not None and not item.response.text.strip():
+        return []
+    return [turn.text for turn in item.utterances if turn.text.strip()]
+
+
+def together(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Places of similar length, so that there is little padding; those of fewer than two utterances are in none."""
+    batch: list[int] = []
+    for place in sorted((place for place, length in enumerate(lengths) if length > 1), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[place] > TOGETHER:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

@@ -1,9 +1,9 @@
-"""FineD-Eval's networks: pooled utterances, each read with those beside it, averaged, one number a dimension.
+"""FineD-Eval's network: convolutions over the vectors of a dialogue's utterances, averaged; one logit a dimension.
 
-The vectors of utterances are brought to a smaller space. With the product of each and the one before it, and the
-pre-trained cosines with the two before it, they are read by two layers of convolutions over three utterances, so that
-a state knows two utterances to either side, and the ends of the dialogue. States are averaged over the utterances, as
-the paper averages those of tokens, and a linear layer makes one logit a dimension.
+A linear layer makes the vectors smaller. Beside each utterance stand its product with the one before it and the
+pre-trained cosines with the two before it. Two convolutions over three utterances read these, so that a state knows two
+utterances to either side and the ends of the dialogue. States are averaged over the utterances, as the paper averages
+those of tokens, and a linear layer makes one logit a dimension. The loss ranks the better of two dialogues higher.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from metrics.trained.fined_eval.pairs import DIMENSIONS
 from metrics.trained.heads.networks import means, standard
 
+DIMENSIONS = ("coherence", "likability", "topic-depth")
 MARGIN = 0.1
 BEFORE = 2
 """How far back cosines are taken."""
 
 
-class Reader(nn.Module):  # type: ignore[misc]
+class DialogueReader(nn.Module):  # type: ignore[misc]
     """Dialogues as one vector each: the mean of the states of their utterances."""
 
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
@@ -35,24 +35,24 @@ class Reader(nn.Module):  # type: ignore[misc]
 
     def forward(self, dialogues: Any) -> Any:
         """From utterances (B, T, 2 · width), the first first, zeros behind the last: (B, hidden)."""
-        there = (dialogues != 0).any(-1, keepdim=True)
-        small = torch.tanh(self.down(standard(dialogues))) * there
+        present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
+        small = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
         product = small * earlier(small, 1) * small.shape[-1] ** 0.5
         units = means(dialogues)
         cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, BEFORE + 1)], -1)
-        read = self.dropout(torch.cat([small, product, cosines], -1))
-        states = functional.gelu(self.first(beside(read))) * there
-        states = states + functional.gelu(self.second(beside(self.dropout(states)))) * there
-        return states.sum(1) / there.sum(1).clamp_min(1)
+        read = self.dropout(torch.cat([small, product, cosines], -1))  # (B, T, 2 · size + BEFORE)
+        states = functional.gelu(self.first(beside(read))) * present  # (B, T, hidden)
+        states = states + functional.gelu(self.second(beside(self.dropout(states)))) * present
+        return states.sum(1) / present.sum(1).clamp_min(1)
 
 
 def earlier(utterances: Any, back: int) -> Any:
-    """Give at each place what stood so many places before, zeros where nothing did: (B, T, H)."""
+    """At each place the utterance so many places before it, zeros at the beginning: (B, T, H)."""
     return functional.pad(utterances, (0, 0, back, 0))[:, : utterances.shape[1]]
 
 
 def beside(utterances: Any) -> Any:
-    """Give each place with the one before it and the one after it, a convolution's view: (B, T, 3 · H)."""
+    """At each place the utterance before it, itself, and the one after it: (B, T, 3 · H)."""
     later = functional.pad(utterances, (0, 0, 0, 1))[:, 1:]
     return torch.cat([earlier(utterances, 1), utterances, later], -1)
 
@@ -62,7 +62,7 @@ class FinedEval(nn.Module):  # type: ignore[misc]
 
     def __init__(self, width: int, shared: bool, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
         super().__init__()
-        self.readers = nn.ModuleList(Reader(width, size, hidden, dropout)
+        self.readers = nn.ModuleList(DialogueReader(width, size, hidden, dropout)
                                      for _ in range(1 if shared else len(DIMENSIONS)))
         self.heads = nn.ModuleList(nn.Linear(hidden, 1) for _ in DIMENSIONS)
         self.dropout = nn.Dropout(dropout)
@@ -83,34 +83,34 @@ def preference(better: Any, worse: Any, margin: float = MARGIN) -> Any:
 
 
 def loss(network: FinedEval, batch: Mapping[str, tuple[Any, Any]]) -> Any:
-    """The sum over the dimensions of the mean over their pairs; of every strategy there are as many."""
-    found = []
+    """The sum over the dimensions of the mean over their pairs; every strategy has as many."""
+    losses = []
     for place, name in enumerate(DIMENSIONS):
         pairs = [pair for strategy, pair in batch.items() if strategy.partition(":")[0] == name]
-        found.append(preference(*scores(network, place, *map(stacked, zip(*pairs, strict=True)))))
-    return torch.stack(found).sum()
+        losses.append(preference(*scores(network, place, *map(stacked, zip(*pairs, strict=True)))))
+    return torch.stack(losses).sum()
 
 
 def stacked(dialogues: Sequence[Any]) -> Any:
     """Batches of dialogues as one, zeros behind the last utterances: (ΣB, T, 2 · width)."""
-    longest = max(one.shape[1] for one in dialogues)
-    return torch.cat([functional.pad(one, (0, 0, 0, longest - one.shape[1])) for one in dialogues])
+    longest = max(batch.shape[1] for batch in dialogues)
+    return torch.cat([functional.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in dialogues])
 
 
 def scores(network: FinedEval, place: int, better: Any, worse: Any) -> tuple[Any, Any]:
     """The scores, 0 to 1, of the better and the worse dialogues of a batch; both are read at once."""
-    found = network.dimension(place, torch.cat([better, worse])).sigmoid()
-    return found[: len(better)], found[len(better) :]
+    both = network.dimension(place, torch.cat([better, worse])).sigmoid()
+    return both[: len(better)], both[len(better) :]
 
 
 def accuracies(network: FinedEval, batches: Sequence[Mapping[str, tuple[Any, Any]]]) -> dict[str, float]:
-    """How often the better dialogue of a held-out pair has the higher score, by strategy."""
+    """The share of held-out pairs whose better dialogue has the higher score, by strategy."""
     device = next(network.parameters()).device
-    found = {}
+    shares = {}
     with torch.inference_mode():
         for strategy in batches[0]:
             place = DIMENSIONS.index(strategy.partition(":")[0])
-            pairs = [scores(network, place, *(one.to(device) for one in batch[strategy])) for batch in batches]
+            pairs = [scores(network, place, *(side.to(device) for side in batch[strategy])) for batch in batches]
             hits = torch.cat([better > worse for better, worse in pairs])
-            found[f"accuracy on held-out pairs, {strategy}"] = round(hits.float().mean().item(), 4)
-    return found
+            shares[f"accuracy on held-out pairs, {strategy}"] = round(hits.float().mean().item(), 4)
+    return shares

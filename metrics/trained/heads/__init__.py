@@ -1,1 +1,1 @@
-"""What the trained metrics share: heads on vectors of a frozen encoder, their data and their losses."""
+"""What the trained metrics share: vectors of a frozen encoder, training data, networks on top of them, losses."""

@@ -1,7 +1,7 @@
-"""The networks of the metrics on frozen features: small heads over pooled vectors of utterances.
+"""Small networks on pooled vectors of utterances, the heads of the metrics on a frozen encoder.
 
-Everywhere an utterance is (B, 2 · width): the mean and the largest of its token states, side by side; a context is
-(B, turns, 2 · width), the last utterance first. What is not there is zeros, and stays zeros when brought to scale.
+An utterance is (B, 2 · width): the mean and the maximum of its token states, side by side; a context is
+(B, turns, 2 · width), the last utterance first. A missing utterance is zeros, and stays zeros when standardised.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch.nn import functional
 
 
 def standard(vectors: Any) -> Any:
-    """Each of the two halves brought to mean 0 and variance 1, so that a head meets every encoder at one scale."""
+    """Each of the two halves brought to mean 0 and variance 1, so that every encoder has the same scale."""
     halves = vectors.unflatten(-1, (2, -1))
     return functional.layer_norm(halves, halves.shape[-1:]).flatten(-2)
 
 
 def means(vectors: Any) -> Any:
-    """The half that is the mean of the token states, as a unit vector: what cosines are taken of."""
+    """The mean of the token states as a unit vector, for cosines."""
     return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
 
 
@@ -69,8 +69,8 @@ class Match(nn.Module):  # type: ignore[misc]
         return left @ right.T + cosines @ self.alike + self.bias
 
 
-class Judge(nn.Module):  # type: ignore[misc]
-    """A verdict on one utterance alone: a net of one hidden layer over its mean, its largest states, or both."""
+class UtteranceHead(nn.Module):  # type: ignore[misc]
+    """One utterance alone: a net of one hidden layer over its mean, its largest states, or both."""
 
     def __init__(self, width: int, reads: str = "both", hidden: int = 96, dropout: float = 0.2) -> None:
         super().__init__()
@@ -120,10 +120,10 @@ class Stack(nn.Module):  # type: ignore[misc]
     def forward(self, context: Any, reply: Any) -> Any:
         """The logit of each pair: (B,)."""
         width = reply.shape[-1] // 2
-        largest = context[..., width:]
-        there = (largest != 0).any(-1, keepdim=True)
+        largest = context[..., width:]  # (B, turns, width)
+        present = (largest != 0).any(-1, keepdim=True)
         least = torch.finfo(largest.dtype).min
-        whole = torch.where(there, largest, least).amax(-2) * there.any(-2)  # the largest over all tokens of all turns
+        whole = torch.where(present, largest, least).amax(-2) * present.any(-2)  # the maximum over all turns' tokens
         read = functional.layer_norm(torch.stack([whole, reply[..., width:]], -2), (width,))
         return self.layers(read.flatten(-2)).squeeze(-1)
 
@@ -140,7 +140,7 @@ class Likeness(nn.Module):  # type: ignore[misc]
 
     def forward(self, reference: Any, reply: Any) -> Any:
         """The logit of each pair: (B,)."""
-        g, r = (torch.tanh(self.down(self.dropout(standard(one)))) for one in (reference, reply))
+        g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
         cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
 
@@ -162,48 +162,8 @@ class Adem(nn.Module):  # type: ignore[misc]
 
     def forward(self, context: Any, reference: Any, reply: Any) -> Any:
         """The score of each triple, 1 to 5 where it is like what was trained on: (B,)."""
-        c, g, r = (self.small(one) for one in (blended(context), reference, reply))
+        c, g, r = (self.small(vectors) for vectors in (blended(context), reference, reply))  # (B, size) each
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
-
-
-class FactMatch(Match):
-    """Does the reply go with what is known: the log of the mean of e^logit over the facts (B, facts, 2 · width)."""
-
-    def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
-        super().__init__(width, 1, size, dropout)
-
-    def forward(self, facts: Any, reply: Any) -> Any:
-        """The logit of each pair: (B,)."""
-        several = reply.unsqueeze(1).expand(-1, facts.shape[1], -1).flatten(0, 1)
-        logits = super().forward(facts.flatten(0, 1).unsqueeze(1), several).unflatten(0, facts.shape[:2])
-        return log_mean_exp(logits, (facts != 0).any(-1), 1)
-
-    def matrix(self, facts: Any, reply: Any) -> Any:
-        """The logit of every row of facts with every reply: (B, B)."""
-        logits = super().matrix(facts.flatten(0, 1).unsqueeze(1), reply).unflatten(0, facts.shape[:2])
-        return log_mean_exp(logits, (facts != 0).any(-1).unsqueeze(-1), 1)
-
-
-def log_mean_exp(values: Any, there: Any, axis: int) -> Any:
-    """The log of the mean of e^value along an axis, over what is there; where nothing is, 0."""
-    kept = torch.where(there, values, torch.finfo(values.dtype).min)
-    counts = there.sum(axis).clamp_min(1).to(values.dtype)
-    return torch.where(there.any(axis), torch.logsumexp(kept, axis) - counts.log(), 0.0)
-
-
-class Usr(nn.Module):  # type: ignore[misc]
-    """USR's two retrieval models, and the regressions that make one score of the sub-scores, with facts and without."""
-
-    def __init__(self, width: int, turns: int) -> None:
-        super().__init__()
-        self.context = Match(width, turns)
-        self.fact = FactMatch(width)
-        self.without_facts = nn.Linear(2, 1)
-        self.with_facts = nn.Linear(3, 1)
-
-    def forward(self, scores: Any) -> Any:
-        """The logit that a reply is a true one, from (mlm, dr-c) or (mlm, dr-c, dr-f): (B, 2 or 3) to (B,)."""
-        return (self.without_facts if scores.shape[-1] == 2 else self.with_facts)(scores).squeeze(-1)
 
 
 class Usl(nn.Module):  # type: ignore[misc]
@@ -211,7 +171,7 @@ class Usl(nn.Module):  # type: ignore[misc]
 
     def __init__(self, width: int, turns: int, low: float = 0.0, high: float = 1.0) -> None:
         super().__init__()
-        self.valid = Judge(width)
+        self.valid = UtteranceHead(width)
         self.next = Match(width, turns)
         self.scale = nn.Parameter(torch.ones(()))
         self.bias = nn.Parameter(torch.zeros(()))

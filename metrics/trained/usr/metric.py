@@ -24,9 +24,8 @@ from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import mean_log_likelihoods
 from metrics.models.service import Models
-from metrics.trained.heads.facts import fact_rows, facts_table, sentences
-from metrics.trained.heads.pairs import FIVE, TURNS, judged, probabilities, settled, where
-from metrics.trained.usr.training import UsrBatches
+from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities, stable
+from metrics.trained.usr.data import UsrBatches, fact_rows, sentences
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -45,36 +44,34 @@ class UsrMetric:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Four columns, of which `usr` is a probability; NaN without a context, or for dr-f without facts."""
-        from metrics.trained.heads.networks import Usr
+        from metrics.trained.usr.network import Usr
 
         network = models.trained("usr", Usr, self.encoder)
         likely = mean_log_likelihoods(items, models.masked(self.encoder), "last")
         facts = [sentences(item.facts) for item in items]
-        table, contexts, replies = facts_table(items, facts, models.encoder(self.encoder))
-        context = where(contexts[:, 0] > 0, lambda there: judged(network.context, table, contexts[there],
-                                                                 replies[there]))
-        rows = fact_rows(table, facts)
-        fact = where(rows[:, 0] > 0, lambda there: judged(network.fact, table, rows[there], replies[there]))
-        return {"usr": _whole(network, likely, context, fact), "usr-mlm": likely, "usr-dr-c": context,
-                "usr-dr-f": fact}
+        texts = (text for several in facts for text in several)
+        table, contexts, replies = items_table(items, models.encoder(self.encoder), *texts)
+        context = fill(contexts[:, 0] > 0,
+                       lambda rows: network_scores(network.context, table, contexts[rows], replies[rows]))
+        known = fact_rows(table, facts)
+        fact = fill(known[:, 0] > 0, lambda rows: network_scores(network.fact, table, known[rows], replies[rows]))
+        whole = np.where(np.isnan(fact), _regressed(network, likely, context),
+                         _regressed(network, likely, context, fact))
+        return {"usr": whole, "usr-mlm": likely, "usr-dr-c": context, "usr-dr-f": fact}
 
     def objective(self, data: TrainingData) -> Objective:
         """Find the own reply among those of a batch, by context and by facts, and weigh the sub-scores."""
-        from metrics.trained.heads.networks import Usr
-        from metrics.trained.usr.training import loss
+        from metrics.trained.usr.network import Usr, loss
 
         batches = UsrBatches.of(data)
         config = {"width": batches.pairs.table.width, "turns": TURNS}
         return Objective(Usr(**config), config, batches.draw, batches.held_out(data.rng), loss)
 
 
-def _whole(network: Any, likely: Column, context: Column, fact: Column) -> Column:
-    """The regression's probability, with the fact where there is one."""
+def _regressed(network: Any, *columns: Column) -> Column:
+    """The regression's probability from two or three sub-scores."""
     import torch
 
-    def regressed(*columns: Column) -> Column:
-        given, regression = torch.from_numpy(np.stack(columns, axis=1)), network.cpu().double()
-        with torch.inference_mode():
-            return probabilities(settled(np.arange(len(given)), lambda rows: regression(given[rows]).numpy()))
-
-    return np.where(np.isnan(fact), regressed(likely, context), regressed(likely, context, fact))
+    scores, regression = torch.from_numpy(np.stack(columns, axis=1)), network.cpu().double()
+    with torch.inference_mode():
+        return probabilities(stable(np.arange(len(scores)), lambda rows: regression(scores[rows]).numpy()))

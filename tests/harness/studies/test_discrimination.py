@@ -25,12 +25,10 @@ from harness.studies.discrimination import trainings  # noqa: E402
 from harness.studies.discrimination.page import Accuracies, findings  # noqa: E402
 from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, make_trial, share  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph.dialogues import dialogues as _dialogues  # noqa: E402
-from metrics.graph.dialogues import perturbed  # noqa: E402
-from metrics.graph.dialogues.dialogues import spoken  # noqa: E402
-from metrics.graph.dialogues.perturbed import PERTURBATIONS  # noqa: E402
+from metrics.graph.dynaeval import data as _dialogues  # noqa: E402
+from metrics.graph.dynaeval.data import PERTURBATIONS, Turns  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.trained.heads.pairs import Table, reading  # noqa: E402
+from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
@@ -90,9 +88,9 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     turns = (Utterance("A", "hello there"), Utterance("B", "you like tea"), Utterance("A", "what"))
     items = [Item("three", turns, None), Item("two", turns[1:], None)]
-    table = Table((turn.text for turn in turns), reading(models.encoder()))
+    table = TextTable((turn.text for turn in turns), reading(models.encoder()))
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
-    np.testing.assert_allclose(adjacent([spoken(item.context, table) for item in items], table), expected, atol=1e-6)
+    np.testing.assert_allclose(adjacent([Turns.of(item.context, table) for item in items], table), expected, atol=1e-6)
 
 
 def test_the_paper_stands_beside() -> None:
@@ -110,7 +108,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
     monkeypatch.setattr(trainings, "SEEDS", 2)
     monkeypatch.setattr(trainings, "workers", lambda: 1)
-    monkeypatch.setattr(perturbed, "BATCH", 8)
+    monkeypatch.setattr(_dialogues, "BATCH", 8)
 
 
 @pytest.mark.usefixtures("short")
@@ -153,7 +151,7 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
         seen.append((window, speakers))
         return np.zeros(len(some))
 
-    monkeypatch.setattr(_dialogues, "judged", judged)
+    monkeypatch.setattr(_dialogues, "dialogue_scores", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
     assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]

@@ -13,7 +13,9 @@ from benchmarks.dataset import Item, Utterance
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
-from metrics.trained.heads.pairs import Table
+from metrics.trained.fined_eval import data as fined_data
+from metrics.trained.fined_eval import metric as fined_metric
+from metrics.trained.heads.table import TextTable
 from metrics.training import trainables
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights
@@ -22,20 +24,8 @@ torch = pytest.importorskip("torch")
 
 fined = pytest.importorskip("metrics.trained.fined_eval.network")
 judges = pytest.importorskip("metrics.trained.fined_eval.judges")
-pairs = pytest.importorskip("metrics.trained.fined_eval.pairs")
-scoring = pytest.importorskip("metrics.trained.fined_eval.scoring")
-signals = pytest.importorskip("metrics.trained.fined_eval.signals")
 
 BOTH = ("fined-eval", "fined-eval-multitask")
-
-
-@pytest.fixture(scope="module")
-def models(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
-    """Weights of both after a step."""
-    found = Models(tmp_path_factory.mktemp("fined"), Choice(encoder=str(tiny_encoder)))
-    for name in BOTH:
-        tiny_weights.train(name, trainables.choose(name).trainable, found, steps=1, every=1)
-    return found
 
 
 def corpus(*dialogues: Dialogue) -> Corpus:
@@ -80,59 +70,48 @@ def test_what_stood_before_and_beside() -> None:
     assert fined.beside(said)[0].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 0]]
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_what_fills_a_batch_up_changes_nothing(shared: bool) -> None:
+def test_padding_changes_nothing_and_the_order_does() -> None:
     torch.manual_seed(0)
-    network = fined.FinedEval(width=4, shared=shared, size=3, hidden=5).double().eval()
-    said = torch.randn(2, 3, 8, dtype=torch.double)
-    longer = torch.nn.functional.pad(said, (0, 0, 0, 4))
-    torch.testing.assert_close(network(said), network(longer))
-    assert network(said).shape == (2, 3)
-    assert not torch.allclose(network(said), network(said.flip(1)))
+    for shared, readers in ((True, 1), (False, 3)):
+        network = fined.FinedEval(width=4, shared=shared, size=3, hidden=5).double().eval()
+        assert len(network.readers) == readers
+        said = torch.randn(2, 3, 8, dtype=torch.double)
+        longer = torch.nn.functional.pad(said, (0, 0, 0, 4))
+        torch.testing.assert_close(network(said), network(longer))
+        assert network(said).shape == (2, 3)
+        assert not torch.allclose(network(said), network(said.flip(1)))
 
 
-def test_multitask_has_one_reader_and_a_head_for_each_dimension() -> None:
-    alone, shared = (fined.FinedEval(width=4, shared=shared) for shared in (False, True))
-    assert [len(one.readers) for one in (alone, shared)] == [3, 1]
-    assert len(shared.heads) == 3
-
-
-def test_questions_are_followed_by_what_is_none() -> None:
+def test_signals_are_means_over_pairs() -> None:
     asks = np.array([False, True, False, True, True, False])
-    assert signals.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
-    assert signals.questions(rows(2, 5), asks).shape == (0, 2)
-
-
-def test_each_utterance_with_those_before_it() -> None:
-    assert sorted(signals.before(rows(7, 8, 9), 4).tolist()) == [[7, 8], [7, 9], [8, 9]]
-    assert signals.before(rows(7, 8, 9), 1).tolist() == [[7, 8], [8, 9]]
-
-
-def test_a_dialogue_without_pairs_has_no_value() -> None:
-    found = signals.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: signals.before(said, 1),
-                                   lambda found: found[:, 1].astype(float))
-    np.testing.assert_array_equal(found, [2.5, np.nan, 6.0])
+    assert fined_data.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
+    assert fined_data.questions(rows(2, 5), asks).shape == (0, 2)
+    assert sorted(fined_data.before(rows(7, 8, 9), 4).tolist()) == [[7, 8], [7, 9], [8, 9]]
+    assert fined_data.before(rows(7, 8, 9), 1).tolist() == [[7, 8], [8, 9]]
+    means = fined_data.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: fined_data.before(said, 1),
+                               lambda first, second: second.astype(float))
+    np.testing.assert_array_equal(means, [2.5, np.nan, 6.0])  # a dialogue without pairs has no value
 
 
 def test_rare_words_are_specific() -> None:
     """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
-    found = signals.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
+    found = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
     np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
 def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
     training = (tuple(rows(number) for number in range(9)), (rows(50), rows(50)))
     held = (tuple(rows(number) for number in (0, 4, 8)), (rows(50),))
-    found = pairs.sides(training, held, lambda said: np.array([float(one[0]) for one in said]))
+    found = fined_data.sides(training, held, lambda said: np.array([float(one[0]) for one in said]))
     assert found is not None
     better, worse = ([one.tolist() for one in corpus] for (corpus,) in (found[0].better, found[0].worse))
     assert (better, worse) == ([[6], [7], [8]], [[0], [1], [2]])  # what rates all of a corpus alike sorts nothing
     assert [[one.tolist() for one in corpus] for (corpus,) in (found[1].better, found[1].worse)] == [[[8]], [[0]]]
-    assert pairs.sides(training[1:], held[1:], lambda said: np.array([float(one[0]) for one in said])) is None
+    assert fined_data.sides(training[1:], held[1:], lambda said: np.array([float(one[0]) for one in said])) is None
 
 
 def test_pairs_are_of_one_corpus(rng: np.random.Generator) -> None:
-    parts = pairs.Sides(((rows(1), rows(2)), (rows(11),)), ((rows(3),), (rows(13), rows(14))))
+    parts = fined_data.Sides(((rows(1), rows(2)), (rows(11),)), ((rows(3),), (rows(13), rows(14))))
     better, worse = parts.draw(rng)
     assert {(int(one[0]) > 10, int(other[0]) > 10) for one, other in zip(better, worse, strict=True)} == {
         (False, False), (True, True)}
@@ -140,9 +119,9 @@ def test_pairs_are_of_one_corpus(rng: np.random.Generator) -> None:
 
 def test_another_order_is_another(rng: np.random.Generator) -> None:
     for _ in range(20):
-        found = pairs.reordered(rows(1, 2), rng)
+        found = fined_data.reordered(rows(1, 2), rng)
         assert found.tolist() == [2, 1]
-    assert pairs.reordered(rows(3, 3), rng).tolist() == [3, 3]
+    assert fined_data.reordered(rows(3, 3), rng).tolist() == [3, 3]
 
 
 def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -154,13 +133,13 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
 
     labelled = []
     for number in range(900):
-        vector, label = rng.normal(size=16), signals.INFERENCES[number % 3]
+        vector, label = rng.normal(size=16), judges.INFERENCES[number % 3]
         known[f"p{number}"] = vector
         known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
         turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
         labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
     data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0)
-    judge = judges.entailments(data, Table(known, read))
+    judge = judges.inference(data, TextTable(known, read))
     assert judge is not None
     assert judge.accuracy > 0.8
 
@@ -171,42 +150,37 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
             for number in range(80)]
     data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
-        pairs.preferences(data)
-
-
-def test_the_ensemble_is_the_mean() -> None:
-    found = scoring.fused("fined-eval", np.array([[0.1, 0.2, 0.6], [np.nan] * 3]))
-    np.testing.assert_allclose(found["fined-eval"], [0.3, np.nan])
-    assert found["fined-eval-topic-depth"][0] == 0.6
+        fined_data.Preferences.of(data)
 
 
 def test_dialogues_of_like_length_are_read_together() -> None:
     lengths = [3, 0, 500, 1, 2, *[9] * 1000]
-    batches = list(scoring.together(lengths))
+    batches = list(fined_metric.together(lengths))
     assert sorted(place for batch in batches for place in batch) == [0, 2, *range(4, 1005)]
-    assert all(len(batch) * max(lengths[place] for place in batch) <= scoring.TOGETHER for batch in batches)
+    assert all(len(batch) * max(lengths[place] for place in batch) <= fined_metric.TOGETHER for batch in batches)
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_what_can_be_scored(name: str, models: Models) -> None:
+def test_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:
     """One utterance, or a response without words, is not; 500 utterances and more than two speakers are."""
-    metric = registry.choose(name).metric
+    models = Models(tmp_path, Choice(encoder=str(tiny_encoder)))
     many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
     items = [dialogue("hello there"), dialogue("hello there", " "), dialogue("hello", "hi there"),
              Item("many", many, None), dialogue("hello", "hi there", response=" "),
              dialogue("hello", response="hi there"), dialogue()]
-    found = metric.score(items, models)
-    assert tuple(found) == metric.card.columns
-    for column in found.values():
-        assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
-        assert column[2] == column[5]
-        assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
-    parts = [found[column] for column in metric.card.columns[1:]]
-    np.testing.assert_allclose(found[name], np.mean(parts, axis=0))
+    for name in BOTH:
+        tiny_weights.train(name, trainables.choose(name).trainable, models, steps=1, every=1)
+        metric = registry.choose(name).metric
+        columns = metric.score(items, models)
+        assert tuple(columns) == metric.card.columns
+        for column in columns.values():
+            assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
+            assert column[2] == column[5]
+            assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
+        parts = [columns[column] for column in metric.card.columns[1:]]
+        np.testing.assert_allclose(columns[name], np.mean(parts, axis=0))
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_what_is_shipped_prefers_a_conversation_to_the_same_shuffled(name: str, home: Path) -> None:
+def test_what_is_shipped_prefers_a_conversation_to_the_same_shuffled(home: Path) -> None:
     said = [("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
              "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
              "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday."),
@@ -216,6 +190,7 @@ def test_what_is_shipped_prefers_a_conversation_to_the_same_shuffled(name: str, 
     shuffles = [[one[place] for place in order] for one in said
                 for order in ((3, 7, 0, 5, 1, 6, 4, 2), (6, 2, 5, 7, 0, 4, 3, 1), (2, 5, 1, 7, 4, 0, 6, 3))]
     items = [dialogue(*texts) for texts in (*said, *shuffles)]
-    column = registry.choose(name).metric.score(items, Models(home))[f"{name}-coherence"]
-    assert column[0] > column[2:5].max()
-    assert column[1] > column[5:].max()
+    for name in BOTH:
+        column = registry.choose(name).metric.score(items, Models(home))[f"{name}-coherence"]
+        assert column[0] > column[2:5].max()
+        assert column[1] > column[5:].max()

@@ -1,4 +1,4 @@
-"""RUBER's network, which reads words one after the other where all others read pooled vectors."""
+"""RUBER's network: two-way GRUs over the words of context and response, q and r; [q ; r ; qᵀMr] into a net."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+
+MARGIN = 0.5
 
 
 class Recurrent(nn.Module):  # type: ignore[misc]
@@ -22,26 +24,26 @@ class Recurrent(nn.Module):  # type: ignore[misc]
             nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
             for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
         for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
-            if "weight" in name:  # by default what is read is lost in the biases, above all in a second layer
+            if "weight" in name:  # the default loses the input in the biases, above all in a second layer
                 nn.init.orthogonal_(weight)
             else:
                 nn.init.zeros_(weight)
         self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
         nn.init.eye_(self.bilinear.weight)
-        self.scale = nn.LayerNorm(2 * hidden)  # states begin too small for a hinge behind a sigmoid to tell them apart
+        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a hinge behind a sigmoid
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
                                     nn.Linear(2 * hidden, 1))
 
     def read(self, readers: Any, words: Any, lengths: Any) -> Any:
         """The last states of both directions: (B, 2 · hidden)."""
-        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # embeddings are small numbers
+        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
         last = lengths.unsqueeze(1) - 1
         places = torch.arange(words.shape[1], device=words.device)
         turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
         backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
         rows = torch.arange(len(words), device=words.device)
-        return self.scale(torch.cat([reader(one)[0][rows, last[:, 0]]
-                                     for reader, one in zip(readers, (small, backwards), strict=True)], dim=-1))
+        return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]
+                                     for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
 
     def related(self, query: Any, reply: Any) -> Any:
         """The logit of pairs of states: (B,)."""
@@ -52,3 +54,12 @@ class Recurrent(nn.Module):  # type: ignore[misc]
         """The logit of each pair: (B,)."""
         return self.related(self.read(self.context, context, context_lengths),
                             self.read(self.reply, reply, reply_lengths))
+
+
+def hinge(network: Recurrent, batch: tuple[Any, Any, Any, Any]) -> Any:
+    """max(0, margin − s(true) + s(false)), where s is the sigmoid; the false reply is that of another pair."""
+    context, lengths, reply, reply_lengths = batch
+    left = network.read(network.context, context, lengths)
+    right = network.read(network.reply, reply, reply_lengths)
+    true, false = (torch.sigmoid(network.related(left, states)) for states in (right, right.roll(1, 0)))
+    return (MARGIN - true + false).clamp_min(0).mean()

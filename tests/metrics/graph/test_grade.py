@@ -10,11 +10,10 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
-from metrics.graph.grade import topics as _topics
-from metrics.graph.grade import training
+from metrics.graph.grade import data as grade_data
+from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
-from metrics.graph.grade.terms import of_file
-from metrics.graph.grade.topics import Source, topics
+from metrics.graph.grade.topics import TopicSource, of_file, topics
 from metrics.metric import signature
 from metrics.models.service import Choice, Models
 from metrics.text.topic_graph import Graph, write
@@ -29,7 +28,7 @@ WORDS = ["tea", "cup", "kitchen", "house"]
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> TopicSource:
     """Tea, cup, kitchen and house in a row; a word's vector is its place, and its place squared; others have 9, 81."""
     write(tmp_path / "g", WORDS, np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3, np.float32))
 
@@ -37,10 +36,10 @@ def source(tmp_path: Path) -> Source:
         places = [WORDS.index(text) + 1 if text in WORDS else 9 for text in texts]
         return np.array([[place, place ** 2] for place in places], np.float32).reshape(-1, 2)
 
-    return Source(Graph(tmp_path / "g"), read)
+    return TopicSource(Graph(tmp_path / "g"), read)
 
 
-def test_edges_weigh_one_over_hops_between_the_sides_alone(source: Source) -> None:
+def test_edges_weigh_one_over_hops_between_the_sides_alone(source: TopicSource) -> None:
     pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
     found = topics(source, pairs)
     batch = found.batch(np.array([0, 1, 2, 3]))
@@ -54,18 +53,18 @@ def test_edges_weigh_one_over_hops_between_the_sides_alone(source: Source) -> No
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
 
 
-def test_without_weights_every_edge_there_can_be_has_weight_1(source: Source) -> None:
+def test_without_weights_every_edge_there_can_be_has_weight_1(source: TopicSource) -> None:
     batch = topics(source, [(("tea", "moon"), ("house",))], weighted=False).batch(np.array([0]))
     assert batch.edge_index.tolist() == [[0, 1], [2, 2]]
     assert batch.edge_attr.tolist() == [1, 1]
 
 
-def test_a_node_has_its_vector_and_the_means_of_its_neighbours(source: Source) -> None:
+def test_a_node_has_its_vector_and_the_means_of_its_neighbours(source: TopicSource) -> None:
     found = source.features(["cup", "moon", "teas"])
     # beside cup are tea and kitchen, behind them house; "teas" is aligned to tea, and keeps the vector of its own text
     expected = np.array([[[2, 4], [2, 5], [4, 16]], [[9, 81], [0, 0], [0, 0]], [[9, 81], [2, 4], [3, 9]]])
     np.testing.assert_allclose(found, expected)
-    none = Source(source.graph, source.read, 0, 0).features(["cup"])
+    none = TopicSource(source.graph, source.read, 0, 0).features(["cup"])
     np.testing.assert_allclose(none, [[[2, 4], [0, 0], [0, 0]]])
 
 
@@ -78,7 +77,7 @@ def test_vectors_of_a_file_are_found_for_terms_of_several_words(home: Path, tmp_
     assert read([]).shape == (0, 2)
 
 
-def test_a_split_is_both_parts(source: Source) -> None:
+def test_a_split_is_both_parts(source: TopicSource) -> None:
     pairs = [(("tea",), ("cup",)), (("house", "cup"), ("tea",)), ((), ("tea",))]
     whole = topics(source, pairs)
     for at in range(4):
@@ -111,7 +110,7 @@ def test_a_layer_of_attention_by_hand() -> None:
     np.testing.assert_allclose(found[3], np.array([np.expm1(-4), 4]))
 
 
-def test_the_graph_branch_by_hand(source: Source) -> None:
+def test_the_graph_branch_by_hand(source: TopicSource) -> None:
     network = grade.TopicGraph(width=2, size=4, layers=1, hops=2).eval()
     for weight in network.parameters():
         torch.nn.init.zeros_(weight)
@@ -129,7 +128,7 @@ def test_the_graph_branch_by_hand(source: Source) -> None:
     assert network(graphs).detach()[1].tolist() == [0, 0, 0, 0]
 
 
-def test_edges_are_dropped_in_training_alone(source: Source) -> None:
+def test_edges_are_dropped_in_training_alone(source: TopicSource) -> None:
     torch.manual_seed(1)
     network = grade.TopicGraph(width=2, size=4)
     graphs = topics(source, [(("tea", "cup"), ("cup", "house"))]).batch(np.array([0]))
@@ -153,7 +152,7 @@ def test_false_replies_are_like_the_true_ones_and_of_other_dialogues(rng: np.ran
     vectors = rng.normal(size=(40, 8)).astype(np.float32)
     vectors[20:] = vectors[:20] + 0.01  # each has one that is nearly the same
     for kind, lexical in (("both", 20), ("lexical", 40), ("embedding", 0), ("random", 0)):
-        found, many = training.false_replies(replies, vectors, groups, kind, rng)  # type: ignore[arg-type]
+        found, many = grade_data.false_replies(replies, vectors, groups, kind, rng)  # type: ignore[arg-type]
         assert many == lexical
         assert (groups[found] != groups).all()
         assert (found[:lexical] % 4 == np.arange(lexical) % 4).all()  # they share a word
@@ -166,21 +165,20 @@ def models(tiny_weights: Path, tiny_encoder: Path) -> Models:
 def test_a_batch_has_true_and_false_graphs_side_by_side(tiny_weights: Path, tiny_encoder: Path) -> None:
     service = models(tiny_weights, tiny_encoder)
     data = TrainingData({"toy": corpus()}, service, seed=0)
-    some, held = training.prepared(data, _topics.source(service, "", "neighbours", 2, 2), "both")
-    assert some.right is not None
-    assert some.wrong is not None
+    some, held = grade_data.grade_pairs(data, grade_topics.source(service, "", "neighbours", 2, 2), "both")
+    assert some.graphs is not None
     rows = np.array([3, 0, 7])
     graphs = some.batch(rows)["graphs"]
-    for place, (part, row) in enumerate([(part, row) for part in (some.right, some.wrong) for row in rows]):
+    for place, (part, row) in enumerate([(part, row) for part in some.graphs for row in rows]):
         alone = part.batch(np.array([row]))
         at = slice(int(graphs.ptr[place]), int(graphs.ptr[place + 1]))
         assert graphs.x[at].tolist() == alone.x.tolist()
         inside = (graphs.batch[graphs.edge_index[0]] == place).numpy()
         assert (graphs.edge_index[:, inside] - at.start).tolist() == alone.edge_index.tolist()
         assert graphs.edge_attr[inside].tolist() == alone.edge_attr.tolist()
-    assert "graphs" not in training.prepared(data, None, "random")[0].batch(rows)
-    told = training.accuracies(held, held.batch)(grade.Grade(some.table.width, 3, some.features))
-    assert set(told) == {"accuracy against lexical false replies", "accuracy against other false replies"}
+    assert "graphs" not in grade_data.grade_pairs(data, None, "random")[0].batch(rows)
+    report = grade_data.accuracies(held, held.blocks())(grade.GradeNetwork(some.table.width, 3, some.features))
+    assert set(report) == {"accuracy against lexical false replies", "accuracy against other false replies"}
 
 
 def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path) -> None:
@@ -193,49 +191,33 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
     assert np.isnan(registry.choose("grade").metric.score(items, service)["grade"]).tolist() == [False] * 3 + [True]
 
 
-def test_an_empty_conceptnet_leaves_nodes_without_edges(tmp_path: Path, source: Source) -> None:
+def test_an_empty_conceptnet_leaves_nodes_without_edges(tmp_path: Path, source: TopicSource) -> None:
     write(tmp_path / "empty", [], np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
-    found = topics(Source(Graph(tmp_path / "empty"), source.read), [(("tea",), ("cup", "tea"))])
+    found = topics(TopicSource(Graph(tmp_path / "empty"), source.read), [(("tea",), ("cup", "tea"))])
     assert found.features[:, 1:].max() == 0
     assert found.edges.tolist() == [[0], [2]]
-    nothing = topics(Source(Graph(tmp_path / "empty"), source.read), [((), ())])
+    nothing = topics(TopicSource(Graph(tmp_path / "empty"), source.read), [((), ())])
     assert nothing.batch(np.array([0])).ptr.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("asked", "name"), [
-    ("grade", "grade"), ("grade[graph=conceptnet]", "grade-conceptnet"),
-    ("grade[branch=utterances]", "grade-utterances"),
-    ("grade[khop=false]", "grade-no-khop"), ("grade[weighted=false]", "grade-unweighted"),
-    ("grade[negatives=random]", "grade-random-negatives"), ("grade[first=20,second=20]", "grade-n20-20"),
-    ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"),
-])
-def test_an_ablation_has_weights_of_its_own(asked: str, name: str) -> None:
-    assert registry.choose(asked).metric.weights_name == name  # type: ignore[attr-defined]
-
-
-@pytest.fixture(scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose graph of neighbours is made once."""
-    return tmp_path_factory.mktemp("ablations")
-
-
-@pytest.mark.parametrize("asked", [
-    "grade[branch=utterances]", "grade[khop=false]", "grade[weighted=false]", "grade[negatives=random]",
-    "grade[negatives=lexical]", "grade[negatives=embedding]", "grade[first=3,second=0]"])
-def test_every_ablation_is_trained_and_scored(asked: str, own_home: Path, tiny_encoder: Path) -> None:
-    """With weights of its own, and no more of the graph than the ablation leaves."""
-    metric: Any = registry.choose(asked).metric
-    service = Models(own_home, Choice(encoder=str(tiny_encoder)))
+def test_every_ablation_has_weights_of_its_own_and_is_trained_and_scored(tiny_encoder: Path, home: Path) -> None:
+    """With no more of the graph than the ablation leaves."""
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
     items = [make_item("one", "i like tea and football", context=("do you like tea",)),
              make_item("two", "yes", context=("really?",))]
-    with pytest.raises(MissingResource, match=metric.weights_name):
-        metric.score(items, service)
-    train(metric.weights_name, metric, service, steps=1, every=1)
-    found = metric.score(items, service)["grade"]
-    assert ((found > 0) & (found < 1)).all()
-    network = service.trained(metric.weights_name, grade.Grade)
-    assert (network.graph is None) == ("utterances" in asked)
-    assert network.graph is None or network.graph.hops == (0 if "khop" in asked else 2)
+    assert registry.choose("mme-tcm[graph=conceptnet]").metric.weights_name == "mme-tcm-conceptnet"  # type: ignore[attr-defined]
+    for options, name in (("branch=utterances", "grade-utterances"), ("khop=false", "grade-no-khop"),
+                          ("weighted=false", "grade-unweighted"), ("negatives=random", "grade-random-negatives"),
+                          ("negatives=embedding", "grade-embedding-negatives"), ("first=3,second=0", "grade-n3-0")):
+        metric: Any = registry.choose(f"grade[{options}]").metric
+        with pytest.raises(MissingResource, match=name):
+            metric.score(items, models)
+        train(metric.weights_name, metric, models, steps=1, every=1)
+        column = metric.score(items, models)["grade"]
+        assert ((column > 0) & (column < 1)).all()
+        network = models.trained(name, grade.GradeNetwork)
+        assert (network.graph is None) == ("utterances" in options)
+        assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)
 
 
 def test_the_signature_names_the_graph(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
@@ -250,6 +232,6 @@ def test_numbers_of_neighbours_below_0_and_a_corpus_without_replies_are_refused(
 ) -> None:
     service = models(tiny_weights, tiny_encoder)
     with pytest.raises(BadOption, match="0 or more"):
-        _topics.source(service, "", "neighbours", -1, 10)
+        grade_topics.source(service, "", "neighbours", -1, 10)
     with pytest.raises(MetricError, match="take larger"):
-        training.prepared(TrainingData({}, service, seed=0), None, "both")
+        grade_data.grade_pairs(TrainingData({}, service, seed=0), None, "both")

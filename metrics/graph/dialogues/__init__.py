@@ -1,1 +1,0 @@
-"""What the metrics of whole dialogues share: dialogues as data, and dialogues made worse."""

@@ -1,0 +1,189 @@
+"""What the heads are trained on: replies with their contexts, contexts with several good replies, texts with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from metrics.errors import MetricError
+from metrics.models.memory import Vectors
+from metrics.trained.heads.table import TURNS, Rows, TextTable, last_turns
+from metrics.training import negatives
+from metrics.training.recipe import TrainingData
+
+BATCH = 128
+"""Pairs, contexts or texts in a batch; the false reply of a pair is that of another."""
+GOOD = "positive_responses"
+"""The label of a dialogue that holds several good replies to it."""
+CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Replies with what was said before them: rows of a table, (pairs, TURNS) and (pairs,)."""
+
+    contexts: Rows
+    replies: Rows
+
+    def __len__(self) -> int:
+        return len(self.replies)
+
+
+def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> Pairs:
+    """Every utterance that has one before it, where both hold words."""
+    contexts: list[Rows] = []
+    replies: list[int] = []
+    for dialogue in dialogues:
+        turns = table.rows(turn.text for turn in dialogue.utterances)
+        turns = np.concatenate([np.zeros(TURNS, dtype=np.intp), turns[turns > 0]])
+        for place in range(TURNS + 1, len(turns)):
+            contexts.append(turns[place - TURNS : place][::-1])
+            replies.append(int(turns[place]))
+    return Pairs(np.array(contexts, dtype=np.intp).reshape(-1, TURNS), np.array(replies, dtype=np.intp))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatches:
+    """Pairs to train on and pairs held out, over one table."""
+
+    table: TextTable
+    training: Pairs
+    held: Pairs
+
+    @classmethod
+    def of(cls, data: TrainingData) -> PairBatches:
+        """Every pair of the training's dialogues; an error where there are none to train on or none held out."""
+        training, held = data.dialogues(), data.held_out()
+        table = TextTable((turn.text for dialogue in (*training, *held) for turn in dialogue.utterances), data.vectors)
+        batches = cls(table, pairs(training, table), pairs(held, table))
+        if not len(batches.training) or not len(batches.held):
+            raise MetricError(f"the corpora have {len(batches.training)} replies to train on and {len(batches.held)} "
+                              "held out; take larger ones")
+        return batches
+
+    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """A batch of contexts (BATCH, TURNS, 2 · width) and their replies (BATCH, 2 · width)."""
+        return self._batch(self.training, rng)
+
+    def held_out(self, rng: np.random.Generator) -> list[tuple[Any, Any]]:
+        """Eight batches of the held-out pairs."""
+        return [self._batch(self.held, rng) for _ in range(8)]
+
+    def _batch(self, some: Pairs, rng: np.random.Generator) -> tuple[Any, Any]:
+        chosen = rng.integers(len(some), size=BATCH)
+        return self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Contexts with several good replies each: rows of a table, (contexts, TURNS), and a row of replies for each."""
+
+    table: TextTable
+    contexts: Rows
+    replies: tuple[Rows, ...]
+
+    def draw(self, rng: np.random.Generator, size: int = BATCH) -> tuple[Any, Any, Any]:
+        """Contexts (size, TURNS, 2 · width), and a reference and another reply to each (size, 2 · width)."""
+        chosen = rng.integers(len(self.contexts), size=size)
+        two = np.array([rng.choice(self.replies[row], 2, replace=False) for row in chosen])
+        return (self.table.tensor(self.contexts[chosen]), self.table.tensor(two[:, 0]), self.table.tensor(two[:, 1]))
+
+    def pairs(self) -> Pairs:
+        """Every reply with its context."""
+        counts = [len(rows) for rows in self.replies]
+        return Pairs(np.repeat(self.contexts, counts, axis=0), np.concatenate(self.replies))
+
+
+def answered(data: TrainingData) -> tuple[Answers, Answers]:
+    """The dialogues that end in several good replies, to train on and held out."""
+    parts = [[dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1]
+             for dialogues in (data.dialogues(), data.held_out())]
+    table = TextTable((text for dialogues in parts for dialogue in dialogues
+                       for text in (*(turn.text for turn in dialogue.utterances), *dialogue.labels[GOOD])),
+                      data.vectors)
+    training, held = (_answers(table, dialogues) for dialogues in parts)
+    return training, held
+
+
+def _answers(table: TextTable, dialogues: Iterable[Dialogue]) -> Answers:
+    """The answers of dialogues, without those that have no context or fewer than two replies."""
+    contexts, several = [], []
+    for dialogue in dialogues:
+        context = table.rows(last_turns(turn.text for turn in dialogue.utterances))
+        replies = np.unique(table.rows(dialogue.labels[GOOD]))
+        replies = replies[replies > 0]
+        if context[0] and len(replies) > 1:
+            contexts.append(context)
+            several.append(replies)
+    if not contexts:
+        raise MetricError(f"none of the corpora has contexts with several replies ({GOOD}, a list of two "
+                          "or more texts beside the utterances, as dailydialog_pp has them)")
+    return Answers(table, np.stack(contexts), tuple(several))
+
+
+Labelled: TypeAlias = Sequence[tuple[str, float]]
+"""Texts, each with its label from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTexts:
+    """Texts with labels to train on and held out, over one table."""
+
+    table: TextTable
+    training: tuple[Rows, Vectors]
+    held: tuple[Rows, Vectors]
+
+    @classmethod
+    def of(cls, training: Labelled, held: Labelled, data: TrainingData) -> LabelledTexts:
+        """Read the vectors of the texts."""
+        if not training or not held:
+            raise MetricError(f"the corpora have {len(training)} labelled texts to train on and {len(held)} held out; "
+                              "take larger ones, or those that the recipe names")
+        table = TextTable((text for text, _ in (*training, *held)), data.vectors)
+
+        def rows(texts: Labelled) -> tuple[Rows, Vectors]:
+            return table.rows(text for text, _ in texts), np.array([label for _, label in texts], dtype=np.float32)
+
+        return cls(table, rows(training), rows(held))
+
+    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """A batch of texts (BATCH, 2 · width) and their labels (BATCH,)."""
+        return self._batch(self.training, rng)
+
+    def held_out(self, rng: np.random.Generator, batches: int = 16) -> list[tuple[Any, Any]]:
+        """Batches of the held-out texts."""
+        return [self._batch(self.held, rng) for _ in range(batches)]
+
+    def _batch(self, part: tuple[Rows, Vectors], rng: np.random.Generator) -> tuple[Any, Any]:
+        import torch
+
+        chosen = rng.integers(len(part[0]), size=BATCH)
+        return self.table.tensor(part[0][chosen]), torch.from_numpy(part[1][chosen])
+
+
+def whole_or_broken(data: TrainingData, count: int, shortened: float) -> LabelledTexts:
+    """Replies with label 1, a share of them without their stop words, and the same with their words corrupted, label 0.
+
+    The replies and their corruptions are the same for every value of `shortened`, so that an encoder reads them once.
+    """
+    rng = data.rng
+    texts = [some_replies(data.dialogues(), count, rng), some_replies(data.held_out(), count // 10, rng)]
+    broken = [[CORRUPTIONS[int(rng.integers(len(CORRUPTIONS)))](text, rng) for text in some] for some in texts]
+    whole = [[negatives.without_stop_words(text, rng) if rng.random() < shortened else text for text in some]
+             for some in texts]
+    training, held = (
+        [*((text, 1.0) for text in right),
+         *((changed, 0.0) for changed, text in zip(wrong, some, strict=True) if changed != text)]
+        for right, wrong, some in zip(whole, broken, texts, strict=True))
+    return LabelledTexts.of(training, held, data)
+
+
+def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
+    """Distinct utterances that answer another, three words long or longer; `count` of them at random."""
+    replies = list(dict.fromkeys(turn.text for dialogue in dialogues for turn in dialogue.utterances[1:]
+                                 if len(turn.text.split()) > 2))
+    return [replies[place] for place in rng.permutation(len(replies))[:count]]

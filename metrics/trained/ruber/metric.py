@@ -1,0 +1,123 @@
+"""RUBER (Tao et al. 2018): how like the reference is the response, and how related to what it answers?
+
+Unreferenced: GRUs in both directions read query and reply, word by word; [q ; r ; qᵀMr] goes into a net with a
+sigmoid, which is to give a true reply 0.5 more than a random one (hinge loss). Referenced: the cosine of the word
+vectors of response and reference, their maximum and minimum over the words side by side. `ruber` is the blend of both.
+
+`size=large` is RUBER-Large of the DailyDialog++ paper, with two layers and wider.
+
+Departures: word vectors are the frozen input embeddings of the run's encoder, for its tokens, brought to 128
+dimensions; the GRUs are 64 wide (80 if large), where the DailyDialog++ paper has 1,024 (2,048) and 20 million pairs.
+The query is the last three utterances, the last 40 tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and
+not by the least and largest of a dataset, so that a score depends on its item alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models.memory import Vectors
+from metrics.models.service import Models
+from metrics.text.similarity import cosines
+from metrics.text.words import Aggregation, over_references, reply, sharing
+from metrics.trained.heads.table import FIVE, Rows, contexts, probabilities, stable
+from metrics.trained.ruber.data import BATCH, RESPONSE, Words, query, word_pairs
+from metrics.training.recipe import Objective, Recipe, TrainingData
+
+Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruber:
+    """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos([max ; min] of r, of g)) / 2."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="ruber", title="RUBER", columns=("ruber", "ruber-referenced", "ruber-unreferenced"), family="trained",
+        models=("encoder",), checkpoints=("ruber",), paper="https://ojs.aaai.org/index.php/AAAI/article/view/11321",
+        trained_on=", ".join(FIVE),
+        notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
+    )
+    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3)
+    encoder: str = ""
+    size: Literal["base", "large"] = "base"
+    blend: Blend = "mean"
+    references: Aggregation = "standard"
+
+    @classmethod
+    def for_options(cls, options: Mapping[str, Any]) -> type[Ruber]:
+        """The class whose card names the weights of this size."""
+        if options.get("size", "base") == "base":
+            return cls
+        card = dataclasses.replace(cls.card, checkpoints=("ruber-large",))
+        return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card})
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Three columns, 0 to 1."""
+        from metrics.trained.ruber.network import Recurrent
+
+        words = Words(models.encoder(self.encoder))
+        network = models.trained(self.card.checkpoints[0], Recurrent, self.encoder)
+        alone = unreferenced(items, words, network)
+        alike = referenced(items, words.extremes, self.references)
+        return {"ruber": blended(self.blend, alike, alone), "ruber-referenced": alike, "ruber-unreferenced": alone}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Give a true reply 0.5 more than that of another pair."""
+        from metrics.trained.ruber.network import Recurrent, hinge
+
+        words = Words(data.models.encoder(self.encoder))
+        training, held = word_pairs(data, words)
+        config = {"width": words.width, **({"hidden": 80, "layers": 2} if self.size == "large" else {})}
+        rng = data.rng
+        batches = [words.batch(held, rng) for _ in range(8)]
+        return Objective(Recurrent(**config), config, lambda rng: words.batch(training, rng), batches, hinge)
+
+
+def unreferenced(items: Sequence[Item], words: Words, network: Any) -> Column:
+    """The probability that each response belongs to its context, 0 to 1; NaN without a context."""
+    import torch
+
+    network = network.cpu().double().eval()
+    before = contexts(items)
+
+    def logits(rows: Rows) -> Column:
+        queries = [query(words.tokens(before[row][::-1])) for row in rows]
+        replies = [tokens[:RESPONSE] for tokens in words.tokens([reply(items[row]) for row in rows])]
+        (left, lengths), (right, reply_lengths) = words.padded(queries), words.padded(replies)
+        with torch.inference_mode():
+            return np.asarray(network(left.double(), lengths, right.double(), reply_lengths).numpy())
+
+    column = np.full(len(items), np.nan)
+    scorable = np.array([row for row, texts in enumerate(before) if texts[0]], dtype=np.intp)
+    for start in range(0, len(scorable), BATCH):
+        rows = scorable[start : start + BATCH]
+        column[rows] = probabilities(stable(rows, logits))
+    return column
+
+
+def referenced(items: Sequence[Item], vectors: Callable[[Sequence[str]], Vectors], references: Aggregation) -> Column:
+    """(1 + cos) / 2 of the response's vector and its reference's: 0 to 1, NaN without a reference."""
+    column = np.full(len(items), np.nan)
+    for together, replies in sharing(items, "max" if references == "standard" else references):
+        ours = vectors([reference.text for reference in together])
+        theirs = vectors([text for _, text in replies])
+        for (row, _), vector in zip(replies, theirs, strict=True):
+            column[row] = (1 + over_references(cosines(ours, np.broadcast_to(vector, ours.shape)).tolist(),
+                                               references)) / 2
+    return column
+
+
+def blended(blend: Blend, alike: Column, alone: Column) -> Column:
+    """The referenced and the unreferenced part as one, 0 to 1; NaN where either is missing."""
+    if blend == "mean":
+        return (alike + alone) / 2
+    if blend == "geometric":
+        return np.sqrt(alike * alone)
+    return np.minimum(alike, alone) if blend == "min" else np.maximum(alike, alone)

@@ -1,0 +1,45 @@
+"""The metrics trained on frozen features: every objective learns, every score keeps the contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item, Utterance
+from metrics import evidence, registry
+from metrics.models.service import Choice, Models
+from metrics.training import checkpoint, trainables
+from tests import tiny_weights
+from tests.conftest import make_item
+
+pytest.importorskip("torch")
+
+ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
+"""The columns that read the response alone."""
+
+
+def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:
+    models = Models(tmp_path, Choice(encoder=str(tiny_encoder)))
+    known = Item("known", (Utterance("user", "do you like tea ?"),), Utterance("system", "i like tea"),
+                 make_item("x", "", "tea is good", "the rain").references, ("your persona: i like the rain.",))
+    bare = Item("bare", (), Utterance("system", "no context"))
+    for requested, fitted in tiny_weights.everything(models, 20).items():
+        assert fitted.curve[-1].loss < fitted.curve[0].loss, requested
+        metric = registry.choose(requested).metric
+        columns = metric.score([known, bare], models)
+        assert tuple(columns) == metric.card.columns
+        assert all(np.isfinite(column[0]) for column in columns.values()), requested
+        assert {name for name, column in columns.items() if np.isfinite(column[1])} == ALONE & set(columns)
+
+
+def test_what_is_shipped_stays_small() -> None:
+    """Each checkpoint under 2 MB but the language model's, all of them under 12 MB."""
+    sizes = {folder.name: sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+             for folder in checkpoint.SHIPPED.iterdir()}
+    weights = {name for name in sizes if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
+    assert weights == {trainables.choose(name).weights for name in trainables.shipped()}
+    assert all((checkpoint.SHIPPED / name / evidence.FILE).exists() for name in set(sizes) - weights)
+    assert all(size < 2_000_000 for name, size in sizes.items() if name != "lm")
+    assert sum(sizes.values()) < 12_000_000
