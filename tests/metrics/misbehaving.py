@@ -37,20 +37,13 @@ def put(content):
 def misbehave(id_, items):
     sys.stderr.write("about to misbehave\n")
     sys.stderr.flush()
-    signals = {"segmentation": signal.SIGSEGV, "killed": signal.SIGKILL}
+    signals = {"segmentation": signal.SIGSEGV}
     answers = {
         "garbage": bytes(range(255, 0, -1)),
-        "text": b"Loading the model ...\n",
-        "head-too-long": struct.pack(">IQ", 1 << 30, 0),
         "body-too-long": struct.pack(">IQ", 2, 1 << 60) + b"{}",
         "no-json": packed(b"{'id': 1}"),
         "no-object": packed([id_]),
         "other-id": packed({"id": id_ - 1}, b'{"words": []}'),
-        "no-id": packed({}, b'{"words": []}'),
-        "text-score": packed({"id": id_}, b'{"words": ["1"]}'),
-        "nan": packed({"id": id_}, b'{"words": [NaN]}'),
-        "deep": packed({"id": id_}, b"[" * 200_000),
-        "list": packed({"id": id_}, b"[1, 2]"),
         "no-body": packed({"id": id_}),
         "twice": packed({"id": id_}, b'{"words": []}') * 2,
         "columns": packed({"id": id_}, b'{"other": [1]}'),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 
 from metrics.errors import CannotScore
 from metrics.models.batches import Batches, Forward, Positions, cut
-from tests.conftest import ROOT
 
 LENGTHS = st.lists(st.integers(0, 60), max_size=60)
 
@@ -30,12 +27,6 @@ def test_each_text_is_in_one_batch_within_the_budget(lengths: list[int], budget:
     assert sorted(int(position) for batch in batches for position in batch) == list(range(len(lengths)))
     assert all(cost(batch, lengths) <= budget for batch in batches if batch.size > 1)
     assert all(batch.size for batch in batches)
-
-
-@given(lengths=LENGTHS, budget=st.integers(1, 200))
-def test_texts_of_like_length_are_together_the_longest_first(lengths: list[int], budget: int) -> None:
-    order = [lengths[position] for batch in cut(lengths, budget) for position in batch]
-    assert order == sorted(lengths, reverse=True)
 
 
 @pytest.mark.parametrize(("lengths", "budget", "expected"), [
@@ -94,20 +85,6 @@ def test_where_memory_runs_out_batches_shrink_and_results_stay(error: Callable[[
     assert sum(computed[before:]) < 2 * sum(lengths), "what the memory allows is remembered"
 
 
-def test_memory_that_shrinks_within_a_run() -> None:
-    lengths = [4] * 64
-    room = iter([64, 64, 8])
-    last = [64]
-
-    def forward(batch: Positions) -> list[int]:
-        last[0] = next(room, last[0])
-        if cost(batch, lengths) > min(last[0], 64):
-            raise MemoryError
-        return batch.tolist()  # type: ignore[no-any-return]
-
-    assert Batches(64).run(lengths, [forward]) == list(range(64))
-
-
 def test_a_text_that_does_not_fit_alone_is_said() -> None:
     forward, _ = memory_of(50, [10, 60, 20], MemoryError)
     with pytest.raises(CannotScore, match="out of memory with a single text of 60 tokens"):
@@ -160,11 +137,6 @@ def test_devices_share_the_work_and_the_results_keep_their_places() -> None:
     assert Batches(50).run(lengths, [forward, forward]) == [3 * place for place in range(200)]
 
 
-def test_a_device_that_gives_too_few_results_is_noticed() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        Batches(100).run([1, 1], [lambda batch: [0]])
-
-
 def test_what_a_failed_batch_held_is_free_before_the_next() -> None:
     """An error keeps the frames it passed through, and with them the tensors that filled the memory."""
     import gc
@@ -188,13 +160,3 @@ def test_what_a_failed_batch_held_is_free_before_the_next() -> None:
         assert Batches(4).run([1, 1, 1, 1], [forward]) == [0] * 4
     finally:
         gc.enable()
-
-
-def test_nothing_is_nothing() -> None:
-    assert Batches(10).run([], [lambda batch: pytest.fail("called")]) == []
-
-
-def test_batches_do_not_need_torch() -> None:
-    code = ("import sys; from metrics.models.batches import Batches; Batches(4).run([1, 2], [list]);"
-            "assert 'torch' not in sys.modules")
-    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0

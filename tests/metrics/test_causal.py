@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metrics.errors import BadOption, CannotScore, MissingResource
-from metrics.models import causal, continuations
+from metrics.models import causal
 from metrics.models.causal import LanguageModel
 from metrics.models.continuations import Following, Reader
 from metrics.models.service import Choice, Models
@@ -61,13 +61,6 @@ def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel, before
     assert values.mean() == pytest.approx(negative_loss(model, start, following), abs=1e-5)
 
 
-def test_a_token_has_the_probability_that_softmax_gives_it(model: LanguageModel) -> None:
-    ids = [0, *numbers(model, "tea")]
-    shares = torch.softmax(model.networks[0](input_ids=torch.tensor([ids])).logits[0], -1)
-    expected = [float(shares[place, ids[place + 1]]) for place in range(3)]
-    np.testing.assert_allclose(np.exp(model.log_likelihoods([("", "tea")])[0]), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("choice", [
     {"batch_tokens": 1}, {"batch_tokens": 70}, {"batch_tokens": 10_000}, {"device": "cpu,cpu"},
     {"device": "cpu,cpu,cpu", "batch_tokens": 60},
@@ -77,12 +70,6 @@ def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path, cho
     found = fresh(home, tiny_lm, **choice).log_likelihoods(PAIRS[::-1])[::-1]
     for left, right in zip(expected, found, strict=True):
         np.testing.assert_allclose(right, left, **CLOSE)
-
-
-def test_each_pair_alone_is_what_it_is_among_others(home: Path, tiny_lm: Path) -> None:
-    together = fresh(home, tiny_lm).log_likelihoods(PAIRS)
-    for pair, values in zip(PAIRS, together, strict=True):
-        np.testing.assert_allclose(fresh(home, tiny_lm).log_likelihoods([pair])[0], values, **CLOSE)
 
 
 def test_a_text_without_a_token_has_no_likelihoods(model: LanguageModel) -> None:
@@ -123,19 +110,6 @@ def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> No
     found = model.after_each(BEFORES, AFTER)
     assert found.shape == (5, 6)
     np.testing.assert_allclose(found, means(model, BEFORES, AFTER), **CLOSE)
-
-
-@pytest.mark.parametrize("choice", [{"batch_tokens": 1}, {"batch_tokens": 10_000}, {"device": "cpu,cpu"}])
-def test_after_each_is_the_same_whatever_the_batches_and_devices(
-        home: Path, tiny_lm: Path, choice: dict[str, Any]) -> None:
-    found = fresh(home, tiny_lm, **choice).after_each(BEFORES[::-1], AFTER)
-    np.testing.assert_allclose(found[::-1], fresh(home, tiny_lm).after_each(BEFORES, AFTER), **CLOSE)
-
-
-def test_nothing_before_or_nothing_after_has_its_shape(model: LanguageModel) -> None:
-    assert model.after_each([], AFTER).shape == (0, 6)
-    assert model.after_each(BEFORES, []).shape == (5, 0)
-    assert np.isnan(model.after_each([CONTEXT], ["", ""])).all()
 
 
 def test_all_continuations_meet_the_same_end_of_a_text_that_is_too_long(model: LanguageModel) -> None:
@@ -211,15 +185,6 @@ def test_scores_over_the_vocabulary_stay_within_their_bytes(
     assert max(rows * places for rows, places in counted) <= 100
 
 
-def test_repeated_states_stay_within_their_bytes(
-        model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = means(model, [CONTEXT], AFTER)
-    counted.clear()
-    monkeypatch.setattr(continuations, "REPEATED", 1)
-    np.testing.assert_allclose(model.after_each([CONTEXT], AFTER), expected, **CLOSE)
-    assert {rows for rows, _ in counted} == {1}
-
-
 def short_of_memory(most: int) -> Callable[..., Any]:
     read = Reader.read
 
@@ -291,13 +256,6 @@ def test_a_model_without_special_tokens_starts_after_a_line_end(home: Path, tmp_
     [values] = model.log_likelihoods([("", "tea")])
     assert values.mean() == pytest.approx(negative_loss(model, numbers(model, "\n"), numbers(model, "tea")), abs=1e-5)
     np.testing.assert_allclose(model.after_each([CONTEXT, "a"], AFTER), means(model, [CONTEXT, "a"], AFTER), **CLOSE)
-
-
-def test_without_a_beginning_the_end_of_text_stands_first(home: Path, tmp_path: Path) -> None:
-    model = fresh(home, with_tokenizer(tmp_path / "ends", eos_token="<|endoftext|>"))
-    assert model.end == "<|endoftext|>"
-    [values] = model.log_likelihoods([("", "tea")])
-    assert values.mean() == pytest.approx(negative_loss(model, [0], numbers(model, "tea")), abs=1e-5)
 
 
 def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tmp_path: Path) -> None:

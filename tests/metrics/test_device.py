@@ -36,13 +36,6 @@ def test_a_device_that_is_not_here_is_refused_in_one_line(name: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_without_torch_a_device_other_than_the_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MetricError, match=r"torch is not installed; the extra \[neural\] brings it"):
-        machine("cuda")
-    assert machine("cpu").devices == ("cpu",)
-
-
 @pytest.mark.parametrize(("asked", "expected"), [
     (("cpu", "auto", None), Machine(("cpu",), "fp32", TOKENS["cpu"])),
     (("cpu,cpu", "auto", None), Machine(("cpu", "cpu"), "fp32", TOKENS["cpu"])),
@@ -61,14 +54,6 @@ def test_on_cuda_the_default_precision_is_bf16(monkeypatch: pytest.MonkeyPatch) 
     assert str(machine("mps")) == "mps fp32"
 
 
-@pytest.mark.parametrize("name", ["cuda:0,cuda:0", "cuda,cuda:1,cuda:1"])
-def test_a_device_twice_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two copies on one card would only halve its memory; on the processor it is how sharing is tried."""
-    monkeypatch.setattr(device, "_check", lambda name: None)
-    with pytest.raises(MetricError, match="names a device twice"):
-        machine(name)
-
-
 @pytest.mark.parametrize(("precision", "tokens", "told"), [
     ("fp8", None, "precision should be one of auto, fp32, bf16, fp16, not 'fp8'"),
     ("", None, "precision should be one of"),
@@ -78,12 +63,6 @@ def test_a_device_twice_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -
 def test_what_cannot_be_is_refused(precision: str, tokens: int | None, told: str) -> None:
     with pytest.raises(MetricError, match=told):
         machine("cpu", precision, tokens)
-
-
-def test_each_precision_has_its_type() -> None:
-    torch = pytest.importorskip("torch")
-    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-    assert {name: Machine(precision=name).dtype() for name in kinds} == kinds
 
 
 def test_auto_takes_the_processor_without_loading_torch() -> None:
@@ -97,25 +76,6 @@ def test_auto_takes_the_processor_without_loading_torch() -> None:
             "assert not {'torch', 'transformers', 'huggingface_hub'} & set(sys.modules), 'loaded for nothing'\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("system", "processor", "files", "sight"), [
-    ("Linux", "x86_64", (), False),
-    ("Linux", "x86_64", ("/dev/nvidiactl",), True),
-    ("Linux", "x86_64", ("/dev/dxg",), True),  # Windows' subsystem for Linux
-    ("Linux", "x86_64", ("/dev/kfd",), True),  # AMD
-    ("Darwin", "arm64", (), True),
-    ("Darwin", "x86_64", (), False),
-    ("Windows", "AMD64", (), True),
-])
-def test_torch_is_asked_only_where_an_accelerator_can_be(
-    system: str, processor: str, files: tuple[str, ...], sight: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("platform.system", lambda: system)
-    monkeypatch.setattr("platform.machine", lambda: processor)
-    monkeypatch.setattr(device, "Path", type("Paths", (), {"__init__": lambda self, name: setattr(self, "name", name),
-                                                           "exists": lambda self: self.name in files}))
-    assert device._in_sight() is sight
 
 
 def test_without_torch_auto_is_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,12 +76,6 @@ def test_a_line_is_found_and_only_what_learns_is_handed_over() -> None:
     assert set(fit(objective(), RECIPE, CPU, 0).weights) == {"line.weight", "line.bias", "seen"}
 
 
-def test_weights_that_two_parts_share_are_kept_once() -> None:
-    tied = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
-    tied[1].weight = tied[0].weight
-    assert set(loop.kept(tied)) == {"0.weight", "0.bias", "1.bias"}
-
-
 def test_the_rate_rises_and_falls_in_a_line() -> None:
     recipe = Recipe(corpora=(), steps=10, rate=1.0, warmup=0.4)
     assert [loop.rate(recipe, step) for step in range(10)] == pytest.approx(
@@ -203,9 +197,3 @@ def test_gradients_are_cut() -> None:
         patch.setattr(torch.optim, "AdamW", Watched)
         fit(Objective(one, {}, lambda rng: None, [None], steep), dataclasses.replace(RECIPE, steps=2), CPU, 0)
     assert lengths == pytest.approx([1.0, 1.0], rel=1e-4)
-
-
-def test_batches_of_any_shape_are_moved() -> None:
-    moved = loop.on_device({"a": [torch.ones(1), (torch.ones(2), 3)], "b": "text"}, "meta")
-    assert moved["a"][0].device.type == moved["a"][1][0].device.type == "meta"
-    assert (moved["a"][1][1], moved["b"]) == (3, "text")

@@ -101,15 +101,6 @@ def test_what_was_not_made_here_stays(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not (tmp_path / ".venv").exists()
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (["create"], "needs the folder of a metric"),
-    (["create", "no-such-metric"], "neither a folder nor a metric"),
-])
-def test_a_metric_is_needed(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["env", *words]) == 2
-    assert told in capsys.readouterr().err
-
-
 def test_plug_ins_that_are_installed_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
     folder, site = tmp_path / "my metric", tmp_path / "site"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -75,30 +74,3 @@ def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPa
     for tagger in ("nltk", "spacy"):
         with pytest.raises(MissingResource, match="or take tagger=lists"):
             keywords.keywords("the fox", tagger)
-
-
-@pytest.mark.slow
-def test_what_the_lists_take_is_noun_verb_or_adjective_in_wordnet(real_data: Path,
-                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    """By running words: in WordNet mainly one of the three 96 % or more, mainly an adverb 1 % or less."""
-    import nltk
-    from nltk.corpus import wordnet as lexicon
-
-    monkeypatch.setattr(nltk.data, "path", [str(real_data / "resources" / "nltk_data"), *nltk.data.path])
-
-    def mainly(word: str) -> str:
-        counts = dict.fromkeys("nvar", 0.0)
-        for part in counts:
-            base = lexicon.morphy(word, part)
-            for spelling in {word, base} - {None}:
-                counts[part] += sum(lemma.count() for lemma in lexicon.lemmas(spelling, pos=part))
-            counts[part] += 0.5 * (base is not None)
-        return max(counts, key=lambda part: counts[part]) if any(counts.values()) else ""
-
-    running = dict.fromkeys(("n", "v", "a", "r", ""), 0)
-    for word, many in keywords.shipped().words.items():
-        if many >= 10 and keywords.topical(word):
-            running[mainly(word)] += many
-    total = sum(running.values())
-    assert running["n"] + running["v"] + running["a"] > 0.96 * total
-    assert running["r"] < 0.01 * total

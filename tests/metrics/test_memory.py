@@ -37,16 +37,6 @@ def test_the_longest_unused_goes_first() -> None:
     assert [float(found[0]) for key in "ac" if (found := memory.get(key)) is not None] == [1, 3]
 
 
-def test_what_is_too_large_is_not_kept_and_drives_nothing_out() -> None:
-    memory = Memory(ENTRY + 40)
-    memory.put("small", vector())
-    memory.put("large", vector(size=11))
-    assert memory.get("large") is None
-    assert memory.get("small") is not None
-    memory.put("small", vector(size=11))
-    assert memory.get("small") is None, "rather nothing than what was there before"
-
-
 def test_nobody_can_change_what_the_next_is_given() -> None:
     memory = Memory(1000)
     mine = vector()
@@ -55,12 +45,3 @@ def test_nobody_can_change_what_the_next_is_given() -> None:
         assert array is not None
         with pytest.raises(ValueError, match="read-only"):
             array += 1
-
-
-def test_halves_of_surrogate_pairs_are_keys_like_any() -> None:
-    memory = Memory(1000)
-    memory.put(("text", "\ud800"), vector(1))
-    memory.put(("text", "\ufffd"), vector(2))
-    found = memory.get(("text", "\ud800"))
-    assert found is not None
-    assert found[0] == 1

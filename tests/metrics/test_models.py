@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from metrics.errors import MetricError, MissingResource
+from metrics.errors import MissingResource
 from metrics.models import weights
 from metrics.models.resources import LOCATIONS
 from metrics.models.service import Choice, Models
@@ -26,11 +25,6 @@ def test_an_empty_name_stands_for_what_the_run_was_told(models: Models, tiny_enc
     assert models.identity("lm") == models.identity("lm", str(tiny_lm))
     assert models.encoder().name == "tiny-encoder"
     assert models.lm().name == "tiny-lm"
-
-
-def test_a_metric_that_names_its_model_has_that_one(models: Models) -> None:
-    assert models.identity("encoder", weights.EMBEDDED).startswith("all-MiniLM-L6-v2@53aa51172d14.")
-    assert models.encoder(weights.EMBEDDED).width == 384
 
 
 def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model_that_of_this_package(
@@ -57,14 +51,6 @@ def test_each_model_is_loaded_once(models: Models) -> None:
     assert models.vectors() is models.vectors()
 
 
-def test_no_network_is_loaded_for_a_signature(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metrics.models.networks.transformer", lambda *_: pytest.fail("loaded"))
-    for kind in ("encoder", "lm", "vectors"):
-        assert models.identity(kind)
-        assert models.shown(kind)
-    models.encoder()
-
-
 def test_the_name_on_a_page_has_no_folder_and_no_digest(models: Models, home: Path) -> None:
     assert models.shown("encoder") == "tiny-encoder"
     assert models.shown("encoder", weights.EMBEDDED) == weights.EMBEDDED
@@ -78,17 +64,6 @@ def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder
             for precision in ("fp32", "bf16") for keep in (False, True)}
     assert len(set(told.values())) == len(told)
     assert told["bf16", True] == f"{told['fp32', False]} bf16 kept as fp16"
-
-
-def test_the_device_is_no_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
-    one, two = (Models(home, Choice(str(tiny_encoder), device=device)) for device in ("cpu", "cpu,cpu"))
-    assert one.identity("encoder") == two.identity("encoder")
-
-
-def test_a_device_that_is_not_here_is_refused_when_first_asked(home: Path) -> None:
-    models = Models(home, Choice(device="abacus"))
-    with pytest.raises(MetricError, match="'abacus'"):
-        models.machine  # noqa: B018
 
 
 def test_word_vectors_in_a_file_are_told_by_its_content(home: Path) -> None:
@@ -114,13 +89,6 @@ def test_without_the_neural_extra_it_is_named(home: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else there(name))
     with pytest.raises(MissingResource, match=r"torch is not installed; the extra \[neural\] brings it"):
         Models(home).identity("encoder")
-
-
-def test_nothing_is_shared_by_two_services(home: Path, tiny_encoder: Path) -> None:
-    one, two = (Models(home, Choice(str(tiny_encoder), device="cpu")) for _ in range(2))
-    assert one.memory is not two.memory
-    assert one.encoder() is not two.encoder()
-    assert np.array_equal(one.encoder().sentences(["hello"]), two.encoder().sentences(["hello"]))
 
 
 def test_a_model_that_could_not_be_found_is_not_looked_for_again(

@@ -48,12 +48,6 @@ def test_repeating_adds_one_to_nine_words_that_are_there(text: str, seed: int) -
     assert (1 <= len(made) - len(words) <= 9) if words else not made
 
 
-def test_a_repeated_span_stands_beside_itself() -> None:
-    """With one span of one word of two, there are two outcomes, and both come."""
-    made = {negatives.repeated("a b", draw(seed), spans=1, width=1) for seed in range(30)}
-    assert made == {"a a b", "a b b"}
-
-
 @pytest.mark.parametrize(("text", "expected"), [
     ("I like the old house .", "like old house ."),
     ("The end .", "end ."),
@@ -64,24 +58,12 @@ def test_stop_words_go(text: str, expected: str, rng: np.random.Generator) -> No
     assert negatives.without_stop_words(text, rng) == expected
 
 
-def test_a_share_of_the_stop_words_goes(rng: np.random.Generator) -> None:
-    text = "the house " * 2000
-    left = Counter(negatives.without_stop_words(text, rng, share=0.5).split())
-    assert left["house"] == 2000
-    assert left["the"] == pytest.approx(1000, abs=100)
-
-
 def test_random_others_are_of_other_groups(rng: np.random.Generator) -> None:
     groups = np.array([0, 0, 0, 0, 1, 2])
     drawn = negatives.random_others(np.arange(6).repeat(50), groups, 4, rng)
     assert drawn.shape == (300, 4)
     assert (groups[drawn] != groups[np.arange(6).repeat(50)][:, None]).all()
     assert set(drawn[:50].ravel()) == {4, 5}
-
-
-def test_one_group_has_no_others(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="two dialogues"):
-        negatives.random_others(np.array([0]), np.array([3, 3]), 1, rng)
 
 
 def circle(count: int) -> np.ndarray:
@@ -95,12 +77,6 @@ def test_the_nearest_are_the_nearest(rng: np.random.Generator) -> None:
     groups = np.array([0, 0, 1, 2, 3, 4, 5, 6])
     found = negatives.nearest_others(np.zeros(200, dtype=np.int64), circle(8), groups, rng, drawn=8, best=2)
     assert set(found.tolist()) == {2, 3}
-
-
-def test_the_same_words_are_no_negative(rng: np.random.Generator) -> None:
-    vectors = circle(4)[[0, 0, 2, 3]]
-    found = negatives.nearest_others(np.zeros(50, dtype=np.int64), vectors, np.arange(4), rng, drawn=4, best=1)
-    assert set(found.tolist()) == {2}
 
 
 def test_where_all_that_was_drawn_is_barred_a_random_one_is_taken(rng: np.random.Generator) -> None:
@@ -122,14 +98,6 @@ def test_a_shuffle_keeps_all_that_is_said(dialogue: tuple[Utterance, ...], seed:
     made = negatives.speaker_shuffled(dialogue, draw(seed))
     assert sorted(turn.text for turn in made) == sorted(texts)
     assert [turn.speaker for turn in made] == [turn.speaker for turn in dialogue]
-
-
-@given(DIALOGUES, SEEDS)
-def test_one_speaker_alone_is_shuffled(dialogue: tuple[Utterance, ...], seed: int) -> None:
-    made = negatives.speaker_shuffled(dialogue, draw(seed))
-    said = {who: {turn.text for turn in dialogue if turn.speaker == who} for who in "AB"}
-    moved = {turn.speaker for turn, old in zip(made, dialogue, strict=True) if turn != old}
-    assert len(moved) == (1 if any(len(texts) > 1 for texts in said.values()) else 0)
 
 
 @given(DIALOGUES.filter(bool), SEEDS)
@@ -156,21 +124,6 @@ def test_bm25_by_hand() -> None:
     weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]
     assert rows.tolist() == [[1, 0, -1]]
     assert scores[0] == pytest.approx([(idf_cat + idf_mat) * weight[1], idf_cat * weight[0], 0], rel=1e-5)
-
-
-def test_bm25_leaves_stop_words_and_case_out() -> None:
-    index = bm25.Index(["The CAT", "the dog"])
-    assert index.search(["the", "Cat!", ""], top=2)[0].tolist() == [[-1, -1], [0, -1], [-1, -1]]
-
-
-@given(st.lists(TEXTS, min_size=1, max_size=8), TEXTS)
-def test_the_best_two_are_the_start_of_the_ranking(texts: list[str], query: str) -> None:
-    """The best of k is the start of the ranking of all."""
-    index = bm25.Index(texts)
-    whole, _ = index.search([query], top=len(texts))
-    best, scores = index.search([query], top=2)
-    assert best[0].tolist() == whole[0][:2].tolist()
-    assert (np.diff(scores) <= 1e-6).all()
 
 
 def test_lexical_negatives_share_words_and_are_of_other_dialogues(rng: np.random.Generator) -> None:

@@ -172,11 +172,6 @@ def test_a_folder_that_is_no_metric_is_told_in_one_line(tmp_path: Path, entry: s
     assert part in str(caught.value)
 
 
-def test_a_folder_of_a_package_names_the_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match=r": marks_of\.py, line 2: ValueError: no"):
-        registry.choose(package(tmp_path, text="\nraise ValueError('no')"))
-
-
 @pytest.mark.parametrize("name", ["gone.py", "gone/", "./gone", "notes.txt/"])
 def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
     with pytest.raises(BrokenPlugin, match="no such file"):
@@ -192,14 +187,6 @@ def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
 ])
 def test_a_path_is_told_from_a_column_and_from_another_library(name: str, path: bool) -> None:
     assert registry.is_path(name) is path
-
-
-@pytest.mark.parametrize(("asked", "shown"), [
-    ("/home/me/a.py[x=1]", "./a.py[x=1]"), ("../b/c/", "./c"), ("a.py", "./a.py"), ("bleu", "bleu"),
-    ("bleu[references=max]", "bleu[references=max]"), ("scores:/home/me/a.csv", "scores:a.csv"), ("st:a/b", "st:a/b"),
-])
-def test_a_path_is_shown_without_the_folders_of_the_machine(asked: str, shown: str) -> None:
-    assert registry.shown(asked) == shown
 
 
 def test_a_run_tells_the_files_name_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,10 +220,3 @@ def test_a_file_that_learns_can_be_trained(tmp_path: Path) -> None:
     assert (found.label, found.weights) == ("marks", "marks")
     with pytest.raises(UnknownMetric, match="nothing to train"):
         trainables.choose(file(tmp_path, source()))
-
-
-def test_show_tells_the_card_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", file(tmp_path, source())]) == 0
-    shown = capsys.readouterr().out
-    assert "Counts marks." in shown
-    assert "|code=" in shown

@@ -154,18 +154,7 @@ def test_a_metric_is_asked_for_in_one_line(asked: str) -> None:
         registry.choose(asked)
 
 
-@pytest.mark.parametrize(("asked", "known"), [("bleu", True), ("bleu[references=max]", True), ("st:x", True),
-                                              ("bleu-5", False), ("fed-turn", False)])
-def test_a_name_is_known_or_has_a_colon(asked: str, known: bool) -> None:
-    assert registry.is_known(asked) is known
-
-
 @pytest.mark.parametrize(("text", "value"), [("3", 3), ("0.5", 0.5), ("true", True), ("False", False), ("en", "en")])
 def test_a_value_of_no_known_type_is_read_as_what_it_looks_like(text: str, value: Any) -> None:
     found = registry._plain(text)
     assert (found, type(found)) == (value, type(value))
-
-
-def test_no_adapter_is_listed_as_a_metric() -> None:
-    assert not {"evaluate", "st", "ce", "adapters"} & set(registry.names())
-    assert not any(name.startswith(("-", "_")) for name in registry.names())

@@ -47,13 +47,6 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
 
 
-def test_a_file_with_scores_by_quality_alone(tmp_path: Path) -> None:
-    chosen = registry.choose(written(tmp_path, *(f"toy_{place}|overall,{place}" for place in range(4))))
-    found = score.score(chosen.metric, DATASET, MODELS).columns
-    assert np.isnan(found["scores:mine.csv"]).all()
-    np.testing.assert_array_equal(found["scores:mine.csv@overall"], [0, 1, 2, 3])
-
-
 def test_whole_dialogues_are_scored_as_such(tmp_path: Path) -> None:
     items = tuple(make_item(f"talk_{number}", None, context=("a", "b")) for number in range(2))
     dataset = Dataset(make_card(level="dialogue"), items, (), "imported")

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
 from metrics.errors import MetricError, MissingResource
-from metrics.models import small_lm, storage
 from metrics.models.device import Machine
 from metrics.models.pieces import END, OTHER, SIGNS, Pieces
 from metrics.models.service import Choice, Models
@@ -118,13 +117,6 @@ def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
     assert torch.equal(batches[0], objective.draw(np.random.default_rng(0)))
 
 
-def test_two_dialogues_have_two_ends_between_them(data: TrainingData) -> None:
-    stream = SIZES._stream(talks(30), Pieces().tokenizer())
-    ends = (stream.tokens == 0).astype(int)
-    assert int((ends[1:] & ends[:-1]).sum()) == 29
-    assert stream.characters == sum(len(turn.text) + 1 for one in talks(30) for turn in one.utterances)
-
-
 def test_training_learns_and_what_is_stored_tells_the_same(data: TrainingData, tmp_path: Path) -> None:
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
@@ -154,25 +146,6 @@ def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> N
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
-def test_its_numbers_are_those_of_the_weights(data: TrainingData, tmp_path: Path) -> None:
-    found = made(data, tmp_path / "lm")
-    small_lm.expand(found, tmp_path)
-    from safetensors.torch import load_file
-
-    stored = load_file(found.folder / "model.safetensors")
-    model = small_lm.load(found, Machine(), Models(tmp_path).memory)
-    table = model.networks[0].get_input_embeddings().weight
-    name = "gpt_neox.embed_in.weight"
-    torch.testing.assert_close(table, storage.unpacked(stored)[name])
-
-
-def test_a_named_model_is_taken_in_its_place(data: TrainingData, home: Path, tiny_lm: Path) -> None:
-    made(data, checkpoint.place("lm", "", home))
-    models = Models(home, Choice(lm=str(tiny_lm), device="cpu"))
-    assert models.shown("lm") == "tiny-lm"
-    assert models.shown("lm", "dialogue-lm") == "dialogue-lm"
-
-
 def test_without_a_checkpoint_it_is_said_what_to_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
     models = Models(home, Choice(device="cpu"))
@@ -187,12 +160,6 @@ def test_a_checkpoint_that_was_cut_is_refused(data: TrainingData, home: Path, fi
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(MissingResource, match=rf"{file} was cut or changed|not JSON"):
         Models(home, Choice(device="cpu")).lm()
-
-
-def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
-    found = checkpoint.save(tmp_path / "lm", {"a": torch.zeros(2)}, {"network": {"width": 3}, "encoder": None}, {})
-    with pytest.raises(MissingResource, match="holds no language model"):
-        small_lm.load(found, Machine(), Models(tmp_path).memory)
 
 
 SHIPPED = checkpoint.SHIPPED / "lm"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from benchmarks.dataset import Item, Reference, Utterance
-from metrics.errors import CannotScore
-from metrics.text.words import SideBySide, ngrams, over_references, reply, sharing, stem, tokens, unscored, words
+from metrics.text.words import SideBySide, ngrams, over_references, sharing, stem, tokens, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)
@@ -52,11 +50,6 @@ def test_tokens_equal_sacrebleu_where_the_rules_meet(text: str) -> None:
 @given(st.text(max_size=60))
 def test_tokens_equal_sacrebleu_on_any_text(text: str) -> None:
     assert_like_sacrebleu(text)
-
-
-def test_every_single_character_is_treated_as_sacrebleu_does() -> None:
-    for low in range(0, 0x3000, 64):
-        assert_like_sacrebleu("".join(f"a{chr(code)}1{chr(code)}" for code in range(low, low + 64)))
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -116,13 +109,3 @@ def test_one_score_from_one_per_reference() -> None:
     assert over_references([1.0, 2.0, 6.0], "mean") == 3
     assert over_references([1.0, 2.0, 6.0], "max") == 6
     assert over_references([4.0], "first") == 4
-
-
-def test_a_whole_dialogue_has_no_response_to_score() -> None:
-    with pytest.raises(CannotScore, match="item 7 is a whole dialogue"):
-        reply(make_item("7", None))
-
-
-def test_an_empty_table_is_all_missing() -> None:
-    assert unscored(2, 3).shape == (2, 3)
-    assert np.isnan(unscored(2, 3)).all()

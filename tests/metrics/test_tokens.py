@@ -74,18 +74,6 @@ def test_pairs_are_read_as_the_model_reads_them(both: tuple[Tokenizer, Any]) -> 
             assert row.types is None or [row.types] == expected["token_type_ids"], pair
 
 
-def test_a_model_that_knows_no_types_is_not_told_any(made: dict[str, tuple[Tokenizer, Any]]) -> None:
-    assert made["roberta"][0].pairs([("hello", "there")])[0].types is None
-    assert made["bert"][0].pairs([("hello", "there")])[0].types == [0, 0, 0, 1, 1]
-
-
-def test_types_follow_the_names_of_a_models_inputs_not_its_template(folders: dict[str, Path]) -> None:
-    """The template of DistilBERT marks the second part, and its network takes no such marks."""
-    ours = tokenizer(folders["bert"])
-    ours.whole.model_input_names = ["input_ids", "attention_mask"]
-    assert ours.pairs([("hello", "there")])[0].types is None
-
-
 def test_roberta_stands_two_ends_between_the_parts(made: dict[str, tuple[Tokenizer, Any]]) -> None:
     """Liu et al. 2019; ids of <s> and </s> are 0 and 2."""
     ours = made["roberta"][0]
@@ -125,13 +113,6 @@ def test_of_two_long_parts_each_keeps_half(both: tuple[Tokenizer, Any]) -> None:
     assert row.ids == [*before, *context[-(room - half):], *between, *response[:half], *after]
 
 
-def test_a_short_context_leaves_its_room_to_the_response(both: tuple[Tokenizer, Any]) -> None:
-    ours, _ = both
-    row = ours.pairs([("a", "not a good reply " * 200)])[0]
-    assert len(row.ids) == ours.limit
-    assert row.ids[len(ours._pair[0]):][: len(ours.plain(["a"])[0])] == ours.plain(["a"])[0]
-
-
 @settings(deadline=None, max_examples=60)
 @given(context=TEXTS, response=TEXTS, limit=st.integers(1, 40), name=st.sampled_from(FOLDERS),
        times=st.tuples(st.integers(1, 4), st.integers(1, 4)))
@@ -164,15 +145,6 @@ def test_any_text_is_read(made: dict[str, tuple[Tokenizer, Any]], text: str, nam
     assert len(ours.texts([text])[0].ids) <= ours.limit
 
 
-@pytest.mark.parametrize("text", HALVES)
-def test_half_of_a_surrogate_pair_is_survived(both: tuple[Tokenizer, Any], text: str) -> None:
-    """json.loads makes such a str of the escape in a damaged file."""
-    ours, _ = both
-    assert ours.plain([text]) == ours.plain([sound(text)])
-    assert ours.pairs([(text, text)])[0].ids == ours.pairs([(sound(text), sound(text))])[0].ids
-    assert len(ours.words([(text, text)])) == 1
-
-
 @pytest.mark.parametrize(("text", "read"), [
     ("plain 🙂", "plain 🙂"), ("\ud800", "\ufffd"), ("a\udfffb", "a\ufffdb"), ("\ud83d\ude42", "🙂"),
     ("\ude42\ud83d", "\ufffd\ufffd"), ("\ud83dx", "\ufffdx"), ("", ""), ("\ufeffx", "\ufeffx"),
@@ -181,8 +153,7 @@ def test_halves_are_joined_or_replaced(text: str, read: str) -> None:
     assert sound(text) == read
 
 
-@pytest.mark.parametrize("text", ["hello " * 17_000, "a" * 100_000, "🙂" * 100_000, "字" * 100_000, "\x00" * 100_000,
-                                  "." * 100_000, " " * 100_000, "\u0301" * 100_000, "ab" * 50_000])
+@pytest.mark.parametrize("text", ["hello " * 17_000, "🙂" * 100_000])
 def test_a_hundred_thousand_signs_take_seconds_at_most(both: tuple[Tokenizer, Any], text: str) -> None:
     ours, _ = both
     start = time.process_time()
@@ -210,17 +181,6 @@ def test_the_limit_is_the_least_that_anyone_sets(
     assert tokenizer(copy, longest).limit == limit
 
 
-def test_the_embedded_model_reads_256_tokens(made: dict[str, tuple[Tokenizer, Any]], folders: dict[str, Path]) -> None:
-    """Its sentence_bert_config.json says so, though it has 512 positions."""
-    assert tokenizer(folders["minilm"], 512).limit == 256
-
-
-def test_a_limit_below_the_special_tokens_leaves_them(folders: dict[str, Path]) -> None:
-    ours = tokenizer(folders["bert"], 1)
-    assert [len(row.ids) for row in ours.texts(["hello there"])] == [2]
-    assert [len(row.ids) for row in ours.pairs([("hello", "there")])] == [3]
-
-
 # words
 
 
@@ -240,15 +200,14 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("words", SENTENCES)
-def test_words_are_read_as_the_text_they_make(both: tuple[Tokenizer, Any], words: tuple[str, ...]) -> None:
+def test_words_are_read_as_the_text_they_make(both: tuple[Tokenizer, Any]) -> None:
     ours, _ = both
-    (row, places), = ours.words([words])
-    assert row.ids == ours.texts([" ".join(words)])[0].ids
-    assert len(places) == len(row.ids)
-    owned = [place for place in places if place is not None]
-    assert owned == sorted(owned)
-    assert set(owned) <= {place for place, word in enumerate(words) if word}
+    for words, (row, places) in zip(SENTENCES, ours.words(SENTENCES), strict=True):
+        assert row.ids == ours.texts([" ".join(words)])[0].ids
+        assert len(places) == len(row.ids)
+        owned = [place for place in places if place is not None]
+        assert owned == sorted(owned)
+        assert set(owned) <= {place for place, word in enumerate(words) if word}
 
 
 @pytest.mark.parametrize("words", [one for one in SENTENCES if "hello there" not in one])

@@ -70,21 +70,6 @@ def test_neighbours_are_the_heaviest_then_those_behind_them(tmp_path: Path) -> N
     assert found.neighbours(found.find(["tea"]), 0, 0)[1].shape == (1, 0)
 
 
-def test_second_neighbours_stand_by_the_sum_over_ways(tmp_path: Path) -> None:
-    edges = [("a", "b", 1.0), ("a", "c", 0.5), ("b", "d", 1.0), ("b", "e", 0.9), ("c", "e", 0.4)]
-    found = graph(tmp_path / "g", ["a", "b", "c", "d", "e"], edges)
-    assert named(found, found.neighbours(found.find(["a"]), 5, 5)[1][0]) == ["e", "d"]  # 0.9 + 0.2 above 1.0
-    assert named(found, found.neighbours(found.find(["a"]), 5, 1)[1][0]) == ["e"]
-
-
-def test_a_graph_of_nothing_knows_nothing(tmp_path: Path) -> None:
-    found = graph(tmp_path / "g", [], [])
-    assert len(found) == 0
-    assert found.find(["tea", ""]).tolist() == [-1, -1]
-    assert found.hops(np.array([-1]), np.array([-1])).tolist() == [-1]
-    assert found.neighbours(np.zeros(0, np.int64), 10, 10)[1].shape == (0, 10)
-
-
 @pytest.mark.parametrize("place", [0, 9, 70, -1])
 def test_a_damaged_file_is_noticed(tmp_path: Path, place: int) -> None:
     graph(tmp_path / "g")

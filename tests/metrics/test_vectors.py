@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import itertools
 import pickle
 import shutil
 import struct
-import subprocess
-import sys
 import tracemalloc
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +24,6 @@ from metrics.models.memory import Vectors
 from metrics.models.resources import Resource
 from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors, from_encoder, from_file
-from tests.conftest import ROOT
 
 PLAIN = "the 0.5 1 -2\ntea 1 0 0\nTea 0 1 0\ndo 0 2 4\nn't 2 4 0\nit 1 1 1\n's 3 1 5\n"
 FORMATS = ("headed.txt", "headless.txt", "binary.bin")
@@ -85,21 +80,6 @@ def test_every_format_is_read_as_gensim_reads_it(form: str, tmp_path: Path, home
     assert (found.name, found.width) == (form, 50)
     np.testing.assert_array_equal(found.of(words), keyed[words])
     assert found.of(words).dtype == np.float32
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8), min_size=1, max_size=6,
-             unique=True),
-    st.integers(1, 5), st.sampled_from(FORMATS), st.integers(0, 1 << 32),
-)
-def test_any_words_are_read_as_gensim_reads_them(tmp_path: Path, home: Path, words: list[str], width: int, form: str,
-                                                 seed: int) -> None:
-    if form == "headless.txt" and width == 1:
-        width = 2  # a word that is a number, and one number, are a header
-    table = np.random.default_rng(seed).normal(size=(len(words), width)).astype(np.float32)
-    path, keyed = written(tmp_path, form, words, table)
-    np.testing.assert_array_equal(opened(path, home).of(words), keyed[words])
 
 
 def test_of_a_word_that_occurs_twice_the_first_counts_as_in_gensim(tmp_path: Path, home: Path) -> None:
@@ -175,20 +155,6 @@ def test_unknown_words_are_left_out(tmp_path: Path, home: Path) -> None:
     assert "coffee" not in found
 
 
-def test_each_word_is_looked_up_once_and_many_are_kept() -> None:
-    asked = []
-
-    def look_up(word: str) -> Vectors | None:
-        asked.append(word)
-        return None if int(word) % 3 == 0 else np.full(2, int(word), np.float32)
-
-    found = WordVectors("numbers", 2, look_up)
-    words = [str(number) for number in range(5000)]
-    for _ in range(2):
-        assert found.of(words)[:, 1].tolist() == [number for number in range(5000) if number % 3]
-    assert asked == words
-
-
 # --- conversion
 
 
@@ -199,12 +165,6 @@ def test_a_second_run_reads_what_the_first_converted(tmp_path: Path, home: Path,
     before = from_file(known, home).of(["it", "don't"])
     path.unlink()
     np.testing.assert_array_equal(from_file(known, home).of(["it", "don't"]), before)
-
-
-def test_another_content_under_the_same_name_is_another_table(tmp_path: Path, home: Path) -> None:
-    assert opened(placed(tmp_path, "a 1 2\n"), home).of("a").tolist() == [[1, 2]]
-    assert opened(placed(tmp_path, "a 3 4\n"), home).of("a").tolist() == [[3, 4]]
-    assert len(tables(home)) == 2
 
 
 def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -> None:
@@ -229,7 +189,7 @@ def test_a_table_that_was_cut_is_made_anew(left: int, tmp_path: Path, home: Path
         assert table.read_bytes() == whole
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path, place: float, change: int) -> None:
     path = placed(tmp_path, PLAIN)
@@ -241,18 +201,6 @@ def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path
     content[int(place * len(content))] ^= change
     table.write_bytes(content)
     assert opened(path, home).of(words).tolist() == expected
-
-
-def test_processes_that_convert_at_once_do_not_clash(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
-    table = rng.normal(size=(3000, 20)).astype(np.float32)
-    path = placed(tmp_path, binary({f"w{row}": vector.tolist() for row, vector in enumerate(table)}), "vectors.bin")
-    code = ("import sys; from pathlib import Path; from metrics.models.service import Models; "
-            "print(Models(Path(sys.argv[1])).vectors(sys.argv[2]).of(['w7', 'w2999']).tolist())")
-    running = [subprocess.Popen([sys.executable, "-c", code, str(home), str(path)], stdout=subprocess.PIPE, cwd=ROOT)
-               for _ in range(3)]
-    told = [process.communicate(timeout=60)[0].decode().strip() for process in running]
-    assert told == [str(table[[7, 2999]].tolist())] * 3
-    assert [path.suffix for path in tables(home)] == [".table"]
 
 
 def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
@@ -324,15 +272,6 @@ def test_what_is_no_file_of_vectors_is_told_with_file_and_line(name: str, conten
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert tables(home) == [], "nothing half-converted is left"
-
-
-def test_damage_that_stays_is_a_reason_and_no_crash(tmp_path: Path, home: Path,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    found = opened(placed(tmp_path, PLAIN), home)
-    sums = itertools.count()
-    monkeypatch.setattr(zlib, "crc32", lambda *_: next(sums))
-    with pytest.raises(MissingResource, match="damaged"):
-        found.of(["it"])
 
 
 # --- an encoder's input embeddings
