@@ -38,30 +38,36 @@ def known() -> list[Fault]:
     return sorted(KNOWN.values(), key=lambda fault: fault.group)
 
 
-def cells(fault: Fault) -> tuple[str, str, str]:
-    """How a fault begins its row."""
-    return fault.what.replace("|", "\\|"), fault.where.replace("|", "\\|"), fault.expected.replace("|", "\\|")
+def escaped(text: str) -> str:
+    """A text as one cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
 
 
-def lines(faults: Iterable[Fault], seen: list[dict[str, Any]]) -> Iterator[str]:
-    """A table for each group of faults."""
-    group = ""
+def heading(fault: Fault) -> str:
+    """Where a fault is caused and what should come of it, said once for all faults that share it."""
+    return f"Where: {' '.join(fault.where.split())}. Expected: {' '.join(fault.expected.split())}."
+
+
+def lines(faults: Iterable[Fault], records: list[dict[str, Any]]) -> Iterator[str]:
+    """A section for each group of faults, with a table for each expectation."""
+    group = last = ""
     for fault in faults:
         if fault.group != group:
-            group = fault.group
-            yield from ("", f"## {group}", "", "| fault | where | what should come of it | what came of it | times |",
-                        "| --- | --- | --- | --- | --- |")
-        rows = [row for row in seen if (row["group"], row["what"]) == (fault.group, fault.what)]
-        outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
-        times = sum(row["times"] for row in rows)
-        yield "| " + " | ".join((*cells(fault), outcome or NOT_TRIED, str(times))) + " |"
+            group, last = fault.group, ""
+            yield from ("", f"## {group}")
+        if heading(fault) != last:
+            last = heading(fault)
+            yield from ("", last, "", "| fault | outcome | times |", "| --- | --- | --- |")
+        rows = [row for row in records if (row["group"], row["what"]) == (fault.group, fault.what)]
+        outcome = "; ".join(dict.fromkeys(escaped(row["outcome"]) for row in rows))
+        yield f"| {escaped(fault.what)} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
 
 
-def about(seen: list[dict[str, Any]], took: float) -> str:
+def about(records: list[dict[str, Any]], took: float) -> str:
     """When and on what the suite was run."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "pyarrow", "ray"))
     minutes = f" in {took / 60:.1f} minutes" if took else ""
-    return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {sum(row['times'] for row in seen)} faults brought about;\n"
+    return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {sum(row['times'] for row in records)} faults brought about;\n"
             f"{platform.system()} on {platform.machine()}, {os.cpu_count()} processors, "
             f"Python {platform.python_version()}, {versions}.")
 
@@ -70,18 +76,18 @@ def main() -> int:
     """Write the tables; the exit status of the suite."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", type=Path, help="what a run of the suite has recorded")
-    given, took = parser.parse_args().record, 0.0
+    recorded, took = parser.parse_args().record, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        record: Path = given or Path(folder) / "record.jsonl"
-        if given is None:
+        record: Path = recorded or Path(folder) / "record.jsonl"
+        if recorded is None:
             start = time.monotonic()
             ran = subprocess.run([sys.executable, *SUITE], env={**os.environ, RECORD: str(record)}, check=False)
             if ran.returncode:
                 return ran.returncode
             took = time.monotonic() - start
-        seen = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+        records = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-    made = "\n".join(["", about(seen, took), *lines(known(), seen), ""])
+    made = "\n".join(["", about(records, took), *lines(known(), records), ""])
     PAGE.write_text(head + MARK + made, encoding="utf-8")
     return 0
 
