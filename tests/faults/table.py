@@ -67,7 +67,8 @@ def about(records: list[dict[str, Any]], took: float) -> str:
     """When and on what the suite was run."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "pyarrow", "ray"))
     minutes = f" in {took / 60:.1f} minutes" if took else ""
-    return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {sum(row['times'] for row in records)} faults brought about;\n"
+    count = sum(row["times"] for row in records)
+    return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {count} faults caused;\n"
             f"{platform.system()} on {platform.machine()}, {os.cpu_count()} processors, "
             f"Python {platform.python_version()}, {versions}.")
 
