@@ -122,16 +122,17 @@ def test_by_hand(small: Models, response: str, references: list[str], expected: 
     assert meteor(Meteor(), small, response, *references) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("word", "expected"), [
-    ("car", {"car", "auto", "machine"}), ("Cars", {"car", "auto", "machine"}), ("oxen", {"ox"}), ("oxes", {"ox"}),
-    ("boxes", set()), ("bigger", set()), ("grand", {"big", "grand"}), ("motor_car", {"car", "auto"}), ("", set()),
-    ("\ud800", set()),
-])
-def test_synonyms_of_a_small_wordnet(small: Models, word: str, expected: set[str]) -> None:
-    assert WordNet(small.resource("wordnet").path).synonyms(word) == expected
+def test_synonyms_of_a_small_wordnet(small: Models) -> None:
+    wordnet = WordNet(small.resource("wordnet").path)
+    for word, expected in [
+        ("car", {"car", "auto", "machine"}), ("Cars", {"car", "auto", "machine"}), ("oxen", {"ox"}), ("oxes", {"ox"}),
+        ("boxes", set()), ("bigger", set()), ("grand", {"big", "grand"}), ("motor_car", {"car", "auto"}), ("", set()),
+        ("\ud800", set()),
+    ]:
+        assert wordnet.synonyms(word) == expected
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(RESPONSE, st.lists(RESPONSE.filter(str.strip), min_size=1, max_size=3))
 def test_equals_nltk(small: Models, response: str, references: list[str]) -> None:
     wordnet = Thesaurus(small)
@@ -142,30 +143,22 @@ def test_equals_nltk(small: Models, response: str, references: list[str]) -> Non
     assert meteor(Meteor("mean"), small, response, *references) == pytest.approx(np.mean(each))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30).filter(str.strip))
 def test_equals_nltk_on_any_text(small: Models, response: str, reference: str) -> None:
     expected = oracle(Thesaurus(small), response, [reference], alpha=0.5, beta=1.5, gamma=0.3)
     assert meteor(Meteor(alpha=0.5, beta=1.5, gamma=0.3), small, response, reference) == expected
 
 
-@pytest.mark.parametrize("response", ["", ".", "?!", "a", "a a a a", "cat " * 700, "日本語 🙂", "İ ǅ ß", "yyyyyyyy"])
-def test_equals_nltk_on_awkward_texts(small: Models, response: str) -> None:
-    references = ["a . !", "dog " * 600, "日本語 ß", "yyyyyyyi"]
-    assert meteor(Meteor(), small, response, *references) == oracle(Thesaurus(small), response, references)
+def test_equals_nltk_on_awkward_texts(small: Models) -> None:
+    references = ["a . !", "dog " * 200, "日本語 ß", "yyyyyyyi"]
+    for response in ("", ".", "?!", "a", "a a a a", "cat " * 250, "日本語 🙂", "İ ǅ ß", "yyyyyyyy"):
+        assert meteor(Meteor(), small, response, *references) == oracle(Thesaurus(small), response, references)
 
 
-def test_without_a_reference_it_is_missing_and_not_zero(small: Models) -> None:
-    for references in ([], [""], [" ", "\n"]):
-        assert np.isnan(meteor(Meteor(), small, "a b", *references))
-
-
-def test_alpha_is_a_share() -> None:
+def test_bad_options_and_a_broken_wordnet_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="alpha"):
         Meteor(alpha=1.5)
-
-
-def test_a_broken_wordnet_says_what_to_do(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "empty.zip", "w"):
         pass
     (tmp_path / "text.zip").write_text("not a zip")

@@ -38,7 +38,7 @@ def test_by_hand(metric: Chrf, response: str, reference: str, expected: float) -
     assert chrf(metric, response, reference) == pytest.approx(expected)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXT, st.lists(TEXT.filter(str.strip), min_size=1, max_size=3), st.sampled_from([0, 2]),
        st.sampled_from([1, 2, 3]), st.booleans())
 def test_equals_sacrebleu(response: str, references: list[str], words: int, beta: int, lowercase: bool) -> None:
@@ -52,11 +52,11 @@ def test_equals_sacrebleu(response: str, references: list[str], words: int, beta
     assert chrf(Chrf("mean", **options), response, *references) == pytest.approx(np.mean(each))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("response", AWKWARD)
-@pytest.mark.parametrize("words", [0, 2])
-def test_equals_sacrebleu_on_awkward_texts(response: str, words: int) -> None:
-    package = CHRF(word_order=words)
-    assert chrf(Chrf(word_order=words), response, *AWKWARD) == package.sentence_score(response, AWKWARD).score
+def test_equals_sacrebleu_on_awkward_texts() -> None:
+    for response in AWKWARD:
+        for words in (0, 2):
+            package = CHRF(word_order=words)
+            assert chrf(Chrf(word_order=words), response, *AWKWARD) == package.sentence_score(response, AWKWARD).score
 
 
 def test_equals_sacrebleu_on_real_texts(real_data: Path) -> None:
@@ -67,15 +67,10 @@ def test_equals_sacrebleu_on_real_texts(real_data: Path) -> None:
     assert Chrf().score(items, Models(Path()))["chrf"].tolist() == expected
 
 
-def test_without_a_reference_it_is_missing_and_not_zero() -> None:
-    for references in ([], [""], [" ", "\n"]):
-        assert np.isnan(chrf(Chrf(), "a b", *references))
-
-
-@pytest.mark.parametrize("options", [{"char_order": -1}, {"char_order": 0, "word_order": 0}, {"beta": 0.0}])
-def test_orders_and_beta_must_mean_something(options: dict[str, int]) -> None:
-    with pytest.raises(BadOption):
-        Chrf(**options)  # type: ignore[arg-type]
+def test_orders_and_beta_must_mean_something() -> None:
+    for options in ({"char_order": -1}, {"char_order": 0, "word_order": 0}, {"beta": 0.0}):
+        with pytest.raises(BadOption):
+            Chrf(**options)  # type: ignore[arg-type]
 
 
 def test_words_alone_can_be_compared() -> None:

@@ -58,7 +58,7 @@ def test_by_hand(response: str, references: list[str], expected: list[float]) ->
     assert bleu(Bleu(), response, *references)[: len(expected)] == pytest.approx(expected)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=4).filter(lambda texts: any(text.strip() for text in texts)),
        st.sampled_from(["exp", "add-k", "floor", "none"]), st.booleans())
 def test_equals_sacrebleu(response: str, references: list[str], smoothing: Smoothing, lowercase: bool) -> None:
@@ -66,10 +66,10 @@ def test_equals_sacrebleu(response: str, references: list[str], smoothing: Smoot
     assert found == oracle(response, references, smoothing, lowercase)
 
 
-@pytest.mark.parametrize("response", AWKWARD)
-def test_equals_sacrebleu_on_awkward_texts(response: str) -> None:
-    for references in (["a a b", response or "x"], [*AWKWARD], ["", "a b c"]):
-        assert bleu(Bleu(), response, *references) == oracle(response, references)
+def test_equals_sacrebleu_on_awkward_texts() -> None:
+    for response in AWKWARD:
+        for references in (["a a b", response or "x"], [*AWKWARD], ["", "a b c"]):
+            assert bleu(Bleu(), response, *references) == oracle(response, references)
 
 
 def test_equals_sacrebleu_on_real_texts(real_data: Path) -> None:
@@ -94,12 +94,3 @@ def test_several_references(response: str, references: list[str]) -> None:
 def test_without_a_reference_it_is_missing_and_not_zero() -> None:
     for references in ([], [""], [" ", "\n"]):
         assert np.isnan(bleu(Bleu(), "a b", *references)).all()
-
-
-def test_items_do_not_touch_each_other(rng: np.random.Generator) -> None:
-    items = [make_item(str(number), f"a b {'cde'[number % 3]}", "a b c", *"xy"[: number % 2]) for number in range(12)]
-    order = rng.permutation(len(items))
-    straight = Bleu().score(items, Models(Path()))
-    mixed = Bleu().score([items[place] for place in order], Models(Path()))
-    for name in straight:
-        assert mixed[name].tolist() == straight[name][order].tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,16 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import registry
 from benchmarks.dataset import Item
-from benchmarks.formats import official
 from metrics.embedding.embedding_average import EmbeddingAverage
 from metrics.embedding.greedy_matching import GreedyMatching
 from metrics.embedding.vector_extrema import VectorExtrema
 from metrics.metric import Column, signature
 from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors
-from metrics.text.words import Aggregation, words
+from metrics.text.words import Aggregation
 from tests.conftest import make_item
 
 METRICS = (EmbeddingAverage, VectorExtrema, GreedyMatching)
@@ -138,7 +135,7 @@ def naive(kind: Kind, response: str, reference: str) -> float:
     return NAIVE[kind](a, b) if a and b else 0.0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(METRICS), TEXT, REFERENCES)
 def test_equals_naive_loops(kind: Kind, response: str, references: list[str]) -> None:
     each = [naive(kind, response, reference) for reference in references]
@@ -148,7 +145,7 @@ def test_equals_naive_loops(kind: Kind, response: str, references: list[str]) ->
         assert one(kind, response, *references, table=RANDOM, how=how) == pytest.approx(value, abs=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(METRICS), st.lists(st.tuples(TEXT, REFERENCES), min_size=1, max_size=8), st.randoms())
 def test_an_item_scores_the_same_alone_and_in_any_order(kind: Kind, given_: list[tuple[str, list[str]]],
                                                        random: object) -> None:
@@ -160,7 +157,7 @@ def test_an_item_scores_the_same_alone_and_in_any_order(kind: Kind, given_: list
     np.testing.assert_array_equal(scored(kind, items[::-1], Toy(RANDOM)), alone[::-1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from(METRICS), TEXT, TEXT.filter(str.strip))
 def test_it_lies_between_the_bounds_and_is_symmetric(kind: Kind, response: str, reference: str) -> None:
     score = one(kind, response, reference, table=RANDOM)
@@ -185,16 +182,11 @@ def test_a_side_without_a_known_word_is_0(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", METRICS)
-def test_without_a_reference_it_is_missing_and_not_zero(kind: Kind) -> None:
-    for references in ((), ("",), (" ", "\n")):
-        for how in ("standard", "mean", "max", "first"):
-            assert math.isnan(one(kind, "x", *references, how=how))
-
-
-@pytest.mark.parametrize("kind", METRICS)
 def test_a_blank_reference_is_none(kind: Kind) -> None:
     for how in ("standard", "mean", "max", "first"):
         assert one(kind, "x", " ", "minus", how=how) == pytest.approx(-1)
+        for references in ((), ("",), (" ", "\n")):
+            assert math.isnan(one(kind, "x", *references, how=how))
 
 
 def test_the_signature_tells_the_vectors(tiny_encoder: Path, tmp_path: Path, home: Path) -> None:
@@ -208,45 +200,16 @@ def test_the_signature_tells_the_vectors(tiny_encoder: Path, tmp_path: Path, hom
         "greedy-matching"].tolist() == pytest.approx([0.75])
 
 
-# --- real texts
-
-
-def test_every_real_item_with_a_reference_has_a_score(real_data: Path, tiny_encoder: Path, home: Path) -> None:
-    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
-    for name in ("persona-usr", "topical-usr", "dailydialog-gupta", "dailydialog-zhao", "persona-zhao"):
-        path = real_data / "human_evaluation_data" / f"{name}_eval.json"
-        items = official.parse(path, registry.card(name)).items
-        has = [any(reference.text.strip() for reference in item.references) for item in items]
-        assert sum(has) > 250
-        for kind in METRICS:
-            np.testing.assert_array_equal(np.isfinite(scored(kind, items, models)), has)
-
-
-def test_equals_naive_loops_on_real_texts(real_data: Path, rng: np.random.Generator) -> None:
-    rows = json.loads((real_data / "side" / "dstc7-partial.json").read_text())[::500]
-    rows = [row for row in rows if row["reference"]]
-    pairs = [(words(row["response"]), words(row["reference"][0])) for row in rows]
-    vocabulary = sorted({word for pair in pairs for text in pair for word in text})
-    table = {word: rng.normal(size=5).tolist() for word in vocabulary}
-    assert len(pairs) > 15
-    for (response, reference), row in zip(pairs, rows, strict=True):
-        for kind in METRICS:
-            expected = NAIVE[kind]([table[word] for word in response], [table[word] for word in reference])
-            found = one(kind, row["response"], row["reference"][0], table=table)
-            assert found == pytest.approx(expected, abs=1e-5)
-
-
 GLOVE = "glove.6B.300d.txt"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "expected"), [
-    (EmbeddingAverage, 0.980075), (VectorExtrema, 0.94509), (GreedyMatching, 0.960771)])
-def test_equals_what_nlg_eval_publishes(kind: Kind, expected: float, real_data: Path, home: Path) -> None:
+def test_equals_what_nlg_eval_publishes(real_data: Path, home: Path) -> None:
     """The first example of nlg-eval's own tests; all its words are known and it has no punctuation."""
     path = real_data / "resources" / GLOVE
     if not path.is_file():
         pytest.skip(f"no {GLOVE} among the resources")
     models = Models(home, Choice(vectors=str(path)))
     items = [make_item("1", "this is a good test", "this is a test", "this is also a test")]
-    assert scored(kind, items, models)[0] == pytest.approx(expected, abs=1e-5)
+    for kind, expected in ((EmbeddingAverage, 0.980075), (VectorExtrema, 0.94509), (GreedyMatching, 0.960771)):
+        assert scored(kind, items, models)[0] == pytest.approx(expected, abs=1e-5)

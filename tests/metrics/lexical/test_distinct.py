@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.lexical.distinct import Distinct
@@ -33,6 +33,7 @@ def test_lowercase_makes_no_and_no_the_same() -> None:
     assert columns["distinct-1"][0] == 0.5
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=40))
 def test_it_is_a_share(response: str) -> None:
     for column in Distinct().score([make_item("1", response)], Models(Path())).values():

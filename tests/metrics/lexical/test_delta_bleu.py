@@ -46,7 +46,7 @@ def test_by_hand(response: str, references: list[tuple[str, float]], expected: f
     assert delta(item(response, *references)) == pytest.approx(expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=4), st.sampled_from(["exp", "add-k", "floor", "none"]),
        st.booleans())
 def test_with_all_weights_1_it_is_bleu_4(
@@ -57,7 +57,7 @@ def test_with_all_weights_1_it_is_bleu_4(
     np.testing.assert_array_equal(delta(scored, DeltaBleu(smoothing, lowercase)), expected[0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXT, st.lists(st.tuples(TEXT, st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])), min_size=1, max_size=4))
 def test_it_lies_between_0_and_100_and_the_scale_of_weights_is_no_matter(
     response: str, references: list[tuple[str, float]]

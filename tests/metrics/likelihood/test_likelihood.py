@@ -65,34 +65,26 @@ def mean(models: Models, before: str, after: str) -> float:
     return -float(model.networks[0](input_ids=ids, labels=labels).loss)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_without_a_language_model_it_says_how_to_name_one(name: str, home: Path, tmp_path: Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_model_is_needed_and_stands_in_the_signature(
+    home: Path, models: Models, tiny_lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in NAMES:
+        assert f"lm={tiny_lm.name}@" in signature(registry.choose(name).metric, models)
+    for name in NAMES[:3]:
+        with pytest.raises(CannotScore, match="whole dialogue"):
+            scores(name, models, [make_item("x", None)])
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path)
-    with pytest.raises(MissingResource, match="--lm"):
-        scores(name, Models(home))
+    for name in NAMES:
+        with pytest.raises(MissingResource, match="--lm"):
+            scores(name, Models(home))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_signature_holds_the_model_and_its_digest(name: str, models: Models, tiny_lm: Path) -> None:
-    found = signature(registry.choose(name).metric, models)
-    assert f"lm={tiny_lm.name}@" in found
-
-
-@pytest.mark.parametrize("name", NAMES[:3])
-def test_a_whole_dialogue_is_refused(name: str, models: Models) -> None:
-    with pytest.raises(CannotScore, match="whole dialogue"):
-        scores(name, models, [make_item("x", None)])
-
-
-@pytest.mark.parametrize("name", [
-    *NAMES, "perplexity[context=all]", "holistic[turns=last,separator=end]", "fed[tokens=all]",
-])
-def test_order_and_batches_change_nothing(name: str, models: Models, tiny_lm: Path, tiny_encoder: Path) -> None:
-    found = scores(name, models)
+def test_order_and_batches_change_nothing(models: Models, tiny_lm: Path, tiny_encoder: Path) -> None:
     other = Models(models.home, Choice(lm=str(tiny_lm), encoder=str(tiny_encoder), batch_tokens=40))
-    for column, values in scores(name, other, ITEMS[::-1]).items():
-        np.testing.assert_allclose(values[::-1], found[column], rtol=1e-4, atol=1e-5)
+    for name in ("perplexity[context=all]", "holistic[turns=last,separator=end]", "deep-am-fm", "fed[tokens=all]"):
+        columns = scores(name, models, ITEMS[:5])
+        for column, values in scores(name, other, ITEMS[:5][::-1]).items():
+            np.testing.assert_allclose(values[::-1], columns[column], rtol=1e-4, atol=1e-5)
 
 
 def test_perplexity_of_a_fair_die_is_its_number_of_sides(home: Path, uniform: Path) -> None:
@@ -108,17 +100,17 @@ def test_perplexity_is_of_the_response_alone(models: Models) -> None:
     assert found[0] == found[6]
 
 
-@pytest.mark.parametrize(("options", "before", "space"), [
-    ("context=all", "hi<|endoftext|>what do you like?<|endoftext|>", ""),
-    ("context=last", "what do you like?<|endoftext|>", ""),
-    ("context=all,separator=space", "hi what do you like?", " "),
-    ("context=last,separator=space", "what do you like?", " "),
-])
-def test_perplexity_after_the_context(models: Models, options: str, before: str, space: str) -> None:
-    found = scores(f"perplexity[{options}]", models)["perplexity"]
-    assert found[0] == pytest.approx(-math.exp(-mean(models, before, f"{space}I like tea.")), rel=1e-5)
-    assert np.isnan(found[[2, 4, 5]]).all()
-    assert np.isfinite(found[[0, 1, 3, 6]]).all()
+def test_perplexity_after_the_context(models: Models) -> None:
+    for options, before, space in [
+        ("context=all", "hi<|endoftext|>what do you like?<|endoftext|>", ""),
+        ("context=last", "what do you like?<|endoftext|>", ""),
+        ("context=all,separator=space", "hi what do you like?", " "),
+        ("context=last,separator=space", "what do you like?", " "),
+    ]:
+        column = scores(f"perplexity[{options}]", models)["perplexity"]
+        assert column[0] == pytest.approx(-math.exp(-mean(models, before, f"{space}I like tea.")), rel=1e-5)
+        assert np.isnan(column[[2, 4, 5]]).all()
+        assert np.isfinite(column[[0, 1, 3, 6]]).all()
 
 
 def test_a_perplexity_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:

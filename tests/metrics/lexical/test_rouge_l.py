@@ -57,7 +57,7 @@ def test_beta_weighs_recall() -> None:
         RougeL(beta=0)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXT, st.lists(TEXT.filter(str.strip), min_size=1, max_size=4), st.booleans())
 def test_equals_rouge_score(response: str, references: list[str], stem: bool) -> None:
     precisions, recalls, fs = zip(*oracle(response, references, stem), strict=True)
@@ -69,10 +69,10 @@ def test_equals_rouge_score(response: str, references: list[str], stem: bool) ->
     assert rouge(RougeL("standard", stem), response, *references) == expected
 
 
-@pytest.mark.parametrize("response", AWKWARD)
-def test_equals_rouge_score_on_awkward_texts(response: str) -> None:
+def test_equals_rouge_score_on_awkward_texts() -> None:
     references = [text for text in AWKWARD if text]
-    assert rouge(RougeL("max"), response, *references) == max(f for _, _, f in oracle(response, references))
+    for response in AWKWARD:
+        assert rouge(RougeL("max"), response, *references) == max(f for _, _, f in oracle(response, references))
 
 
 def test_equals_score_multi_on_real_texts(real_data: Path) -> None:
@@ -82,8 +82,3 @@ def test_equals_score_multi_on_real_texts(real_data: Path) -> None:
     scorer = RougeScorer(["rougeL"])
     expected = [scorer.score_multi(row["reference"], row["response"])["rougeL"].fmeasure for row in rows]
     assert RougeL("max").score(items, Models(Path()))["rouge-l"].tolist() == expected
-
-
-def test_without_a_reference_it_is_missing_and_not_zero() -> None:
-    for references in ([], [""], [" ", "\n"]):
-        assert np.isnan(rouge(RougeL(), "a b", *references))

@@ -76,40 +76,35 @@ def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:
     assert all(text == text.strip() for text in UTTERANCES)
 
 
-@pytest.mark.parametrize("row", [0, 1, 4])
-def test_a_quality_is_praise_minus_complaint(models: Models, row: int) -> None:
+def test_a_quality_is_praise_minus_complaint(models: Models) -> None:
     """Loss with labels for the follow-up's tokens alone, after the conversation between ends of text."""
-    found = scores("fed", models, ITEMS)
-    for quality in ("interesting", "relevant", "understandable", "likeable"):
+    columns = scores("fed", models, ITEMS)
+    for row, quality in ((0, "interesting"), (1, "relevant"), (4, "likeable")):
         praise, complaint = ([-loss(models, f"{END}{TEXTS[row]}{END}", text) for text in side] for side in
                              (QUALITIES[quality].speak_for, QUALITIES[quality].against))
         expected = (np.mean(praise) if praise else 0) - np.mean(complaint)
-        assert found[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
+        assert columns[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("row", [0, 2])
-def test_the_released_form_takes_the_loss_of_everything(models: Models, row: int) -> None:
+def test_the_released_form_takes_the_loss_of_everything(models: Models) -> None:
     """Low score minus high score, each the mean loss of conversation and follow-up; 0 for a side without any."""
-    found = scores("fed[tokens=all]", models, ITEMS)
-    for quality, sides in QUALITIES.items():
+    columns = scores("fed[tokens=all]", models, ITEMS)
+    for row, quality in ((0, "interesting"), (2, "relevant"), (4, "likeable")):
         high, low = ([loss(models, f"{END}{TEXTS[row]}{END}{text}") for text in side] for side in
-                     (sides.speak_for, sides.against))
+                     (QUALITIES[quality].speak_for, QUALITIES[quality].against))
         expected = sum(low) / max(len(low), 1) - sum(high) / max(len(high), 1)
-        assert found[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
+        assert columns[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["fed", "fed[tokens=all]"])
-def test_the_mean_is_over_the_qualities_of_the_items_level(models: Models, name: str) -> None:
-    found = scores(name, models, ITEMS)
-    for row, qualities in ((0, TURN), (2, TURN), (4, DIALOGUE)):
-        expected = np.mean([found[f"fed-{quality}"][row] for quality in qualities])
-        assert found["fed"][row] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("name", ["fed", "fed[tokens=all]"])
-def test_only_a_conversation_without_text_has_no_score(models: Models, name: str) -> None:
-    for column in scores(name, models, ITEMS).values():
-        np.testing.assert_array_equal(np.isnan(column), [False, False, False, True, False])
+def test_the_mean_is_over_the_qualities_of_the_items_level(models: Models) -> None:
+    """Only a conversation without text has no score."""
+    for name in ("fed", "fed[tokens=all]"):
+        columns = scores(name, models, ITEMS)
+        for row, qualities in ((0, TURN), (2, TURN), (4, DIALOGUE)):
+            expected = np.mean([columns[f"fed-{quality}"][row] for quality in qualities])
+            assert columns["fed"][row] == pytest.approx(expected)
+        for column in columns.values():
+            np.testing.assert_array_equal(np.isnan(column), [False, False, False, True, False])
 
 
 def test_to_a_model_that_cannot_tell_praise_is_as_likely_as_complaint(home: Path, folder: Path, tmp_path: Path) -> None:
