@@ -19,7 +19,7 @@ from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
-from tests.harness.test_results import small
+from tests.harness.results.test_files import small
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,18 +67,15 @@ def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.Capt
     assert "mine.csv: can be taken, but look at: " in told
 
 
-@pytest.mark.parametrize(("content", "status", "told"), [
-    ("dialogue_id,score\njsalt_0,1\n", 1, "is refused: 2 unknown"),
-    ("dialogue_id,score\ndstc10-task5.1_00008,x\n", 1, "is refused: 1 no number, 83 missing"),
-    ("dialogue_id;value\n", 2, "is refused: 1 unreadable"),
-])
-def test_what_cannot_be_taken_or_read(
-    content: str, status: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_cannot_be_taken_or_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.csv"
-    path.write_text(content)
-    assert main(["validate", str(path), "--dataset", "jsalt"]) == status
-    assert told in capsys.readouterr().out
+    for content, status, message in (
+            ("dialogue_id,score\njsalt_0,1\n", 1, "is refused: 2 unknown"),
+            ("dialogue_id,score\ndstc10-task5.1_00008,x\n", 1, "is refused: 1 no number, 83 missing"),
+            ("dialogue_id;value\n", 2, "is refused: 1 unreadable")):
+        path.write_text(content)
+        assert main(["validate", str(path), "--dataset", "jsalt"]) == status
+        assert message in capsys.readouterr().out
 
 
 def test_the_exit_status_of_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,13 +88,13 @@ CRASHES: dict[str, Callable[[Item], bool]] = {
 """What a metric could stumble over, by the check that is to find it."""
 
 
-@pytest.mark.parametrize("name", CRASHES)
-def test_a_crash_on_hard_items_is_found_with_the_item(name: str, home: Path) -> None:
-    found = check(name, crashes_on(CRASHES[name]), home)
-    assert found.state == "BROKEN"
-    assert "raises " in found.text
-    assert " for item " in found.text
-    assert check(name, of_each(lambda item: 1.0), home).state == "ok"
+def test_a_crash_on_hard_items_is_found_with_the_item(home: Path) -> None:
+    for name, trouble in CRASHES.items():
+        found = check(name, crashes_on(trouble), home)
+        assert found.state == "BROKEN"
+        assert "raises " in found.text
+        assert " for item " in found.text
+        assert check(name, of_each(lambda item: 1.0), home).state == "ok"
 
 
 CALLS = itertools.count()
@@ -128,11 +128,11 @@ def test_a_constant_is_a_note(home: Path) -> None:
     assert check("sample", of_each(lambda item: len(item.context)), home).state == "ok"
 
 
-@pytest.mark.parametrize(("name", "metric", "part"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_breaks_a_promise_is_found(name: str, metric: Metric, part: str, home: Path) -> None:
-    found = check(name, metric, home)
-    assert (found.state, found.check) == ("BROKEN", name)
-    assert part in found.text
+def test_what_breaks_a_promise_is_found(home: Path) -> None:
+    for name, metric, part in BROKEN:
+        found = check(name, metric, home)
+        assert (found.state, found.check) == ("BROKEN", name)
+        assert part in found.text
 
 
 def test_no_check_is_without_a_metric_that_it_finds() -> None:
@@ -156,17 +156,16 @@ def cannot(error: OSError) -> float:
     raise CannotScore("the service is gone")
 
 
-@pytest.mark.parametrize(("instead", "state", "part"), [
-    (lambda error: 0.0, "BROKEN", "0 without the network"),
-    (lambda error: 1.0, "note", "asks for 127.0.0.1:9 and does"),
-    (cannot, "note", "no scores without the network: the service is gone"),
-    (lambda error: 1 / 0, "BROKEN", "raises ZeroDivisionError"),
-])
-def test_with_the_network_off_a_score_is_the_same_or_none(home: Path, instead: Callable[[OSError], float], state: str,
-                                                          part: str) -> None:
-    found = check("network off", asks(instead), home)
-    assert found.state == state
-    assert part in found.text
+def test_with_the_network_off_a_score_is_the_same_or_none(home: Path) -> None:
+    instead: tuple[tuple[Callable[[OSError], float], str, str], ...] = (
+        (lambda error: 0.0, "BROKEN", "0 without the network"),
+        (lambda error: 1.0, "note", "asks for 127.0.0.1:9 and does"),
+        (cannot, "note", "no scores without the network: the service is gone"),
+        (lambda error: 1 / 0, "BROKEN", "raises ZeroDivisionError"))
+    for answer, state, part in instead:
+        found = check("network off", asks(answer), home)
+        assert found.state == state
+        assert part in found.text
     with socket.create_server(("127.0.0.1", 0)) as server:
         socket.create_connection(server.getsockname(), timeout=5).close()
 
@@ -179,16 +178,15 @@ def len_of(item: Item) -> float:
     return float(len(text(item)))
 
 
-@pytest.mark.parametrize(("noise", "state", "part"), [
-    (0.0, "ok", "exactly equal"), (1e-7, "ok", "equal within rounding: at most 1e-07 apart"), (1e-3, "BROKEN", "alone"),
-])
-def test_rounding_is_told_from_a_difference(home: Path, noise: float, state: str, part: str) -> None:
-    metric = made(lambda items: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
-    found = check("an item alone", metric, home)
-    assert found.state == state
-    assert part in found.text
-    if noise:
-        assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
+def test_rounding_is_told_from_a_difference(home: Path) -> None:
+    for noise, state, part in ((0.0, "ok", "exactly equal"), (1e-3, "BROKEN", "alone"),
+                               (1e-7, "ok", "equal within rounding: at most 1e-07 apart")):
+        metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
+        found = check("an item alone", metric, home)
+        assert found.state == state
+        assert part in found.text
+        if noise:
+            assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
 
 
 def test_one_huge_score_does_not_hide_the_differences_of_small_ones(home: Path) -> None:
@@ -301,26 +299,26 @@ def test_check_prints_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert lines[-1].startswith("the contract is kept")
 
 
-@pytest.mark.parametrize(("trouble", "part"), [("time.sleep(600)", "nothing comes back within 4 s"),
-                                               ("os._exit(7)", "the process dies (exit status 7)")])
+@pytest.mark.slow
 def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, trouble: str,
-        part: str) -> None:
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "card", "whitespace only", "emoji")
-    assert main(["check", file(tmp_path, trouble), "--json", "--timeout", "4"]) == 1
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["state"] for one in found] == ["ok", "BROKEN", "ok", "ok"]
-    assert found[1]["text"] == part
+    for trouble, text in (("time.sleep(600)", "nothing comes back within 4 s"),
+                          ("os._exit(7)", "the process dies (exit status 7)")):
+        assert main(["check", file(tmp_path, trouble), "--json", "--timeout", "4"]) == 1
+        findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [finding["state"] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
+        assert findings[1]["text"] == text
 
 
-@pytest.mark.parametrize(("before", "part"), [("os._exit(3)", "as it is loaded, the process dies (exit status 3)"),
-                                              ("1 / 0", "ZeroDivisionError")])
-def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, part: str) -> None:
-    assert main(["check", file(tmp_path, before=before)]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
+def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,
+                                                              capsys: pytest.CaptureFixture[str]) -> None:
+    for before, part in (("os._exit(3)", "as it is loaded, the process dies (exit status 3)"),
+                         ("1 / 0", "ZeroDivisionError")):
+        assert main(["check", file(tmp_path, before=before)]) == 2
+        error = capsys.readouterr().err
+        assert part in error
+        assert error.count("\n") == 1
 
 
 def test_check_refuses_what_is_no_metric(capsys: pytest.CaptureFixture[str]) -> None:
