@@ -66,10 +66,10 @@ def _item(items: tuple[Item, ...], asked: str | None) -> Item:
 
 
 def _usage(home: Path) -> list[str]:
-    from metrics.judges.usage import records
+    from metrics.judges.archive import usage_records
 
     totals: dict[tuple[str, str], Counter[str]] = {}
-    for record in records(home):
+    for record in usage_records(home):
         total = totals.setdefault((str(record["judge"]), str(record["model"])), Counter())
         for name in ("sent", "prompt_tokens", "completion_tokens", "cost"):
             total[name] += record[name] or 0

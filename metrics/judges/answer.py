@@ -22,7 +22,7 @@ Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
 LONGEST = 65_536
 """Characters of an answer that are read."""
 MOST_TOKENS = 10**9
-"""A count of tokens that a server may tell; more is no count."""
+"""The largest count of tokens that a server may send; more is no count."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
@@ -43,7 +43,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ReadScore:
     """One score, and whether it is a mean weighted by probabilities."""
 
     value: float
@@ -66,47 +66,47 @@ def received(envelope: Any) -> Answer:
                   _count(usage, "completion_tokens"), tuple(_tokens(known, choice.get("logprobs"))))
 
 
-def _short(told: Any, longest: int) -> str:
-    return told[:longest] if isinstance(told, str) else ""
+def _short(text: Any, longest: int) -> str:
+    return text[:longest] if isinstance(text, str) else ""
 
 
 def _count(usage: Any, name: str) -> int:
     """A count of tokens; 0, not known, where it is no whole number from 0 to MOST_TOKENS."""
-    told = usage.get(name) if isinstance(usage, dict) else None
-    return told if type(told) is int and 0 <= told <= MOST_TOKENS else 0
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count <= MOST_TOKENS else 0
 
 
 def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
     """The tokens that hold a digit, as far as they make up the text; what is malformed is no token."""
     listed = logprobs.get("content") if isinstance(logprobs, dict) else None
     start = 0
-    for one in listed if isinstance(listed, list) else ():
-        token = one.get("token") if isinstance(one, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        token = entry.get("token") if isinstance(entry, dict) else None
         if not isinstance(token, str) or not text.startswith(token, start):
             return
         if any(sign.isdigit() for sign in token):
-            yield start, token, tuple(_alternatives(one.get("top_logprobs")))
+            yield start, token, tuple(_alternatives(entry.get("top_logprobs")))
         start += len(token)
 
 
 def _alternatives(listed: Any) -> Iterator[tuple[str, float]]:
-    for one in listed if isinstance(listed, list) else ():
-        token, logprob = (one.get("token"), one.get("logprob")) if isinstance(one, dict) else (None, None)
+    for entry in listed if isinstance(listed, list) else ():
+        token, logprob = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
         if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 0:
             yield token, float(logprob)
 
 
-def scores(question: Question, answer: Answer) -> dict[str, Score]:
-    """The scores that an answer holds, by quality; those that cannot be read are not there."""
-    found: dict[str, Score] = {}
+def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
+    """The scores that an answer holds, by quality, without those that cannot be read."""
+    reading: dict[str, ReadScore] = {}
     text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # so that what follows keeps its place
     read = _of_object(question, text) if question.form == "json" else _of_number(question, text)
     for quality, written, start in read:
         value = float(written)
         if quality.takes(value):
             mean = _weighted(quality, written, start, answer)
-            found[quality.name] = Score(value) if mean is None else Score(mean, weighted=True)
-    return found
+            reading[quality.name] = ReadScore(value) if mean is None else ReadScore(mean, weighted=True)
+    return reading
 
 
 Written: TypeAlias = tuple[JudgedQuality, str, int]
@@ -115,21 +115,21 @@ Written: TypeAlias = tuple[JudgedQuality, str, int]
 
 def _of_number(question: Question, text: str) -> Iterator[Written]:
     (quality,) = question.qualities
-    if found := _number(text, quality):
-        yield quality, found[1], found.start(1)
+    if number := _number(text, quality):
+        yield quality, number[1], number.start(1)
 
 
 def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
     """The one number of a text; `4/5` and `4 out of 5` are a 4 where 5 is the highest."""
-    found = list(re.finditer(_NUMBER + _OF.format(high=re.escape(f"{quality.high:g}")) + _END, text))
+    matches = list(re.finditer(_NUMBER + _OF.format(high=re.escape(f"{quality.high:g}")) + _END, text))
     marks = len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", text)))
-    spent = sum(len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", one[0]))) for one in found)
-    return found[0] if len(found) == 1 and marks == spent else None
+    spent = sum(len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", match[0]))) for match in matches)
+    return matches[0] if len(matches) == 1 and marks == spent else None
 
 
 def _of_object(question: Question, text: str) -> Iterator[Written]:
     """The numbers of the last JSON object that names a quality, whatever stands around it."""
-    decoder, start, given, place = json.JSONDecoder(), text.find("{"), {}, 0
+    decoder, start, answers, place = json.JSONDecoder(), text.find("{"), {}, 0
     while start >= 0:
         end = start + 1
         try:
@@ -139,20 +139,20 @@ def _of_object(question: Question, text: str) -> Iterator[Written]:
         if isinstance(value, dict):
             named = {str(key).casefold(): each for key, each in value.items()}
             if any(quality.name in named for quality in question.qualities):
-                given, place = named, start
+                answers, place = named, start
         start = text.find("{", end)
     for quality in question.qualities:
-        if (written := _value(given.get(quality.name), quality)) is not None:
+        if (written := _value(answers.get(quality.name), quality)) is not None:
             key = re.compile(rf'"{re.escape(quality.name)}"\s*:\s*"?\s*(?={re.escape(written)})', re.IGNORECASE)
-            there = key.search(text, place)
-            yield quality, written, there.end() if there else -1
+            match = key.search(text, place)
+            yield quality, written, match.end() if match else -1
 
 
 def _value(value: Any, quality: JudgedQuality) -> str | None:
     """A number as it is written, or the one in a text such as "4/5"."""
     if isinstance(value, str):
-        found = _number(value, quality)
-        return found[1] if found else None
+        number = _number(value, quality)
+        return number[1] if number else None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

@@ -4,8 +4,8 @@
     Refused     the server will not answer this request, whoever asks again: 400, 413, 422
     MissingResource   nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
 
-A connection is kept open per thread. The key stands in one header of requests to the one host that was named, and in
-nothing that is returned, raised or shown: where a server's words repeat it, it is struck out (secret.py).
+Each request has a connection of its own. The key stands in one header of requests to the one host that was named, and
+in nothing that is returned, raised or shown: where a server's words repeat it, it is struck out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import email.utils
 import http.client
 import json
+import math
 import os
 import re
 import socket
@@ -21,20 +22,20 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from metrics.errors import MissingResource
-from metrics.judges.address import Address, address
+from metrics.errors import BadOption, MissingResource
 from metrics.judges.answer import Answer, received
-from metrics.judges.secret import Secret
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
-"""The environment variables that stand for what is not told."""
+"""The environment variables that are read where no option names url or key."""
 
 LARGEST = 4 << 20
 """Bytes of an answer, at most."""
-IDLE = 4.0
-"""Seconds after which an open connection is not trusted to be open still."""
+HIDDEN = 8
+"""Characters from which on a key is struck out; a shorter one is no secret but a word."""
 
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 REFUSALS = {400, 413, 422}
@@ -44,13 +45,79 @@ LOCAL = {"localhost", "127.0.0.1", "::1"}
 class Again(Exception):
     """One attempt failed; `after` is how long the server asks to be left alone, `status` its answer, 0 for none."""
 
-    def __init__(self, told: str, after: float = 0.0, status: int = 0) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, after: float = 0.0, status: int = 0) -> None:
+        super().__init__(message)
         self.after, self.status = after, status
 
 
 class Refused(Exception):
     """The server will not answer this request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an endpoint is: scheme, host, port and path, and nothing that could be a secret."""
+
+    secure: bool
+    host: str
+    port: int | None
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The host, as a person knows it."""
+        return f"{self.host}:{self.port}" if self.port else self.host
+
+
+def address(url: str) -> Address:
+    """The parts of a url; BadOption where it holds more than scheme, host, port and path."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise BadOption("judge: the url cannot be read; it should look like http://HOST:PORT/v1") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.query \
+            or not re.fullmatch(r"[!-~]*", url) or parts.fragment:  # a url with a secret in it is not repeated here
+        raise BadOption("judge: the url should be http:// or https://, a host and a path such as /v1; it holds no "
+                        "user, password or question mark")
+    return Address(parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/") + "/chat/completions")
+
+
+class Secret:
+    r"""A key, struck out of what a server says.
+
+    It is recognised whole, with anything between its characters that is no visible ASCII (spaces, line ends,
+    zero-width characters: what is dropped later would join it), and as JSON escapes it (`\u0073`, `\/`). Not
+    recognised, since a server that means to can write it in endless ways: a key in base64 or quoted for a URL, in
+    another case, or in parts.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._pattern = None
+        if len(key) >= HIDDEN:
+            first = rf"(?:\\u(?i:{ord(key[0]):04x})|{re.escape(key[0])})"
+            self._pattern = re.compile(first + "".join(r"[^!-~]*" + _escaped(character) for character in key[1:]))
+
+    def struck(self, text: str) -> str:
+        """A text without the key."""
+        return self._pattern.sub("[key]", text) if self._pattern else text
+
+    def struck_json(self, value: Any) -> Any:
+        """What was decoded from JSON, with no key in any of its texts."""
+        if isinstance(value, str):
+            return self.struck(value)
+        if isinstance(value, list):
+            return [self.struck_json(each) for each in value]
+        if isinstance(value, dict):
+            return {self.struck(name): self.struck_json(each) for name, each in value.items()}
+        return value
+
+
+def _escaped(character: str) -> str:
+    r"""A character after some backslashes, or as JSON within JSON escapes it; `\` itself is taken as it stands."""
+    if character == "\\":
+        return re.escape(character)
+    return rf"\\{{0,8}}(?:(?<=\\)u(?i:{ord(character):04x})|{re.escape(character)})"
 
 
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
@@ -64,7 +131,7 @@ def find(url: str, key_from: str, timeout: float) -> Endpoint:
     key = os.environ.get(variable, "").strip()
     if key_from and not key:
         raise MissingResource(f"no key is in the environment variable {variable}")
-    if not re.fullmatch(r"[!-~]*", key):  # said here, since the error of http.client repeats it
+    if not re.fullmatch(r"[!-~]*", key):  # refused here, since the error of http.client would repeat the key
         raise MissingResource(f"the key in {variable} holds signs that no header takes")
     if not (key_from or where.secure or where.host in LOCAL):
         key = ""  # it would cross the network in the clear, to a host that perhaps was never meant to have it
@@ -78,51 +145,57 @@ class Endpoint:
         self.where, self.timeout, self.variable = where, timeout, variable
         self._key = key
         self._secret = Secret(key)
-        self._own = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
         self._tls = ssl.create_default_context() if where.secure else None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
         """The answer to one request; Again, Refused or MissingResource where there is none."""
         try:
-            return self._asked(body)
+            return self._ask(json.dumps(body).encode())
         except (Again, Refused, MissingResource) as error:  # the one place where a server's words leave as an error
-            error.args = tuple(self._secret.struck(str(told)) for told in error.args)
+            error.args = tuple(self._secret.struck(str(argument)) for argument in error.args)
             raise
 
-    def _asked(self, body: Mapping[str, Any]) -> Answer:
-        status, headers, content = self._exchange(json.dumps(body).encode())
+    def _ask(self, body: bytes) -> Answer:
+        status, headers, content = self._exchange(body)
         if status == http.HTTPStatus.OK:
-            with self._dropping():
-                return self._answer(content)
-        self._drop()
-        told = f"HTTP {status} from {self.where.shown}"
+            try:
+                return received(self._secret.struck_json(json.loads(content.decode())))
+            except (ValueError, RecursionError):
+                raise Again(f"{self.where.name}: the answer is no chat completion") from None
+        message = f"HTTP {status} from {self.where.name}"
         if status in TRANSIENT:
-            raise Again(told, _seconds(headers.get("Retry-After")), status)
+            raise Again(message, _seconds(headers.get("Retry-After")), status)
         if 300 <= status < 400:
-            raise MissingResource(f"{told}: it leads elsewhere, where nothing is sent; name the address itself as url")
+            raise MissingResource(f"{message}: it leads elsewhere, where nothing is sent; name the address itself as "
+                                  "url")
         if status in {401, 403}:  # the server's own words can hold parts of the key
             what = f"the key in {self.variable}" if self._key else f"no key was sent; it would be in {self.variable}"
-            raise MissingResource(f"{told}: not allowed ({what})")
-        told += self._words(content)
+            raise MissingResource(f"{message}: not allowed ({what})")
+        message += self._words(content)
         if status in REFUSALS:
-            raise Refused(told)
-        raise MissingResource(f"{told}; is the model's name right, and does the url end as the server wants, in /v1?")
+            raise Refused(message)
+        raise MissingResource(f"{message}; is the model's name right, and does the url end as the server wants, in "
+                              "/v1?")
 
     def cut(self) -> None:
-        """Cut every connection; whoever waits on one is told so."""
+        """Cut every connection; a thread that waits on one gets an error."""
         for connection in list(self._open):
             _cut(connection.sock)
 
-    def close(self) -> None:
-        """Close every connection; nobody may be waiting on one."""
-        while self._open:
-            self._open.pop().close()
+    def headers(self) -> dict[str, str]:
+        """The headers of a request, with the key where there is one."""
+        plain = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "dialogue-harness",
+                 "Connection": "close"}
+        return plain | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
 
     def _exchange(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Send a request and read what comes, within the time and the size."""
-        connection = self._connection()
-        late = threading.Event()  # a server that sends a sign now and then outlasts the timeout of the socket
+        at = (self.where.host, self.where.port)
+        connection = (http.client.HTTPConnection(*at, timeout=self.timeout) if self._tls is None else
+                      http.client.HTTPSConnection(*at, timeout=self.timeout, context=self._tls))
+        self._open.add(connection)
+        late = threading.Event()  # a server that sends a byte now and then outlasts the timeout of the socket
 
         def cut_late() -> None:
             late.set()
@@ -130,86 +203,43 @@ class Endpoint:
 
         watch = threading.Timer(self.timeout, cut_late)
         watch.daemon = True
+        too_late = f"{self.where.name}: no whole answer in {self.timeout:g} s"
         try:
-            if connection.sock is None:
-                connection.connect()
+            connection.connect()
             sock = connection.sock  # which the connection forgets as soon as an answer says that it is the last
             watch.start()
-            connection.request("POST", self.where.path, body, self._headers())
+            connection.request("POST", self.where.path, body, self.headers())
             response = connection.getresponse()
             content = response.read(LARGEST + 1)
-            cut = bool(response.length) or late.is_set()
         except ssl.SSLCertVerificationError as error:
-            self._drop()
-            told = f"{self.where.shown}: its certificate is not trusted ({error.verify_message})"
-            raise MissingResource(told) from None
+            message = f"{self.where.name}: its certificate is not trusted ({error.verify_message})"
+            raise MissingResource(message) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
-            self._drop()
-            raise Again(self._late() if late.is_set() or isinstance(error, TimeoutError) else
-                        f"{self.where.shown}: {_reason(error)}") from None
+            timed_out = late.is_set() or isinstance(error, TimeoutError)
+            raise Again(too_late if timed_out else f"{self.where.name}: {_reason(error)}") from None
         finally:
             watch.cancel()
-        if cut or len(content) > LARGEST:
-            self._drop()
-            raise Again(self._late() if late.is_set() else f"{self.where.shown}: the answer was cut short" if cut else
-                        f"{self.where.shown}: an answer of more than {LARGEST >> 20} MiB")
-        self._own.used = time.monotonic()
+            self._open.discard(connection)
+            connection.close()
+        if late.is_set():
+            raise Again(too_late)
+        if response.length:
+            raise Again(f"{self.where.name}: the answer was cut short")
+        if len(content) > LARGEST:
+            raise Again(f"{self.where.name}: an answer of more than {LARGEST >> 20} MiB")
         return response.status, response.headers, content
-
-    def _late(self) -> str:
-        return f"{self.where.shown}: no whole answer in {self.timeout:g} s"
-
-    def _headers(self) -> dict[str, str]:
-        told = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "dialogue-harness"}
-        return told | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-
-    def _answer(self, content: bytes) -> Answer:
-        try:
-            return received(self._secret.struck_json(json.loads(content.decode())))
-        except (ValueError, RecursionError):
-            raise Again(f"{self.where.shown}: the answer is no chat completion") from None
 
     def _words(self, content: bytes) -> str:
         """What the server says of its error, in one short line."""
         text = content.decode(errors="replace")
         with contextlib.suppress(ValueError, RecursionError):
-            found = self._secret.struck_json(json.loads(text))
+            value = self._secret.struck_json(json.loads(text))
             for name in ("error", "message"):
-                found = found.get(name, found) if isinstance(found, dict) else found
-            text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
-        plain = "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
+                value = value.get(name, value) if isinstance(value, dict) else value
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
         plain = self._secret.struck(plain)  # last, since what was dropped may have parted it, and before it is cut
         return f": {plain:.160}" if plain else ""
-
-    def _connection(self) -> http.client.HTTPConnection:
-        """The connection of this thread, made anew where the last one is gone or has been idle."""
-        kept: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if kept is not None and time.monotonic() - self._own.used < IDLE:
-            return kept
-        self._drop()
-        at = (self.where.host, self.where.port)
-        fresh = (http.client.HTTPConnection(*at, timeout=self.timeout) if self._tls is None else
-                 http.client.HTTPSConnection(*at, timeout=self.timeout, context=self._tls))
-        self._own.connection = fresh
-        self._own.used = time.monotonic()
-        self._open.add(fresh)
-        return fresh
-
-    def _drop(self) -> None:
-        kept = getattr(self._own, "connection", None)
-        self._own.connection = None
-        if kept is not None:
-            self._open.discard(kept)
-            kept.close()
-
-    @contextlib.contextmanager
-    def _dropping(self) -> Any:
-        """Drop the connection where its answer could not be read: more may be on its way."""
-        try:
-            yield
-        except Again:
-            self._drop()
-            raise
 
 
 def _cut(sock: socket.socket | None) -> None:
@@ -220,17 +250,17 @@ def _cut(sock: socket.socket | None) -> None:
 
 
 def _reason(error: Exception) -> str:
-    told = getattr(error, "strerror", None) or type(error).__name__
-    return " ".join(str(told).split())[:120]
+    words = getattr(error, "strerror", None) or type(error).__name__
+    return " ".join(str(words).split())[:120]
 
 
-def _seconds(told: str | None) -> float:
+def _seconds(value: str | None) -> float:
     """What Retry-After says, in seconds or as a date; 0 where it says nothing."""
     try:
-        found = float(told or 0)
+        seconds = float(value or 0)
     except ValueError:
         try:
-            found = email.utils.parsedate_to_datetime(told or "").timestamp() - time.time()
+            seconds = email.utils.parsedate_to_datetime(value or "").timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return 0.0
-    return found if 0 < found < float("inf") else 0.0
+    return seconds if 0 < seconds < math.inf else 0.0

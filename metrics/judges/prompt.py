@@ -1,4 +1,4 @@
-"""A judge's prompt: what a language model is asked about a response or a whole dialogue.
+"""A judge's prompt: the questions that a language model gets about a response or a whole dialogue.
 
 A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item; of the qualities {qualities}
 and {form}, or where each has a call of its own {quality}, {description}, {steps}, {low} and {high}. Filling is plain
@@ -84,8 +84,8 @@ class Question:
     @property
     def messages(self) -> list[dict[str, str]]:
         """As the endpoint takes them."""
-        told = [{"role": "system", "content": self.system}] if self.system else []
-        return [*told, {"role": "user", "content": self.user}]
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        return [*system, {"role": "user", "content": self.user}]
 
 
 def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
@@ -95,9 +95,9 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
     about = _about(item)
     whole = item.response is None or not prompt.turn
     template = prompt.dialogue if whole else prompt.turn
-    return tuple(Question(_filled(prompt.system, about | _asked(prompt, some)),
-                          _filled(template, about | _asked(prompt, some)), some, prompt.answer)
-                 for some in prompt.rounds)
+    values = [(some, about | _of_qualities(prompt, some)) for some in prompt.rounds]
+    return tuple(Question(_filled(prompt.system, each), _filled(template, each), some, prompt.answer)
+                 for some, each in values)
 
 
 def places(prompt: Prompt) -> list[str]:
@@ -106,10 +106,10 @@ def places(prompt: Prompt) -> list[str]:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """A template with its values, without the paragraphs of what is not there."""
-    kept = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
-            if all(values[place] for place in _PLACE.findall(paragraph) if place in NEEDS)]
-    return "\n\n".join(_PLACE.sub(lambda place: values[place[1]], paragraph) for paragraph in kept)
+    """A template with its values, without the paragraphs that need what the item lacks."""
+    paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
+                  if all(values[place] for place in _PLACE.findall(paragraph) if place in NEEDS)]
+    return "\n\n".join(_PLACE.sub(lambda place: values[place[1]], paragraph) for paragraph in paragraphs)
 
 
 def _about(item: Item) -> dict[str, str]:
@@ -117,24 +117,24 @@ def _about(item: Item) -> dict[str, str]:
     return {
         "context": _lines(item.context), "dialogue": _lines(item.utterances),
         "response": _plain(item.response.text) or "(empty)" if item.response else "",
-        "references": "\n".join(f"- {text}" for one in item.references if (text := _plain(one.text))),
+        "references": "\n".join(f"- {text}" for reference in item.references if (text := _plain(reference.text))),
         "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _plain(fact))),
     }
 
 
-def _asked(prompt: Prompt, some: tuple[JudgedQuality, ...]) -> dict[str, str]:
+def _of_qualities(prompt: Prompt, some: tuple[JudgedQuality, ...]) -> dict[str, str]:
     """The qualities' part of the values."""
     if prompt.answer == "json":
-        listed = (f"- {one.name} ({one.low:g} to {one.high:g}): {one.description}" for one in some)
-        form = ", ".join(f'"{one.name}": <number from {one.low:g} to {one.high:g}>' for one in some)
+        listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}" for quality in some)
+        form = ", ".join(f'"{quality.name}": <number from {quality.low:g} to {quality.high:g}>' for quality in some)
         return {"qualities": "\n".join(listed), "form": "{" + form + "}"}
-    (one,) = some
-    return {"quality": one.name, "description": one.description.strip(), "steps": one.steps.strip(),
-            "low": f"{one.low:g}", "high": f"{one.high:g}"}
+    (quality,) = some
+    return {"quality": quality.name, "description": quality.description.strip(), "steps": quality.steps.strip(),
+            "low": f"{quality.low:g}", "high": f"{quality.high:g}"}
 
 
 def _lines(utterances: Iterable[Utterance]) -> str:
-    return "\n".join(f"{_plain(one.speaker)}: {_plain(one.text)}" for one in utterances)
+    return "\n".join(f"{_plain(utterance.speaker)}: {_plain(utterance.text)}" for utterance in utterances)
 
 
 def _plain(text: str) -> str:

@@ -44,13 +44,13 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
-def find(asked: str) -> Prompt:
-    """The prompt of a name, or in a file; what is wrong with it is told in one line."""
-    if not (asked.endswith(".toml") or "/" in asked or "\\" in asked):
-        if asked not in names():
-            raise UnknownMetric(f"no prompt {asked:.80}; {nearest(asked[:80], names())}; a file ends in .toml")
-        return _shipped(asked)
-    path = Path(asked).expanduser()
+def find(requested: str) -> Prompt:
+    """The prompt of a name, or in a file; an error says in one line what is wrong with it."""
+    if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
+        if requested not in names():
+            raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")
+        return _shipped(requested)
+    path = Path(requested).expanduser()
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST + 1)
@@ -75,27 +75,27 @@ def read(name: str, content: bytes, where: str) -> Prompt:
     if not _NAME.fullmatch(name):
         raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
     try:
-        given = tomllib.loads(content.decode())
+        fields_ = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise BadOption(f"{where}: {' '.join(str(error).split()):.200}") from error
-    qualities = given.pop("qualities", None)
-    request = given.pop("request", {})
+    qualities = fields_.pop("qualities", None)
+    request = fields_.pop("request", {})
     if not isinstance(qualities, list) or not qualities or not isinstance(request, dict):
         raise BadOption(f"{where}: has no [[qualities]], or a request that is no table")
     if lost := OWN & request.keys():
         raise BadOption(f"{where}: request.{min(lost)} is not for a prompt to set")
-    told = _typed(Prompt, given, where, {"name", "digest", "qualities", "request"})
-    read_ = tuple(_quality(one, f"{where}: quality {number}") for number, one in enumerate(qualities, 1))
+    values = _typed(Prompt, fields_, where, {"name", "digest", "qualities", "request"})
+    read_ = tuple(_quality(table, f"{where}: quality {number}") for number, table in enumerate(qualities, 1))
     prompt = Prompt(name=name, digest=hashlib.sha256(content).hexdigest()[:12], qualities=read_,
-                    request=json.dumps(request, sort_keys=True, default=str), **told)
+                    request=json.dumps(request, sort_keys=True, default=str), **values)
     _check(prompt, where)
     return prompt
 
 
-def _quality(given: Any, where: str) -> JudgedQuality:
-    if not isinstance(given, dict):
+def _quality(table: Any, where: str) -> JudgedQuality:
+    if not isinstance(table, dict):
         raise BadOption(f"{where}: is no table")
-    quality = JudgedQuality(**_typed(JudgedQuality, given, where, set()))
+    quality = JudgedQuality(**_typed(JudgedQuality, table, where, set()))
     if not _NAME.fullmatch(quality.name):
         raise BadOption(f"{where}: its name {quality.name!r:.80} is not small letters, digits and hyphens")
     if not (math.isfinite(quality.low) and math.isfinite(quality.high) and quality.low < quality.high):
@@ -110,11 +110,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 """What TOML gives for the types of the fields, and what becomes of it."""
 
 
-def _typed(kind: type, given: Mapping[str, Any], where: str, own: set[str]) -> dict[str, Any]:
+def _typed(kind: type, table: Mapping[str, Any], where: str, own: set[str]) -> dict[str, Any]:
     """The values of a table that are fields of a dataclass, each of its type."""
     known = {field.name: field for field in fields(kind) if field.name not in own}
     values: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in table.items():
         if key not in known:
             raise BadOption(f"{where}: has a key {key!r:.80}; {nearest(key, known)}")
         wanted = str(known[key].type)

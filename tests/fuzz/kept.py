@@ -23,7 +23,7 @@ from benchmarks.storage import store as datasets
 from harness.run.cache import Memo
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _packed, _stem
-from metrics.judges import kept as answers
+from metrics.judges import archive as answers
 from metrics.judges.answer import Answer
 from metrics.models.cache import EmbeddingCache, _content
 from tests.fuzz.reading import FileReader, sound
@@ -102,10 +102,10 @@ def _read_embeddings(folder: Path, content: bytes, stack: contextlib.ExitStack) 
 
 
 def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    kept = answers.Kept(folder, "prompt", "model")
+    kept = answers.AnswerArchive(folder, "prompt", "model")
     lines = b"".join(_digest(line)[:16].encode() + b" " + line + b"\n" for line in content.split(b"\n"))
     _placed(kept.path, lines, stack)
-    found = answers.Kept(folder, "prompt", "model").get("k")
+    found = answers.AnswerArchive(folder, "prompt", "model").get("k")
     sound(found is None or isinstance(found.text, str), "an answer that is no text")
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.dataset import Item
 from metrics.errors import CannotScore, MissingResource
-from metrics.judges import asking, endpoint
-from metrics.judges.kept import folder
+from metrics.judges import endpoint, sampling
+from metrics.judges.archive import folder
 from metrics.judges.prompt import questions
 from metrics.judges.prompt_file import find
 from metrics.metric import signature
@@ -29,7 +29,7 @@ LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and nothing of whoever runs this."""
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -113,14 +113,14 @@ def test_where_every_request_is_refused_there_are_no_scores(home: Path) -> None:
             judged(server, home, items(3))
         with pytest.raises(MissingResource, match="every request was refused"):
             judged(server, home, items(200), concurrency=2)
-        assert len(server.bodies) < 3 + asking.ENOUGH + 4
+        assert len(server.bodies) < 3 + sampling.ENOUGH + 4
 
 
 def test_a_model_that_never_answers_as_asked_is_given_up(home: Path) -> None:
     with serving(lambda times: "prose") as server:
         with pytest.raises(CannotScore, match=r"could be read; the last was .As a language.*cut at max_tokens"):
             judged(server, home, items(100), concurrency=2)
-        assert len(server.bodies) < asking.ENOUGH + 4
+        assert len(server.bodies) < sampling.ENOUGH + 4
 
 
 def test_one_item_that_is_never_answered_as_asked_is_missing(home: Path) -> None:
@@ -188,16 +188,16 @@ def test_retry_after(told: str | None, low: float, high: float) -> None:
 
 
 def test_waits_double_up_to_a_bound(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from metrics.judges.asking import Asking, Way
+    from metrics.judges.sampling import Sampler, SamplingOptions
 
-    monkeypatch.setattr(asking, "FIRST_WAIT", 1.0)
-    made: Callable[[], Asking] = lambda: Asking(Way({}, seed=3), None, None, None)  # type: ignore[arg-type]  # noqa: E731
+    monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)
+    made: Callable[[], Sampler] = lambda: Sampler(SamplingOptions({}, seed=3), None, None, None)  # type: ignore[arg-type]  # noqa: E731
     one, again = made(), made()
-    waits = [one._back_off(attempt, 0.0) for attempt in range(1, 12)]
+    waits = [one.back_off(attempt, 0.0) for attempt in range(1, 12)]
     assert all(0.5 * min(60, 2.0**place) <= wait <= min(60, 2.0**place) for place, wait in enumerate(waits))
-    assert waits == [again._back_off(attempt, 0.0) for attempt in range(1, 12)]
-    assert one._back_off(1, 30.0) == 30
-    assert one._back_off(1, 1e9) == asking.LONGEST_WAIT
+    assert waits == [again.back_off(attempt, 0.0) for attempt in range(1, 12)]
+    assert one.back_off(1, 30.0) == 30
+    assert one.back_off(1, 1e9) == sampling.LONGEST_WAIT
 
 
 def test_items_with_the_same_texts_are_one_question(home: Path) -> None:
@@ -282,7 +282,7 @@ def test_ctrl_c_ends_it_soon_and_what_was_answered_is_kept(home: Path, monkeypat
 
     with serving(lambda times: "well" if next(calls) < 4 else "slow 20") as server:
         with monkeypatch.context() as patch:
-            patch.setattr(asking, "wait", interrupted)
+            patch.setattr(sampling, "wait", interrupted)
             before = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 judged(server, home, some, concurrency=4)

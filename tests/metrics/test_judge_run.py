@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from metrics.judges import asking
+from metrics.judges import sampling
 from metrics.judges.answer import Answer
-from metrics.judges.secret import Secret
-from metrics.judges.usage import Usage, records
+from metrics.judges.archive import Usage, usage_records
+from metrics.judges.endpoint import Secret
 from tests.conftest import ROOT
 from tests.judge_server import Server, mischief, serving
 
@@ -27,7 +27,7 @@ KEY = "sk-planted-4711-do-not-write-me"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -178,7 +178,7 @@ def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.
     monkeypatch.setenv("MY_KEY", KEY)
 
     def sent(url: str, key_from: str = "") -> bool:
-        return "Authorization" in endpoint.find(url, key_from, 1.0)._headers()
+        return "Authorization" in endpoint.find(url, key_from, 1.0).headers()
 
     assert sent("https://example.org/v1")
     assert sent("http://localhost:8000/v1")
@@ -222,13 +222,13 @@ def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
         time.sleep(0.2)
         before = len(server.bodies)
         assert 8 <= before < 20
-        (killed,) = records(home)
+        (killed,) = usage_records(home)
         kept = len([line for path in (home / "judge" / "answers").iterdir() for line in path.read_text().split("\n")
                     if line.endswith("}")])
         assert kept <= killed["prompt_tokens"] // 100 <= before, "what it paid for and kept is counted"
         assert killed["prompt_tokens"] >= 600, "all but two that were under way"
         assert main(asked) == 0
-        assert sum(one["prompt_tokens"] for one in records(home)) == 2000 + killed["prompt_tokens"] - 100 * kept
+        assert sum(one["prompt_tokens"] for one in usage_records(home)) == 2000 + killed["prompt_tokens"] - 100 * kept
         assert len(list((home / "judge" / "running").glob("*.json"))) == 1, "that of the run that was killed"
         assert len(server.times) == 20
         assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
@@ -241,12 +241,12 @@ def test_a_run_that_was_killed_as_it_ended_is_counted_once(home: Path) -> None:
     usage.answered(Answer("4", prompt=7))
     (left,) = (home / "judge" / "running").iterdir()
     content = left.read_bytes()
-    assert [one["prompt_tokens"] for one in records(home)] == [7]
+    assert [one["prompt_tokens"] for one in usage_records(home)] == [7]
     usage.keep()
     assert not left.exists()
     left.write_bytes(content)
     (left.parent / "half.json").write_bytes(content[:40])
-    assert [one["prompt_tokens"] for one in records(home)] == [7]
+    assert [one["prompt_tokens"] for one in usage_records(home)] == [7]
 
 
 def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:

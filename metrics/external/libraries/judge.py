@@ -22,12 +22,11 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
-from metrics.judges import address, endpoint, prompt, prompt_file
-from metrics.judges.answer import Score
-from metrics.judges.asking import Asking, Way
-from metrics.judges.kept import Kept
+from metrics.judges import endpoint, prompt, prompt_file
+from metrics.judges.answer import ReadScore
+from metrics.judges.archive import AnswerArchive, Usage
 from metrics.judges.prompt import JudgedQuality, Prompt, Question
-from metrics.judges.usage import Usage
+from metrics.judges.sampling import Reading, Sampler, SamplingOptions
 from metrics.metric import Columns, Metric, MetricCard
 from metrics.models.service import Models
 
@@ -40,7 +39,7 @@ BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What a model answers when it is asked, on the prompt's scales."""
+    """What a model answers to a prompt, on the prompt's scales."""
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
@@ -62,36 +61,36 @@ class Judge:
     price_out: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what no judge can be asked with, before anything is asked."""
+        """Refuse values that no judge can use, before anything is sent."""
         for name, (low, high) in BOUNDS.items():
             if not low <= getattr(self, name) <= high:
                 raise BadOption(f"{self.card.name}: {name} should be {low:g} to {high:g}, not {getattr(self, name)}")
         if self.url:
-            address.address(self.url)
+            endpoint.address(self.url)
         if self.key_from and not self.key_from.isidentifier():
             raise BadOption(f"{self.card.name}: key_from is the name of an environment variable, never the key itself")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
-        asked = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
-        distinct = list(dict.fromkeys(question for some in asked.values() for question in some))
+        questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
+        distinct = list(dict.fromkeys(question for some in questions.values() for question in some))
         readings = dict(zip(distinct, self.read(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
-        for row, some in asked.items():
+        for row, some in questions.items():
             for question in some:
                 for quality in question.qualities:
                     table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
         return self._columns(table)
 
-    def read(self, questions: Sequence[Question], models: Models) -> list[list[dict[str, Score]]]:
-        """The scores of every sample of every question; what that took is told and kept."""
+    def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
+        """The scores of every sample of every question; what that took is printed and kept."""
         self.depends(models)
         usage = Usage(self.card.name, self.model, models.home, self.price_in, self.price_out)
-        kept = Kept(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
-        way = Way(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
+        archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
+        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
         try:
-            return Asking(way, kept, lambda: endpoint.find(self.url, self.key_from, self.timeout),
-                          usage).readings(questions)
+            return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
+                           usage).readings(questions)
         finally:
             if usage.sent or usage.kept:
                 sys.stderr.write(usage.line() + "\n")
@@ -138,6 +137,6 @@ def metric_class(name: str) -> type[Metric]:
     return cast("type[Metric]", made)
 
 
-def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, Score]]) -> float:
-    found = [sample[quality.name].value for sample in samples if quality.name in sample]
-    return math.fsum(found) / len(found) if found else math.nan
+def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:
+    values = [sample[quality.name].value for sample in samples if quality.name in sample]
+    return math.fsum(values) / len(values) if values else math.nan

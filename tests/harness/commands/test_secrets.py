@@ -20,7 +20,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from harness.cli import main
 from harness.run.redaction import redacted
-from metrics.judges import asking
+from metrics.judges import sampling
 from tests.conftest import ROOT
 from tests.judge_server import serving
 
@@ -35,7 +35,7 @@ SECRETS = (*KEYS.values(), PASSWORD, "AKIAINTHEURL")
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
     MemoryFileSystem.store.clear()
 
 

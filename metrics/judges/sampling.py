@@ -1,12 +1,12 @@
-"""Asking a judge many questions at once, until each is answered or it is known that it will not be.
+"""Sending a judge many questions at once, until each has its scores or it is known that it will not.
 
-Every question is asked `samples` times. An answer that was kept is not asked for again. A request that fails for a
-while is sent again after a wait that doubles, with jitter, or that the server asks for; an answer that cannot be read
-is asked for anew, as a further sample. Both happen at most `tries` times.
+Every question is sent `samples` times. A kept answer is not asked for again. A request that fails for a while is sent
+again after a wait that doubles, with jitter, or that the server names; an answer that cannot be read is asked for anew,
+as a further sample. Both happen at most `tries` times.
 
 A question ends with its scores, or without: refused by the server (400), or never answered in a form that can be read.
-What is no fault of the question stops the whole: a server that is gone, a key that is not taken. Then there are no
-scores, so that an outage is never taken for a missing score; what was answered is kept, and the next run goes on.
+What is no fault of the question stops the whole: a server that is gone, a key that is refused. Then there are no
+scores, so that an outage never becomes a missing score; what was answered is kept, and the next run goes on.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
 from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.judges.answer import Answer, Score, scores
+from metrics.judges.answer import Answer, ReadScore, scores
+from metrics.judges.archive import AnswerArchive, Usage, answer_key
 from metrics.judges.endpoint import Again, Endpoint, Refused
-from metrics.judges.kept import Kept, key
 from metrics.judges.prompt import Question
-from metrics.judges.usage import Usage
+
+Reading = dict[str, ReadScore]
+"""The scores of one sample, by quality."""
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the most before any."""
 ENOUGH = 24
 """Answers that all cannot be read, or are all refused, before it is taken to be so of every one."""
-TELL = 30.0
-"""Seconds between two lines that say how far it is."""
+REPORT = 30.0
+"""Seconds between two lines of progress."""
+GOES_ON = "what was answered is kept, and the same command goes on"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How to ask: what is sent with each question, and how hard to try."""
+class SamplingOptions:
+    """What is sent with each question, and how hard to try."""
 
     body: Mapping[str, Any]
     samples: int = 1
@@ -49,7 +52,7 @@ class Way:
 
 
 class Stopped(Exception):
-    """Another thread has found that there is no use in going on."""
+    """Another thread has seen that there is no use in going on."""
 
 
 class Pace:
@@ -62,7 +65,7 @@ class Pace:
         self._lock = threading.Lock()
 
     def wait(self) -> None:
-        """Wait for one's turn."""
+        """Wait for the next turn."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next)
@@ -70,7 +73,7 @@ class Pace:
         self.rest(turn - now)
 
     def hold(self, seconds: float) -> None:
-        """Let nobody's turn come for a while."""
+        """Let no turn come for a while."""
         with self._lock:
             self._next = max(self._next, time.monotonic() + seconds)
 
@@ -80,42 +83,48 @@ class Pace:
             raise Stopped
 
 
-class Asking:
-    """One judge's questions: `connect` is called when the first answer is not there yet."""
+class Sampler:
+    """Sends one judge's questions; `connect` is called for the first answer that is not kept."""
 
-    def __init__(self, way: Way, kept: Kept, connect: Callable[[], Endpoint], usage: Usage) -> None:
-        self.way, self.kept, self.usage = way, kept, usage
+    def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint], usage: Usage,
+                 ) -> None:
+        self.options, self.archive, self.usage = options, archive, usage
         self._connect = connect
         self._endpoint: Endpoint | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._pace = Pace(way.per_minute, self._stop)
-        self._jitter = random.Random(way.seed)  # noqa: S311  (spreads waits, hides nothing)
+        self._pace = Pace(options.per_minute, self._stop)
+        self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
 
-    def readings(self, questions: Sequence[Question]) -> list[list[dict[str, Score]]]:
+    def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
         """The scores of every sample of every question, in their order."""
-        samples = range(self.way.samples)
-        with ThreadPoolExecutor(self.way.concurrency, "judge") as pool:
+        samples = range(self.options.samples)
+        with ThreadPoolExecutor(self.options.concurrency, "judge") as pool:
             futures = [pool.submit(self._reading, question, sample) for question in questions for sample in samples]
             try:
-                waiting = set(futures)
-                while waiting:
-                    done, waiting = wait(waiting, TELL, FIRST_EXCEPTION)
-                    for future in done:
-                        future.result()
-                    if waiting:
-                        done_ = len(futures) - len(waiting)
-                        sys.stderr.write(f"{self.usage.judge}: {done_} of {len(futures)} answered\n")
+                self._wait(futures)
             except BaseException as error:
                 self._end(pool)
                 raise _cause(error, futures) from None
-        if self._endpoint is not None:
-            self._endpoint.close()
-        self._complain(len(futures))
-        found = iter(future.result() for future in futures)
-        return [[next(found) for _ in samples] for _ in questions]
+        if self._unanswered:
+            raise MissingResource(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
+                                  f"({self._unanswered[-1]}); {GOES_ON}")
+        if self.usage.refused and not self.usage.read:
+            raise MissingResource(f"every request was refused ({self.usage.last_refusal})")
+        results = iter(future.result() for future in futures)
+        return [[next(results) for _ in samples] for _ in questions]
+
+    def _wait(self, futures: Sequence[Future[Reading]]) -> None:
+        """Wait for all, with a line of progress now and then; the first exception ends it."""
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, REPORT, FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+            if waiting:
+                sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} answered\n")
 
     def _end(self, pool: ThreadPoolExecutor) -> None:
         """Let every thread come to its end, also those that wait for an answer."""
@@ -123,58 +132,48 @@ class Asking:
         if self._endpoint is not None:
             self._endpoint.cut()
         pool.shutdown(cancel_futures=True)
-        if self._endpoint is not None:
-            self._endpoint.close()
 
-    def _complain(self, asked: int) -> None:
-        """Stop where the server did not do its part."""
-        if self._unanswered:
-            raise MissingResource(f"{len(self._unanswered)} of {asked} requests got no answer "
-                                  f"({self._unanswered[-1]}); what was answered is kept, and the same command goes on")
-        if self.usage.refused and not self.usage.read:
-            raise MissingResource(f"every request was refused ({self.usage.last_refusal})")
-
-    def _reading(self, question: Question, sample: int) -> dict[str, Score]:
+    def _reading(self, question: Question, sample: int) -> Reading:
         """The scores of one sample; what an answer lacks is taken from the next."""
-        found: dict[str, Score] = {}
-        for attempt in range(self.way.tries):
+        reading: Reading = {}
+        for attempt in range(self.options.tries):
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
-                self._refused(str(error))
-                return found
+                self._count_refused(str(error))
+                return reading
             except Again as error:
                 with self._lock:
                     self._unanswered.append(str(error))
-                return found
-            found = scores(question, answer) | found
-            if len(found) == len(question.qualities):
-                self.usage.count("read", weighted=any(score.weighted for score in found.values()))
-                return found
-            self._unreadable(answer)
+                return reading
+            reading = scores(question, answer) | reading
+            if len(reading) == len(question.qualities):
+                self.usage.count("read", weighted=any(score.weighted for score in reading.values()))
+                return reading
+            self._count_unreadable(answer)
         self.usage.count("unread")
-        return found
+        return reading
 
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
-        body = {**self.way.body, "messages": question.messages}
+        body = {**self.options.body, "messages": question.messages}
         if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
-            body["seed"] = self.way.seed * 1_000_000 + sample * 1000 + attempt
-        name = key(body, sample, attempt)
-        found = self.kept.get(name)
-        if found is not None:
+            body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
+        key = answer_key(body, sample, attempt)
+        kept = self.archive.get(key)
+        if kept is not None:
             self.usage.count("kept")
-            return found
-        answer = self._asked(body)
+            return kept
+        answer = self._send(body)
         self.usage.answered(answer)  # first: it is paid for, whatever becomes of it
-        self.kept.put(name, answer)
+        self.archive.put(key, answer)
         return answer
 
-    def _asked(self, body: Mapping[str, Any]) -> Answer:
+    def _send(self, body: Mapping[str, Any]) -> Answer:
         """Send a request until it is answered; Again where that is not to be."""
         failures: list[Again] = []
-        for attempt in range(self.way.tries):
+        for attempt in range(self.options.tries):
             if attempt:
-                self._pace.rest(self._back_off(attempt, failures[-1].after))
+                self._pace.rest(self.back_off(attempt, failures[-1].after))
             self._pace.wait()
             server = self._server()
             self.usage.count("sent")
@@ -182,11 +181,11 @@ class Asking:
                 answer = server.ask(body)
             except Again as error:
                 failures.append(error)
-                self._failed(error)
+                self._count_failed(error)
             else:
                 self._failed_in_a_row = 0
                 return answer
-        if all(one.status == 500 for one in failures):  # the server works, but not for this request
+        if all(failure.status == 500 for failure in failures):  # the server works, but not for this request
             raise Refused(str(failures[-1]))
         raise failures[-1]
 
@@ -196,11 +195,12 @@ class Asking:
                 self._endpoint = self._connect()
             return self._endpoint
 
-    def _back_off(self, attempt: int, asked_for: float) -> float:
+    def back_off(self, attempt: int, after: float) -> float:
+        """Seconds before an attempt: doubling, with jitter, or those that the server names."""
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
-        return max(doubled, min(asked_for, LONGEST_WAIT))
+        return max(doubled, min(after, LONGEST_WAIT))
 
-    def _failed(self, error: Again) -> None:
+    def _count_failed(self, error: Again) -> None:
         """Count a failure; more in a row than all threads together may have, and the server is taken to be gone."""
         if self._stop.is_set():
             raise Stopped
@@ -209,17 +209,16 @@ class Asking:
             self._pace.hold(min(error.after, LONGEST_WAIT))
         with self._lock:
             self._failed_in_a_row += 1
-            gone = self._failed_in_a_row >= self.way.tries * (self.way.concurrency + 1)
+            gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
         if gone:
-            raise MissingResource(f"{self._failed_in_a_row} requests in a row failed ({error}); what was answered is "
-                                  "kept, and the same command goes on")
+            raise MissingResource(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
 
-    def _refused(self, told: str) -> None:
-        self.usage.count("refused", last_refusal=told)
+    def _count_refused(self, words: str) -> None:
+        self.usage.count("refused", last_refusal=words)
         if not self.usage.read and self.usage.refused >= ENOUGH:
-            raise MissingResource(f"every request was refused ({told})")
+            raise MissingResource(f"every request was refused ({words})")
 
-    def _unreadable(self, answer: Answer) -> None:
+    def _count_unreadable(self, answer: Answer) -> None:
         self.usage.count("unreadable")
         if not self.usage.read and self.usage.unreadable >= ENOUGH:
             cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
@@ -227,9 +226,9 @@ class Asking:
                               f"{json.dumps(answer.text)[:120]}{cut}")
 
 
-def _cause(error: BaseException, futures: Sequence[Any]) -> BaseException:
-    """What stopped the threads: not that they were told to stop."""
+def _cause(error: BaseException, futures: Sequence[Future[Reading]]) -> BaseException:
+    """The exception that stopped the threads, and not that they were stopped."""
     if not isinstance(error, Stopped):
         return error
     raised = (future.exception() for future in futures if future.done() and not future.cancelled())
-    return next((one for one in raised if isinstance(one, MetricError)), error)
+    return next((each for each in raised if isinstance(each, MetricError)), error)

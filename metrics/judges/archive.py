@@ -1,0 +1,216 @@
+"""What judges leave behind: every answer, and what each run was asked and cost.
+
+    HOME/judge/answers/PROMPT-MODEL.jsonl     one line an answer, added as it comes: DIGEST {"key": ..., "text": ...}
+    HOME/judge/usage.jsonl                    one line for each time that a judge scored the items of a dataset
+    HOME/judge/running/RUN.json               the same of a run that has not ended, as of its last answer
+
+The key of an answer is the digest of the request and of the number of the sample, not of the host; no key of an account
+is in it. A line that was cut short by a kill, or changed since, does not fit its digest and is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metrics.errors import MissingResource
+from metrics.judges.answer import Answer
+
+COUNTED = ("sent", "failed", "kept", "refused", "read", "weighted", "unreadable", "unread", "prompt_tokens",
+           "completion_tokens", "cost")
+"""The numbers of a line of usage."""
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def folder(home: Path) -> Path:
+    """Where all that judges leave behind lies."""
+    return home / "judge"
+
+
+def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
+    """The name under which an answer is kept."""
+    return hashlib.sha256(json.dumps([body, sample, attempt], sort_keys=True).encode()).hexdigest()
+
+
+class AnswerArchive:
+    """The answers of one model to one prompt; several threads, and several runs, may add to them."""
+
+    def __init__(self, home: Path, prompt: str, model: str) -> None:
+        own = hashlib.sha256(model.encode()).hexdigest()[:8]
+        readable = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
+        self.path = folder(home) / "answers" / f"{prompt}-{readable}-{own}.jsonl"
+        self._known = dict(_read(self.path))
+
+    def get(self, key: str) -> Answer | None:
+        """The answer under a key, if there is one."""
+        return self._known.get(key)
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Keep an answer."""
+        content = json.dumps({"key": key, **dataclasses.asdict(answer)}, separators=(",", ":")).encode()
+        _append(self.path, _digest(content) + b" " + content)
+        self._known[key] = answer
+
+
+@dataclass
+class Usage:
+    """Counts over one run of one judge; `count` and `answered` may be called from several threads."""
+
+    judge: str
+    model: str
+    home: Path
+    price_in: float = 0.0
+    price_out: float = 0.0
+    sent: int = 0
+    """Requests, failed attempts among them."""
+    failed: int = 0
+    kept: int = 0
+    """Answers that were kept from before."""
+    refused: int = 0
+    read: int = 0
+    weighted: int = 0
+    """Of those that were read, how many by the probabilities of the tokens."""
+    unreadable: int = 0
+    """Answers that could not be read."""
+    unread: int = 0
+    """Questions given up without an answer that could be read."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    served: set[str] = field(default_factory=set)
+    last_refusal: str = ""
+    start: float = field(default_factory=time.monotonic)
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def count(self, what: str, *, weighted: bool = False, last_refusal: str = "") -> None:
+        """Count one of a kind."""
+        with self._lock:
+            setattr(self, what, getattr(self, what) + 1)
+            self.weighted += weighted
+            self.last_refusal = last_refusal or self.last_refusal
+
+    def answered(self, answer: Answer) -> None:
+        """Count the tokens of an answer, and keep the counts so far."""
+        with self._lock:
+            self.prompt_tokens += answer.prompt
+            self.completion_tokens += answer.completion
+            self.served.add(answer.served or self.model)
+            self._keep_so_far()
+
+    @property
+    def cost(self) -> float | None:
+        """What the answers of this run cost, in the currency of the prices; None without prices."""
+        if not (self.price_in or self.price_out):
+            return None
+        return (self.prompt_tokens * self.price_in + self.completion_tokens * self.price_out) / 1e6
+
+    def record(self) -> dict[str, Any]:
+        """The line that is kept."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return {"at": at, "run": self.run, "judge": self.judge, "model": self.model,
+                **{name: getattr(self, name) for name in COUNTED},
+                "served": sorted(self.served), "seconds": round(time.monotonic() - self.start, 3)}
+
+    def line(self) -> str:
+        """The line that is printed at the end."""
+        parts = [f"{self.sent} requests", f"{self.kept} answers kept from before", f"{self.failed} attempts failed",
+                 f"{self.unreadable} answers not readable", f"{self.refused} requests refused",
+                 f"{self.unread} questions given up", f"{self.weighted} of {self.read} weighted by probabilities",
+                 f"{self.prompt_tokens} + {self.completion_tokens} tokens",
+                 *([] if self.cost is None else [f"cost {self.cost:.4f}"]), f"{time.monotonic() - self.start:.1f} s"]
+        return f"{self.judge} ({self.model}): {', '.join(parts)}"
+
+    def keep(self) -> None:
+        """Add the line to the file, if anything was sent."""
+        if self.sent:
+            _append(_ended(self.home), json.dumps(self.record()).encode())
+            with contextlib.suppress(OSError):  # a file that stays is known by its run, and not counted twice
+                (_running(self.home) / f"{self.run}.json").unlink(missing_ok=True)
+
+    def _keep_so_far(self) -> None:
+        path = _running(self.home) / f"{self.run}.json"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".new").write_text(json.dumps(self.record()))
+            path.with_suffix(".new").replace(path)
+        except OSError as error:
+            raise MissingResource(f"{path}: usage cannot be kept: {error.strerror}") from error
+
+
+def usage_records(home: Path) -> Iterator[dict[str, Any]]:
+    """The usage of every run so far, killed ones among them; a line that was cut short is ignored."""
+    so_far = []  # read first: a run that ends meanwhile is then in both, and not in neither
+    for path in sorted(_running(home).glob("*.json")):
+        with contextlib.suppress(FileNotFoundError):
+            so_far.append(path.read_bytes())
+    ended = _ended(home).read_bytes().splitlines() if _ended(home).is_file() else []
+    known: set[str] = set()
+    for line in [*ended, *so_far]:
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict) and {"judge", "model", "run", *COUNTED} <= record.keys() \
+                    and record["run"] not in known:
+                known.add(record["run"])
+                yield record
+
+
+def _ended(home: Path) -> Path:
+    return folder(home) / "usage.jsonl"
+
+
+def _running(home: Path) -> Path:
+    return folder(home) / "running"
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line to a file, in one piece; it begins the line anew, since the last one may have been cut short."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _ONE_AT_A_TIME, path.open("ab", buffering=0) as stream:
+            written = stream.write(b"\n" + line)
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise MissingResource(f"{path}: answers cannot be kept: {error.strerror}") from error
+    if written <= len(line):
+        raise MissingResource(f"{path}: answers cannot be kept: the disk is full")
+
+
+def _read(path: Path) -> Iterator[tuple[str, Answer]]:
+    """The answers of a file, but for the lines that are not whole."""
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                digest, _, content = line.rstrip(b"\n").partition(b" ")
+                if content and digest == _digest(content):
+                    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, OverflowError,
+                                             RecursionError):
+                        yield _answer(content)  # or it is whole and of another form: ignored as well
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise MissingResource(f"{path}: kept answers cannot be read: {error.strerror}") from error
+
+
+def _answer(content: bytes) -> tuple[str, Answer]:
+    values = json.loads(content)
+    tokens = tuple((int(place), str(token), tuple((str(other), float(logprob)) for other, logprob in others))
+                   for place, token, others in values["tokens"])
+    texts = {name: str(values[name]) for name in ("text", "finish", "served")}
+    return str(values["key"]), Answer(**texts, prompt=int(values["prompt"]), completion=int(values["completion"]),
+                                      tokens=tokens)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest()[:16].encode()
