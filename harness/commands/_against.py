@@ -12,7 +12,7 @@ from harness.results import files
 from harness.results.rows import Results
 from leaderboard.blocks.tables import Block, Facts, Group, Prose, Table
 from leaderboard.pages import changes
-from leaderboard.render.html import WIDTH, plain, text
+from leaderboard.render.text import WIDTH, plain, text
 
 MOST = 25
 """As many rows of a table are printed."""

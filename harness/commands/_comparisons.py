@@ -12,7 +12,7 @@ from harness.results.rows import Comparison, Correlation, Reliability, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
-from leaderboard.render.html import text
+from leaderboard.render.text import text
 
 ALPHA = 0.05
 Place = tuple[str, str]

@@ -143,7 +143,7 @@ def _print(rules: Rulebook, shown: Exhibit) -> None:
 
 def _text(grid: Grid) -> str:
     """A table for the terminal: nothing is cut. Long words wrap; columns for which there is no room are named below."""
-    from leaderboard.render.html import plain
+    from leaderboard.render.text import plain
 
     rows = [tuple(map(plain, row)) for row in grid.rows[:MOST]]
     columns = [_column(plain(name), [row[place] for row in rows], WRAP if len(grid.head) > 2 else REASON)

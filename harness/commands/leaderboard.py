@@ -106,7 +106,7 @@ def _left_out(own: Results) -> Iterator[str]:
 def _shown(board: Around) -> str:
     """The board around the metric, what can be told apart, and where it is best and worst."""
     from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
-    from leaderboard.render.html import text
+    from leaderboard.render.text import text
 
     on = f"{board.cells} cells" if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"

@@ -77,9 +77,9 @@ def run(args: argparse.Namespace) -> int:
     elif chosen.datasets or chosen.qualities:
         raise BadConfig("--dataset and --quality go with --compare, --clusters or --json")
     else:
-        from leaderboard import site
+        from leaderboard.render.text import summary
 
-        print(site.summary(report))
+        print(summary(report))
     return 0
 
 

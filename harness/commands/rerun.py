@@ -100,10 +100,10 @@ def _check_ratings(before: Results, args: argparse.Namespace) -> None:
 def _otherwise(before: Results, context: Context) -> Iterator[str]:
     """What is known to differ before anything is scored: code, packages, the machine, the items."""
     from harness.run import environment, plan
-    from leaderboard.model.causes import surroundings
+    from leaderboard.model.causes import environment as environment_causes
 
     now = environment.facts(before.run.seed, str(context.models.machine), {}, "")
-    for cause in surroundings(before.run, now):
+    for cause in environment_causes(before.run, now):
         yield f"{cause.name}: {cause.old} then, {cause.new} now"
     told = {entry.name: entry for entry in before.datasets}
     for card in context.plan.cards:
@@ -124,10 +124,10 @@ def _shown(one: Drift) -> str:
 
 def _cause(before: Results, report: Results) -> str:
     """What differs between the runs, those things first that a number depends on by itself."""
-    from leaderboard.model.causes import causes, told
+    from leaderboard.model.causes import causes, summary
 
     found = causes(before, report)
     own = [cause for rows in (*found.datasets.values(), *found.metrics.values()) for cause in rows]
-    if likely := told([*own, *found.every]) or told(found.run):
+    if likely := summary([*own, *found.every]) or summary(found.run):
         return f"likely cause: {likely}"
     return "likely cause: " + ("code that no commit names" if found.unsure else "none is known; look at the machine")

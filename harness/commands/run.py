@@ -158,12 +158,12 @@ def carried_out(context: Context, chosen: Settings) -> tuple[Results, Found]:
 
 def _print(report: Results, found: Found, chosen: Settings) -> None:
     from harness.commands._output import print_correlations
-    from leaderboard import site
+    from leaderboard.render.text import summary
 
     if chosen.json:
         print_correlations(report)
     else:
-        print(site.summary(report))
+        print(summary(report))
         if beside := _beside(report):
             print(beside)
         print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "

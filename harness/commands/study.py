@@ -120,7 +120,7 @@ def command(args: argparse.Namespace) -> str:
 
 def _print(found: Findings, as_json: bool) -> None:
     from leaderboard.blocks.tables import Cell, Group, Heading, Table
-    from leaderboard.render import html
+    from leaderboard.render import text
 
     if as_json:
         for entry in found.objects:
@@ -130,7 +130,7 @@ def _print(found: Findings, as_json: bool) -> None:
         rows = tuple(tuple(map(Cell, row)) for row in table.rows)
         first, *others = table.head
         headings = (Heading(first, "stub"), *(Heading(name, "number") for name in others))
-        print(html.text(Table(table.name, table.caption, headings, (Group(rows),), table.data)))
-    width = min(html.WIDTH, shutil.get_terminal_size((html.WIDTH, 24)).columns)
+        print(text.text(Table(table.name, table.caption, headings, (Group(rows),), table.data)))
+    width = min(text.WIDTH, shutil.get_terminal_size((text.WIDTH, 24)).columns)
     for remark in found.remarks:
         print(textwrap.fill(remark, width))

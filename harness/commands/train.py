@@ -109,7 +109,7 @@ def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrap
 
 def _draw_curve(found: Checkpoint) -> None:
     from harness.run.entries import training_entry
-    from leaderboard.blocks.curve import svg
+    from leaderboard.blocks.pictures.curve import svg
     from metrics.training.checkpoint import CURVE
 
     entry = training_entry(found)

@@ -13,7 +13,7 @@ taken greedily from the best metric on (Gramm et al. 2007): not always the fewes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from string import ascii_letters
 from typing import TypeAlias
 
@@ -57,27 +57,41 @@ def clusters(values: Vector, better: Better) -> tuple[tuple[int, ...], ...]:
 
 
 def letters(values: Vector, better: Better) -> tuple[str, ...]:
-    """The letters of each metric, `a` being that of the best; none without a value."""
+    """The letters of each metric, `a` being that of the best; none without a value.
+
+    Sets of metrics are bits of a number: a site has some thousand pairs on each of some fifty targets.
+    """
     order = _ranking(values)
-    alike = ~(better | better.T)
-    covered = np.zeros_like(alike)
-    groups: list[list[int]] = []
-    for place, i in enumerate(order):
-        for j in order[place:]:
-            if alike[i, j] and not covered[i, j] and (j != i or not covered[i].any()):
-                groups.append(_grown(i, j, order, alike))
-                covered[np.ix_(groups[-1], groups[-1])] = True
-    return tuple("".join(_letter(number) for number, group in enumerate(groups) if metric in group)
-                 for metric in range(len(values)))
+    differ = (better | better.T)[np.ix_(order, order)]
+    alike = [sum(1 << int(place) for place in np.flatnonzero(~row)) for row in differ]
+    covered = [0] * len(order)
+    groups: list[int] = []
+    for row, own in enumerate(alike):
+        for other in range(row, len(order)):
+            uncovered = own >> other & 1 and not covered[row] >> other & 1
+            if uncovered and (other != row or not covered[row]):
+                groups.append(_grown(row, other, alike))
+                for member in _members(groups[-1]):
+                    covered[member] |= groups[-1]
+    lettered = {metric: "".join(_letter(number) for number, group in enumerate(groups) if group >> place & 1)
+                for place, metric in enumerate(order)}
+    return tuple(lettered.get(metric, "") for metric in range(len(values)))
 
 
-def _grown(i: int, j: int, order: list[int], alike: Better) -> list[int]:
+def _grown(row: int, other: int, alike: list[int]) -> int:
     """The two metrics, and from the best on every other that is like all in the group so far."""
-    group = [i, j]
-    for metric in order:
-        if metric not in group and alike[metric, group].all():
-            group.append(metric)
+    group, possible = 1 << row | 1 << other, alike[row] & alike[other]
+    while rest := possible & ~group:
+        member = (rest & -rest).bit_length() - 1
+        group |= 1 << member
+        possible &= alike[member]
     return group
+
+
+def _members(group: int) -> Iterator[int]:
+    while group:
+        yield (group & -group).bit_length() - 1
+        group &= group - 1
 
 
 def _letter(number: int) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.results.rows import Correlation
-from leaderboard.blocks.tables import Cell, Mark
+from leaderboard.blocks.tables import Cell, Group, Heading, Mark, Row, Table
+from leaderboard.model.index import Column, Index
 
 MISSING = "–"
-LEARNED = "†"
-LEARNED_MEANS = f"{LEARNED}: weights learned on this dataset, so no rank"
+FITTED = "†"
+FITTED_MEANS = f"{FITTED}: weights fitted on ratings of this dataset, so not ranked"
 WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
+NO_LEADERS = (math.nan, math.nan)
+"""For values of different datasets: none is the best of them."""
 
 
 def number(value: float) -> str:
@@ -23,37 +26,60 @@ def number(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # + 0.0: no minus before a zero
 
 
+def number_cell(value: float, *, shaded: bool = False) -> Cell:
+    """Show a value that exists."""
+    return Cell(number(value), value=value, shade=shade(value) if shaded else "")
+
+
+def count_cell(count: int) -> Cell:
+    """Show a whole number."""
+    return Cell(str(count), value=count)
+
+
 def missing(why: str, small: str = "") -> Cell:
-    """Show a value that is not there, and why."""
+    """Show that a value is missing, and why."""
     return Cell(MISSING, title=why, small=small, why=why)
 
 
-def value_cell(value: float, leaders: tuple[float, float], *, title: str = "", small: str = "",
-               shaded: bool = False) -> Cell:
-    """Show a value that is there, marked if it leads its column."""
-    return Cell(number(value), value=value, title=title, small=small, marks=lead_marks(value, leaders),
-                shade=shade(value) if shaded else "")
+def value_cell(value: float, leaders: tuple[float, float], *, title: str = "", shaded: bool = False) -> Cell:
+    """Show a value that exists, marked if it leads its column."""
+    return replace(number_cell(value, shaded=shaded), title=title, marks=lead_marks(value, leaders))
 
 
-def agreement_cell(row: Correlation, leaders: tuple[float, float]) -> Cell:
+def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:
     """Show a correlation with its interval below, and n and p in the title."""
     weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
     return Cell(number(row.value), value=row.value, title=evidence(row), small=_interval(row),
                 marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
 
 
-def learned_cell(cell: Cell) -> Cell:
-    """Mark a value of weights that were learned on the same ratings; it leads nothing."""
-    told = ", ".join(filter(None, (cell.title, LEARNED_MEANS)))
-    kept = tuple(mark for mark in cell.marks if mark == "weak")
-    return replace(cell, text=f"{cell.text} {LEARNED}", title=told, marks=kept)
+def fitted_cell(cell: Cell) -> Cell:
+    """Mark a value whose weights were fitted on the same ratings; it leads nothing."""
+    title = ", ".join(filter(None, (cell.title, FITTED_MEANS)))
+    return replace(cell, text=f"{cell.text} {FITTED}", title=title,
+                   marks=tuple(mark for mark in cell.marks if mark == "weak"))
+
+
+def metric_cell(index: Index, column: Column) -> Cell:
+    """Name a column and the models behind its scores, with a link to the page of its metric."""
+    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""),
+                model=index.models.get(column[0], ""), key=column)
 
 
 def evidence(row: Correlation) -> str:
     """Say what a value rests on: n, p, the interval, a note."""
     interval = _interval(row, decimals=3)
-    parts = [f"n = {row.n}", _p(row.p), f"95 % interval {interval}" if interval else "", row.note]
+    p = p_value(row.p)
+    parts = [f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
+             f"95 % interval {interval}" if interval else "", row.note]
     return ", ".join(part for part in parts if part)
+
+
+def p_value(p: float) -> str:
+    """Write a p-value, nothing where there is none."""
+    if not math.isfinite(p):
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def shade(value: float) -> str:
@@ -63,9 +89,9 @@ def shade(value: float) -> str:
 
 
 def leaders(values: Iterable[float]) -> tuple[float, float]:
-    """Find the best and the second best as shown, NaN where there is none; equals share a place."""
-    shown = sorted({round(value, 3) for value in values if math.isfinite(value)}, reverse=True)
-    best, second = (*shown[:2], *(math.nan,) * (2 - min(len(shown), 2)))
+    """Find the best and the second best as rounded, NaN where there is none; equals share a place."""
+    rounded = sorted({round(value, 3) for value in values if math.isfinite(value)}, reverse=True)
+    best, second = (*rounded[:2], *(math.nan,) * (2 - min(len(rounded), 2)))
     return best, second
 
 
@@ -77,10 +103,19 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
     return ("second",) if round(value, 3) == second else ()
 
 
-def _p(p: float) -> str:
-    if not math.isfinite(p):
-        return ""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+def marked(data: str, fitted: bool) -> str:
+    """Explain the mark of fitted weights beside the data of a table that has it."""
+    return f"{data}; {FITTED_MEANS}" if fitted else data
+
+
+def table(index: Index, origin: str, anchor: str, caption: str, headings: Sequence[Heading],
+          rows: Iterable[Row | Group], board: str | None = None) -> Table:
+    """Make a table on the data of an origin, or of one of its boards."""
+    listed = tuple(rows)
+    groups = tuple(row for row in listed if isinstance(row, Group))
+    plain = tuple(row for row in listed if not isinstance(row, Group))
+    return Table(anchor, caption, tuple(headings), (*((Group(plain),) if plain else ()), *groups),
+                 data=index.data(origin, board), sample=origin == "sample")
 
 
 def _interval(row: Correlation, decimals: int = 2) -> str:

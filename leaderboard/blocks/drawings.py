@@ -1,6 +1,6 @@
-"""Pictures that come from a file: parsed, and written again with nothing but shapes, lines and text.
+"""Pictures from a file: parsed, and written again with nothing but shapes, lines and text.
 
-What a picture may hold is on the two lists below; anything else is left out with all that is in it: scripts, handlers,
+What a picture may contain is on the two lists below; anything else is left out with all its content: scripts, handlers,
 styles, links, images, references to other places. Ids are left out as well, since two pictures of a page may share one.
 A picture with a document type or entities is refused. Colours stay as attributes, which the page's policy allows; those
 of a style attribute become such attributes.
@@ -25,18 +25,18 @@ VALUE = re.compile(r"[\w\s.,#%()+-]*")
 BOX = re.compile(r"\s*0[\s,]+0[\s,]+(\d{1,5}(?:\.\d+)?)[\s,]+(\d{1,5}(?:\.\d+)?)\s*")
 DEEPEST = 40
 LARGEST = 1_000_000
-"""Characters of a picture: a page is to stay under 2 MB."""
+"""Characters of a picture: a page should stay under 2 MB."""
 
 
 class Unsafe(ValueError):
     """A picture that cannot be shown; the message says why."""
 
 
-def redrawn(svg: str, told: str) -> str:
-    """The picture with nothing in it but what it may hold; `told` is read to those who do not see it."""
+def sanitised(svg: str, text: str) -> str:
+    """Return the picture with nothing but what is allowed; `text` is read to those who do not see it."""
     if len(svg) > LARGEST:
         raise Unsafe(f"it has more than {LARGEST} characters")
-    pen = _Pen(told)
+    pen = _Pen(text)
     parser = expat.ParserCreate("utf-8", " ")
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = pen.doctype
@@ -51,11 +51,11 @@ def redrawn(svg: str, told: str) -> str:
 
 
 class _Pen:
-    """Writes down what the parser meets and the lists allow."""
+    """Writes what the lists allow of what the parser reads."""
 
-    def __init__(self, told: str) -> None:
+    def __init__(self, description: str) -> None:
         self.parts: list[str] = []
-        self.told = told
+        self.description = description
         self.open: list[str] = []
         self.hidden = 0
 
@@ -91,15 +91,15 @@ class _Pen:
         width, height = (float(side) for side in box.groups())
         if not 0 < width <= 20_000 or not 0 < height <= 20_000:
             raise Unsafe("it has no size, or one above 20,000")
-        kept = {name: value for name, value in attributes.items() if name in PAINT}
+        paint = {name: value for name, value in attributes.items() if name in PAINT}
         return (f'<svg class="drawing" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-                f'role="img" tabindex="0" aria-label="{escape(self.told)}"{"".join(_attributes(kept))}>')
+                f'role="img" tabindex="0" aria-label="{escape(self.description)}"{"".join(_attributes(paint))}>')
 
 
-def _attributes(given: Mapping[str, str]) -> Iterator[str]:
-    """The attributes that are on the list, and what a style says of them, in the order of their names."""
-    declared = (part.partition(":")[::2] for part in given.get("style", "").split(";"))
+def _attributes(attributes: Mapping[str, str]) -> Iterator[str]:
+    """List the allowed attributes, those of the style attribute too, in the order of their names."""
+    declared = (part.partition(":")[::2] for part in attributes.get("style", "").split(";"))
     style = {name.strip(): value.strip() for name, value in declared if name.strip() in PAINT}
-    for name, value in sorted({**given, **style}.items()):
+    for name, value in sorted({**attributes, **style}.items()):
         if name in ATTRIBUTES and VALUE.fullmatch(value) and "url" not in value.casefold():
             yield f' {name}="{escape(value)}"'

@@ -1,4 +1,4 @@
-"""The items of a dataset on which people and metrics disagree most, with what was said and where each places it."""
+"""The items of a dataset on which people and metrics disagree most, with the texts and both places."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Picture, Prose, Sectio
 from leaderboard.model.index import Index, origin_of
 
 EXPLAINED = ("Places run from 0, the lowest of the dataset, to 1, the highest. Square: people. Dot: the median of "
-             "the metrics. Strokes: the metrics that are named. Of longer dialogues the last "
-             "utterances are shown.")
+             "the metrics. Strokes: the named metrics. Of longer dialogues the last utterances are shown.")
 
 
 def sections(index: Index, entry: DatasetEntry) -> tuple[Section, ...]:
-    """Show the examples of a dataset: first those that people like better than the metrics do, then the others."""
-    given = sorted((row for row in index.results.examples if row.dataset == entry.name),
-                   key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
-    liked = [row for row in given if row.people > row.metrics]
-    others = [row for row in given if row.people <= row.metrics]
-    if not given:
+    """Show the examples of a dataset: first those that people place higher than the metrics do, then the others."""
+    examples = sorted((row for row in index.results.examples if row.dataset == entry.name),
+                      key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
+    if not examples:
         return ()
-    data = Prose(f"{EXPLAINED} Data: {index.data(origin_of(entry))}.")
-    return (Section("examples", "Where people and metrics disagree most", (data,)),
-            *_side("liked-by-people", "High for people, low for the metrics", liked),
-            *_side("liked-by-metrics", "High for the metrics, low for people", others))
+    text = Prose(f"{EXPLAINED} Data: {index.data(origin_of(entry))}.")
+    return (Section("examples", "Where people and metrics disagree most", (text,)),
+            *_side("high-for-people", "High for people, low for the metrics",
+                   [row for row in examples if row.people > row.metrics]),
+            *_side("high-for-metrics", "High for the metrics, low for people",
+                   [row for row in examples if row.people <= row.metrics]))
 
 
 def _side(anchor: str, title: str, rows: Sequence[Example]) -> tuple[Section, ...]:
@@ -44,6 +43,6 @@ def _example(row: Example) -> tuple[Block, ...]:
              ("People", Cell(f"{row.quality} {row.rating:.2f}, place {row.people:.2f}")),
              ("Metrics", Cell(f"median place {row.metrics:.2f}" + (f"; {named}" if named else ""))),
              ("Item", Cell(row.item, code=True)))
-    told = f"{row.item}: place {row.people:.2f} for people, {row.metrics:.2f} for the metrics."
-    drawn = places.svg(row.people, row.metrics, [place for _, place in row.columns], told)
-    return (Picture(drawn, told), Facts(tuple(pair for pair in pairs if pair[1].text)))
+    text = f"{row.item}: place {row.people:.2f} for people, {row.metrics:.2f} for the metrics."
+    drawn = places.svg(row.people, row.metrics, [place for _, place in row.columns], text)
+    return (Picture(drawn, text), Facts(tuple(pair for pair in pairs if pair[1].text)))

@@ -1,4 +1,4 @@
-"""How a reader gets around the site: a menu on every page, and a page that lists those of a group."""
+"""The navigation: a menu on every page, and a page that lists those of a group."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.blocks.tables import Cell, Group, Heading, Page, Section, Table
+from leaderboard.model.index import plural
 from leaderboard.model.slugs import slug
 
 WORDS = {"Datasets": "By dataset", "Qualities": "By quality", "Metrics": "By metric"}
-"""What the menu calls a group of pages."""
+"""The name of a group of pages in the menu."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the menu; `group` is that of the pages it stands for."""
+    """A line of the menu; `group` is the group of pages that it leads to, if any."""
 
     path: str
     label: str
@@ -47,9 +48,8 @@ def _list_path(group: str) -> str:
 def _listed(group: str, pages: Sequence[Page]) -> Page:
     rows = tuple((Cell(page.label, link=page.path), Cell(page.title if page.title != page.label else ""),
                   Cell(page.detail)) for page in pages)
-    table = Table("list", "1 page" if len(rows) == 1 else f"{len(rows)} pages",
-                  (Heading("Page", "stub"), Heading("Title"), Heading("What it is")), (Group(rows),),
-                  data="as each page says")
+    headings = (Heading("Page", "stub"), Heading("Title"), Heading("What it is"))
+    table = Table("list", plural(len(rows), "page"), headings, (Group(rows),), data="as each page says")
     label = WORDS.get(group, group)
     return Page(path=_list_path(group), title=label, label=label, lead=f"{group} of this run, a page each.",
                 sections=(Section("pages", group, (table,)),), markdown=False)

@@ -1,104 +1,102 @@
-"""What people said about a dataset: how they rated each quality, and what each system reached in their eyes."""
+"""How people rated a dataset: each quality and each system, beside the scores of the best metrics."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from harness.results.rows import DatasetEntry, ItemScores
-from leaderboard.blocks.cells import lead_marks, leaders, missing, number
+from leaderboard.blocks.cells import count_cell, lead_marks, leaders, missing, number
+from leaderboard.blocks.cells import table as table_of
+from leaderboard.blocks.metric_items import N, scale
 from leaderboard.blocks.pictures import distribution
 from leaderboard.blocks.pictures.axes import bulk
-from leaderboard.blocks.scatters import scale
-from leaderboard.blocks.tables import Block, Cell, Gallery, Group, Heading, Picture, Prose, Row, Table
-from leaderboard.model.index import Index, Key, origin_of
-from leaderboard.model.paired import Numbers, main_quality, scores_on, systems
-from leaderboard.model.reached import Field
+from leaderboard.blocks.tables import Block, Cell, Gallery, Heading, Picture, Prose, Row
+from leaderboard.model.index import Column, Index, main_quality, origin_of, rated_targets
+from leaderboard.model.items import Numbers, Vector, by_system, scores_on
 
 TOP = 6
 """Metrics whose scores are shown on a dataset's page."""
 
 
 def ratings(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
-    """Draw how the mean ratings of the items are spread, quality by quality."""
+    """Draw the distribution of the mean ratings of the items, quality by quality."""
     drawn = []
     for quality in entry.qualities:
-        given = points.human.get(quality.name)
-        if given is None or not (there := np.isfinite(given)).any():
+        values = _finite(points.human.get(quality.name))
+        if values is None:
             continue
-        values = given[there]
         mean, spread = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
-        caption = (f"{quality.name}: mean {mean:.2f}, standard deviation {spread:.2f}, "
-                   f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{values.size}")
-        told = f"Human ratings of {entry.name}. {caption}."
-        drawn.append(Picture(distribution.svg(values, quality.name, scale(quality, values), "people", told),
-                             told, caption))
-    said = f"How many items have which mean rating; the dashed line is the mean. Data: {index.data(origin_of(entry))}."
-    return (Prose(said), Gallery(tuple(drawn))) if drawn else ()
+        caption = f"{quality.name}: mean {mean:.2f}, standard deviation {spread:.2f}, {N}{values.size}"
+        text = f"Human ratings of {entry.name}. {caption}."
+        drawn.append(Picture(distribution.svg(values, quality.name, scale(quality, values), "people", text),
+                             text, caption))
+    text = f"How many items have which mean rating; the dashed line is the mean. Data: {index.data(origin_of(entry))}."
+    return (Prose(text), Gallery(tuple(drawn))) if drawn else ()
 
 
-def scores(every: Field, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
-    """Draw how the scores of the metrics are spread that agree best with people here."""
-    quality, found = main_quality(entry), every.found
+def scores(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
+    """Draw the distribution of the scores of the metrics that agree best with people here."""
+    quality = main_quality(entry)
     drawn = []
-    for key, mean in best(every, entry):
-        given = scores_on(points, key, quality.dimension if quality else "")
-        if given is None or not (there := np.isfinite(given)).any():
+    for column, mean in _best(index, entry):
+        values, label = _finite(scores_on(points, column, quality.dimension if quality else "")), index.labels[column]
+        if values is None:
             continue
-        values, label = given[there], found.labels[key]
-        caption = f"{label}: mean Spearman {number(mean)}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{values.size}"
-        told = f"Scores on {entry.name}. {caption}."
-        drawn.append(Picture(distribution.svg(values, label, bulk(values), "metric", told), told, caption))
-    said = (f"How many items have which score, of the {len(drawn)} metrics that agree best with people over the "
-            f"qualities of this dataset. Data: {found.data(origin_of(entry))}.")
-    return (Prose(said), Gallery(tuple(drawn[:TOP]))) if drawn else ()
-
-
-def best(every: Field, entry: DatasetEntry) -> list[tuple[Key, float]]:
-    """List the best column of each of the best metrics by its mean Spearman, of those with a value everywhere."""
-    rated = [quality.name for quality in entry.qualities if quality.rated]
-    means: dict[str, tuple[float, Key]] = {}
-    for key in sorted(every.found.labels):
-        values = [every.value((entry.name, name), key) for name in rated]
-        mean = math.fsum(values) / len(values) if values else math.nan
-        if math.isfinite(mean) and mean > means.get(key[0], (-math.inf, key))[0]:
-            means[key[0]] = (mean, key)
-    return [(key, mean) for mean, key in sorted(means.values(), key=lambda pair: (-pair[0], pair[1]))[:TOP]]
+        caption = f"{label}: mean Spearman {number(mean)}, {N}{values.size}"
+        text = f"Scores on {entry.name}. {caption}."
+        drawn.append(Picture(distribution.svg(values, label, bulk(values), "metric", text), text, caption))
+    text = (f"How many items have which score, of the {len(drawn)} metrics that agree best with people over the "
+            f"qualities of this dataset. Data: {index.data(origin_of(entry))}.")
+    return (Prose(text), Gallery(tuple(drawn))) if drawn else ()
 
 
 def system_table(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
-    """Draw what each system reached on average in people's eyes, the best on the main quality first."""
-    split, main = systems(points), main_quality(entry)
+    """Draw the mean rating of each system, the best on the main quality first."""
+    split, main = by_system(points), main_quality(entry)
     parts = {name: np.flatnonzero(split.numbers == number) for number, name in enumerate(split.names)}
-    names = [quality.name for quality in entry.qualities if quality.name in points.human]
-    if not parts or main is None or main.name not in names:
+    qualities = [quality for quality in entry.qualities if quality.name in points.human]
+    if not parts or main is None or main not in qualities:
         return (Prose("The systems that gave the responses are not known."),)
-    means = {part: [_mean(points, name, items) for name in names] for part, items in parts.items()}
-    lead = [leaders(row[column] for row in means.values()) for column in range(len(names))]
-    order = names.index(main.name)
-    rows = sorted(parts, key=lambda part: (-_known(means[part][order]), part))
-    return (Table(
-        anchor="system-table", caption=f"Mean rating of the items of each system on {entry.name}",
-        headings=(Heading("System", "stub"), Heading("Items", "number"), *(
-            Heading(name, "number", link=index.quality_paths[dimension])
-            for name, dimension in ((quality.name, quality.dimension) for quality in entry.qualities)
-            if name in names)),
-        groups=(Group(tuple(_system(part, parts[part].size, means[part], lead) for part in rows)),),
-        data=index.data(origin_of(entry)), sample=origin_of(entry) == "sample"),)
+    means = {part: [_mean(points, quality.name, items) for quality in qualities] for part, items in parts.items()}
+    lead = [leaders(row[place] for row in means.values()) for place in range(len(qualities))]
+    order = qualities.index(main)
+    ranked = sorted(parts, key=lambda part: (-_or_lowest(means[part][order]), part))
+    headings = (Heading("System", "stub"), Heading("Items", "number"), *(
+        Heading(quality.name, "number", link=index.quality_paths[quality.dimension]) for quality in qualities))
+    caption = f"Mean rating of the items of each system on {entry.name}"
+    return (table_of(index, origin_of(entry), "system-table", caption,
+                     headings, (_system(part, parts[part].size, means[part], lead) for part in ranked)),)
 
 
-def _system(name: str, items: int, means: list[float], lead: list[tuple[float, float]]) -> Row:
-    return (Cell(name), Cell(str(items), value=items), *(
+def _best(index: Index, entry: DatasetEntry) -> list[tuple[Column, float]]:
+    """List the best column of each of the best metrics by its mean Spearman, of those with a value everywhere."""
+    targets = rated_targets((entry,))
+    means: dict[str, tuple[float, Column]] = {}
+    for column in sorted(index.labels):
+        values = [index.value(target, column) for target in targets]
+        mean = math.fsum(values) / len(values) if values else math.nan
+        if math.isfinite(mean) and mean > means.get(column[0], (-math.inf, column))[0]:
+            means[column[0]] = (mean, column)
+    return [(column, mean) for mean, column in sorted(means.values(), key=lambda pair: (-pair[0], pair[1]))[:TOP]]
+
+
+def _finite(values: Vector | None) -> Vector | None:
+    return None if values is None or not (finite := np.isfinite(values)).any() else values[finite]
+
+
+def _system(name: str, items: int, means: Sequence[float], lead: Sequence[tuple[float, float]]) -> Row:
+    return (Cell(name), count_cell(items), *(
         Cell(f"{mean:.2f}", value=mean, marks=lead_marks(mean, best_two)) if math.isfinite(mean)
         else missing("no item of this system was rated") for mean, best_two in zip(means, lead, strict=True)))
 
 
 def _mean(points: ItemScores, quality: str, items: Numbers) -> float:
-    values = points.human[quality][items]
-    there = values[np.isfinite(values)]
-    return float(there.mean(dtype=np.float64)) if there.size else math.nan
+    values = _finite(points.human[quality][items])
+    return math.nan if values is None else float(values.mean(dtype=np.float64))
 
 
-def _known(value: float) -> float:
+def _or_lowest(value: float) -> float:
     return value if math.isfinite(value) else -math.inf

@@ -1,6 +1,6 @@
-"""What a view hands to the renderers: pages of sections of tables, facts and prose, without any markup.
+"""Pages of sections of tables, facts and prose, without any markup: what pages/ builds and render/ writes.
 
-A view says what a value means (best of its column, missing and why); a renderer says how that looks.
+A page says what a value means (best of its column, missing and why); a renderer says how that looks.
 Links are written relative to the site's root.
 """
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Mark: TypeAlias = Literal["best", "second", "weak"]
-"""Best or second best of its column; weak: not distinguishable from no correlation (p >= 0.05)."""
+"""Best or second best of its column; weak: not significantly different from no correlation (p >= 0.05)."""
 
 Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
-"""What a column holds; the stub is the column that names the row, words are a few, beside numbers."""
+"""What a column contains; the stub is the column that names the row, words are a few, beside numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing.
 
-    `model` names the models behind the scores of the row that the cell names. `sign` is a warning about that row,
-    with what it means in words. `key` is the metric and the column that the row is of.
+    Of a cell that names a row, `model` names the models behind the scores, `sign` is a warning with its meaning in
+    words, and `key` is the metric and its column.
     """
 
     text: str
@@ -40,10 +40,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a column of a table is called, and what it holds.
+    """The name of a column of a table, and the kind of its cells.
 
-    `key` is what the scripts know the column by; `cells` are the qualities of datasets that it is the mean of, by
-    their places in the page's data.
+    `key` names the column for the scripts; `targets` are those that it is the mean of, by their places in the page's
+    data.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Heading:
     title: str = ""
     link: str = ""
     key: str = ""
-    cells: tuple[int, ...] = ()
+    targets: tuple[int, ...] = ()
 
 
 Row: TypeAlias = tuple[Cell, ...]
@@ -68,9 +68,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that says in words which data it is on; `folded` is what is to be clicked to see it.
+    """A table that says in words which data it is on; `folded` is the text to click on to see it.
 
-    `board` is the name of the board that the scripts rank anew in it.
+    `board` is the name of the board that the scripts rank anew.
     """
 
     anchor: str
@@ -90,20 +90,20 @@ class Table:
     @property
     def reasons(self) -> dict[str, int]:
         """Every reason for a missing value with its footnote number, in reading order."""
-        found = dict.fromkeys(cell.why for row in self.rows for cell in row if cell.why)
-        return {reason: number for number, reason in enumerate(found, start=1)}
+        reasons = dict.fromkeys(cell.why for row in self.rows for cell in row if cell.why)
+        return {reason: number for number, reason in enumerate(reasons, start=1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Terms, each with what there is to say."""
+    """Terms, each with a cell that explains it."""
 
     pairs: tuple[tuple[str, Cell], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph; `code` for lines to be typed, `link` for where it leads as a whole."""
+    """A paragraph; `code` for lines to be typed, `link` for the target of the whole paragraph."""
 
     text: str
     code: bool = False
@@ -112,7 +112,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of our own as SVG, with what it shows in words, and what stands below it.
+    """A picture as SVG, with what it shows in words, and the caption below it.
 
     Colours and lines come from classes in static/*.css, never from a style attribute; names from outside are escaped.
     """
@@ -145,7 +145,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `group` names the list it is found in; a page without one stands in the navigation itself.
+    """One page. `group` names the list it is in; a page without one is in the navigation itself.
 
     `data` are numbers for the scripts, as JSON: nothing that a reader would miss without them.
     """

@@ -1,7 +1,7 @@
-"""A report beside an earlier one, cell by cell: what moved, how far and why, what is new and what is gone.
+"""Results beside earlier ones: which correlations changed, how far and why, which are new and which are gone.
 
-A cell is a column on a quality of a dataset, by Spearman. The sample and real data of the same name are two datasets,
-so that no number made by the script is ever held against people's.
+Compared is Spearman. The sample and real data of the same name are two datasets, so that no number made by the script
+is ever compared with people's.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from typing import TypeAlias
 
 from harness.results.rows import Correlation, RankingRow, Results
 from leaderboard.model.boards import Board, boards, names
-from leaderboard.model.causes import Cause, Causes, causes, kinds
-from leaderboard.model.index import Index, Key, make_index, ordered, origin_of, there
-from leaderboard.model.signatures import Kind
+from leaderboard.model.causes import Cause, Causes, Kind, causes, kinds
+from leaderboard.model.index import Column, Index, has_value, make_index, ordered, origin_of
 
-SHOWN = 0.0005
+VISIBLE = 0.0005
 """Below this a difference does not show in three decimals."""
 
-Cell: TypeAlias = tuple[str, str, str, str, str]
+Key: TypeAlias = tuple[str, str, str, str, str]
 """Origin, dataset, quality, metric and column."""
+Ranked: TypeAlias = tuple[tuple[Column, RankingRow], ...]
+Names: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A cell that has a value in both reports, another one; `own` are the causes that are the cell's own."""
+class Change:
+    """A correlation that differs between two results; `own` are the causes in its dataset, metric or options."""
 
     origin: str
     old: Correlation
@@ -37,19 +38,19 @@ class Move:
     """Whether nothing is known to differ: the same inputs, another number."""
 
     @property
-    def key(self) -> Key:
+    def column(self) -> Column:
         """The metric and its column."""
         return self.new.metric, self.new.column
 
     @property
     def difference(self) -> float:
-        """How much higher it is now."""
+        """How much higher the value is now."""
         return self.new.value - self.old.value
 
     @property
-    def shown(self) -> bool:
-        """Whether the difference is seen in three decimals."""
-        return abs(self.difference) >= SHOWN
+    def visible(self) -> bool:
+        """Whether the difference shows in three decimals."""
+        return abs(self.difference) >= VISIBLE
 
     @property
     def beyond(self) -> bool | None:
@@ -60,8 +61,8 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """A cell that has a value in one of the reports only, and why the other has none."""
+class OneSided:
+    """A correlation that only one of the results has, and why the other lacks it."""
 
     origin: str
     row: Correlation
@@ -69,156 +70,145 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
-    """A column that has a rank on a board then and now; `up` are the places it rose among such columns."""
+class RankChange:
+    """A column that has a rank on a board in both results; `up` are the places it rose among such columns."""
 
-    key: Key
+    column: Column
     old: RankingRow
     new: RankingRow
     up: int
 
     @property
-    def moved(self) -> bool:
+    def visible(self) -> bool:
         """Whether its place among the others or its average as shown differs."""
-        return self.up != 0 or abs(self.old.value - self.new.value) >= SHOWN
+        return self.up != 0 or abs(self.old.value - self.new.value) >= VISIBLE
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """A board then and now: the columns with a rank on both, those with one now only, and then only."""
+class BoardChange:
+    """A board in both results: the columns ranked in both, those ranked only now, and only earlier."""
 
     board: Board
-    shifts: tuple[Shift, ...]
-    entered: tuple[tuple[Key, RankingRow], ...]
-    left: tuple[tuple[Key, RankingRow], ...]
-    cells: tuple[int, int]
+    rows: tuple[RankChange, ...]
+    entered: Ranked
+    left: Ranked
+    targets: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Everything that differs between two reports."""
+    """Everything that differs between two results; metrics and datasets: the names that are new, and that are gone."""
 
     statistic: str
     causes: Causes
     common: int
-    moves: tuple[Move, ...]
-    appeared: tuple[Gap, ...]
-    gone: tuple[Gap, ...]
-    rankings: tuple[Ranking, ...]
-    metrics: tuple[tuple[str, ...], tuple[str, ...]]
-    datasets: tuple[tuple[str, ...], tuple[str, ...]]
-    """Names that are new, and names that are gone."""
+    changed: tuple[Change, ...]
+    new: tuple[OneSided, ...]
+    gone: tuple[OneSided, ...]
+    boards: tuple[BoardChange, ...]
+    metrics: tuple[Names, Names]
+    datasets: tuple[Names, Names]
 
     @property
-    def unexplained(self) -> tuple[Move, ...]:
-        """The cells with the same inputs and another number."""
-        return tuple(move for move in self.moves if move.unexplained)
+    def unexplained(self) -> tuple[Change, ...]:
+        """The correlations with the same inputs and another number."""
+        return tuple(change for change in self.changed if change.unexplained)
 
 
 def changes(before: Results, results: Results) -> Changes:
-    """Hold a report against an earlier one."""
-    statistic = ordered({row.statistic for row in (*before.correlations, *results.correlations)})[:1]
-    old, new = _cells(before, statistic), _cells(results, statistic)
-    found = causes(before, results)
-    moves = (_move(cell[0], old[cell], new[cell], found) for cell in old.keys() & new.keys()
-             if old[cell].value != new[cell].value)
+    """Compare results with earlier ones."""
+    statistic = "".join(ordered({row.statistic for row in (*before.correlations, *results.correlations)})[:1])
+    old, new = _values(before, statistic), _values(results, statistic)
+    differ = causes(before, results)
+    changed = (_change(key[0], old[key], new[key], differ) for key in old.keys() & new.keys()
+               if old[key].value != new[key].value)
     return Changes(
-        statistic="".join(statistic), causes=found, common=len(old.keys() & new.keys()),
-        moves=tuple(sorted(moves, key=lambda move: (-abs(move.difference), _order(move.new)))),
-        appeared=_gaps(new, old, _reasons(before, statistic)), gone=_gaps(old, new, _reasons(results, statistic)),
-        rankings=tuple(_rankings(before, results)),
-        metrics=_names(before, results, lambda one: {entry.name for entry in one.metrics}),
-        datasets=_names(before, results, _data))
+        statistic=statistic, causes=differ, common=len(old.keys() & new.keys()),
+        changed=tuple(sorted(changed, key=lambda change: (-abs(change.difference), _order(change.new)))),
+        new=_one_sided(new, old, _reasons(before, statistic)),
+        gone=_one_sided(old, new, _reasons(results, statistic)), boards=tuple(_boards(before, results)),
+        metrics=_names(before, results, lambda run: {entry.name for entry in run.metrics}),
+        datasets=_names(before, results, lambda run: {
+            f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in run.datasets}))
 
 
-def _cells(results: Results, statistic: Iterable[str]) -> dict[Cell, Correlation]:
-    wanted = set(statistic)
+def _values(results: Results, statistic: str) -> dict[Key, Correlation]:
     origin = {entry.name: origin_of(entry) for entry in results.datasets}
     return {(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
-            for row in results.correlations if row.statistic in wanted and there(row)}
+            for row in results.correlations if row.statistic == statistic and has_value(row)}
 
 
-def _move(origin: str, old: Correlation, new: Correlation, found: Causes) -> Move:
-    own = found.own(new.dataset, new.metric)
-    every = kinds((*own, *found.run))
-    return Move(origin, old, new, own, every, unexplained=not own and not _could(found.run))
+def _change(origin: str, old: Correlation, new: Correlation, differ: Causes) -> Change:
+    """Explain a change; what was chosen to run, an option of the whole run, cannot change a value."""
+    own = differ.own(new.dataset, new.metric)
+    unexplained = not own and all(cause.kind == "options" for cause in differ.run)
+    return Change(origin, old, new, own, kinds((*own, *differ.run)), unexplained)
 
 
-def _could(run: Iterable[Cause]) -> bool:
-    """Whether what differs in the whole run could move a value: code or environment, no choice of what to run."""
-    return any(cause.kind != "options" for cause in run)
+def _one_sided(rows: Mapping[Key, Correlation], others: Mapping[Key, Correlation],
+               why: Callable[[Key], str]) -> tuple[OneSided, ...]:
+    return tuple(OneSided(key[0], rows[key], why(key)) for key in sorted(rows.keys() - others.keys()))
 
 
-def _gaps(there_in: Mapping[Cell, Correlation], not_in: Mapping[Cell, Correlation],
-          why: Callable[[Cell], str]) -> tuple[Gap, ...]:
-    gone = sorted(there_in.keys() - not_in.keys())
-    return tuple(Gap(cell[0], there_in[cell], why(cell)) for cell in gone)
-
-
-def _reasons(results: Results, statistic: Iterable[str]) -> Callable[[Cell], str]:
-    """Say why a report has no value for a cell."""
+def _reasons(results: Results, statistic: str) -> Callable[[Key], str]:
+    """Return a function that says why results have no value."""
     index = make_index(results)
-    first = "".join(statistic)
     origins = {entry.name: origin_of(entry) for entry in index.datasets}
-    qualities = {(entry.name, one.name) for entry in index.datasets for one in entry.qualities}
-    metrics = {entry.name: entry.columns for entry in results.metrics}
+    targets = {(entry.name, quality.name) for entry in index.datasets for quality in entry.qualities}
+    metrics = {entry.name for entry in results.metrics}
 
-    def why(cell: Cell) -> str:
-        origin, dataset, quality, metric, column = cell
+    def why(key: Key) -> str:
+        origin, dataset, quality, metric, column = key
         if origins.get(dataset) != origin:
             return _absent(index, dataset, origin, dataset in origins)
-        if (dataset, quality) not in qualities:
+        if (dataset, quality) not in targets:
             return "the quality is not in that run"
         if metric not in metrics:
             return "the metric is not in that run"
-        return index.why(dataset, quality, (metric, column), first)
+        return index.why((dataset, quality), (metric, column), statistic)
 
     return why
 
 
-def _absent(index: Index, dataset: str, origin: str, other: bool) -> str:
-    if other:
+def _absent(index: Index, dataset: str, origin: str, other_origin: bool) -> str:
+    if other_origin:
         return f"that run has {'real data' if origin == 'sample' else 'the bundled sample'} under this name"
     reasons = {skip.reason for skip in index.results.skips if skip.dataset == dataset}
     return "; ".join(("the dataset is not in that run", *sorted(reasons)))
 
 
-def _rankings(before: Results, results: Results) -> Iterable[Ranking]:
+def _boards(before: Results, results: Results) -> Iterable[BoardChange]:
     for name, origin in names(results):
         now = boards(results, name, origin)[0]
-        then = next((one for one in boards(before, name, origin)[:1] if one.statistic == now.statistic), None)
+        then = next((board for board in boards(before, name, origin)[:1] if board.statistic == now.statistic), None)
         if then is None or now.rules[0] not in then.rules:
             continue
-        old, new = _complete(then, now.rules[0]), _complete(now, now.rules[0])
-        first, second = ({key: one[key] for key in one if key in old and key in new} for one in (old, new))
-        yield Ranking(
-            now, tuple(Shift(key, old[key], new[key], _place(first, key) - _place(second, key)) for key in second),
-            tuple((key, row) for key, row in new.items() if key not in old),
-            tuple((key, row) for key, row in old.items() if key not in new), (_width(then), _width(now)))
+        old, new = _ranked(then, now.rules[0]), _ranked(now, now.rules[0])
+        first, second = ({column: rows[column] for column in rows if column in old and column in new}
+                         for rows in (old, new))
+        yield BoardChange(
+            now, tuple(RankChange(column, old[column], new[column], _above(first, column) - _above(second, column))
+                       for column in second),
+            tuple((column, row) for column, row in new.items() if column not in old),
+            tuple((column, row) for column, row in old.items() if column not in new), (_targets(then), _targets(now)))
 
 
-def _complete(board: Board, rule: str) -> dict[Key, RankingRow]:
-    """The columns with a rank, from the first."""
-    return {key: row for key in board.keys if (row := board.complete(rule, key)) is not None}
+def _ranked(board: Board, rule: str) -> dict[Column, RankingRow]:
+    return {column: row for column in board.columns if (row := board.row(column, rule)) is not None}
 
 
-def _place(rows: Mapping[Key, RankingRow], key: Key) -> int:
-    """The place of a column among others."""
-    return sum((row.rank or 0) < (rows[key].rank or 0) for row in rows.values())
+def _above(rows: Mapping[Column, RankingRow], column: Column) -> int:
+    """Count the columns with a better rank."""
+    return sum((row.rank or 0) < (rows[column].rank or 0) for row in rows.values())
 
 
-def _width(board: Board) -> int:
+def _targets(board: Board) -> int:
     return max((row.cells for row in board.ranking.values()), default=0)
 
 
-def _names(before: Results, results: Results, listed: Callable[[Results], set[str]],
-           ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    old, new = listed(before), listed(results)
+def _names(before: Results, results: Results, names_of: Callable[[Results], set[str]]) -> tuple[Names, Names]:
+    old, new = names_of(before), names_of(results)
     return tuple(sorted(new - old)), tuple(sorted(old - new))
-
-
-def _data(results: Results) -> set[str]:
-    return {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in results.datasets}
 
 
 def _order(row: Correlation) -> tuple[str, str, str, str]:

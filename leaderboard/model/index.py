@@ -1,56 +1,79 @@
-"""A report made ready for drawing: found by key, in an order of its own, with paths and labels."""
+"""Results indexed for drawing: rows by key, datasets in a fixed order, paths of pages and labels of columns.
+
+Nothing here depends on the order in which the results list their rows.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
-from harness.results.rows import Correlation, DatasetEntry, Results
-from leaderboard.model.once import once
+from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results
 from leaderboard.model.slugs import slugs
 
 Origin: TypeAlias = Literal["real", "sample"]
-Key: TypeAlias = tuple[str, str]
+Column: TypeAlias = tuple[str, str]
 """A metric and one of its columns."""
+Target: TypeAlias = tuple[str, str]
+"""A dataset and one of its qualities, by name."""
+Value = TypeVar("Value")
 
-FIRST = ("spearman", "pearson", "kendall")
+STATISTIC = "spearman"
+"""The statistic of everything that is shown by one statistic alone."""
+STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = ("dev", "dev-references", "test", "test-references")
-DATA: dict[str, str] = {
+ORIGINS: tuple[Origin, ...] = ("real", "sample")
+ORIGIN_TITLES = {"real": "real data", "sample": "bundled sample"}
+DATA = {
     "real": "real human judgements (imported or fetched datasets)",
     "sample": "the bundled sample (made by a script, simulated raters)",
 }
+ONE_RATER = "leave-one-out"
+"""The reliability of one rater against the mean of the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A report by key. Nothing in it depends on the order in which the report lists things."""
+    """The rows of results by key."""
 
     results: Results
     datasets: tuple[DatasetEntry, ...]
     statistics: tuple[str, ...]
     dataset_paths: dict[str, str]
     quality_paths: dict[str, str]
-    cards: dict[str, str]
-    labels: dict[Key, str]
+    metric_paths: dict[str, str]
+    labels: dict[Column, str]
     models: dict[str, str]
     correlations: dict[tuple[str, str, str, str, str], Correlation]
-    reasons: dict[Key, str]
-    learned: frozenset[tuple[str, str]]
-    """Metrics with the datasets on which they are scored with weights that were learned there."""
+    one_rater: dict[Target, float]
+    problems: dict[tuple[str, str], str]
+    """Why a metric was skipped or failed on a dataset."""
+    fitted: frozenset[tuple[str, str]]
+    """Metrics with the datasets that they are scored on with weights fitted on ratings of the same dataset."""
 
-    def correlation(self, dataset: str, quality: str, key: Key, statistic: str) -> Correlation | None:
-        """Find what the run has for a column on a quality, if anything."""
-        return self.correlations.get((dataset, quality, *key, statistic))
+    def correlation(self, target: Target, column: Column, statistic: str = STATISTIC) -> Correlation | None:
+        """Return the correlation of a column on a target, if the run has one."""
+        return self.correlations.get((*target, *column, statistic))
 
-    def why(self, dataset: str, quality: str, key: Key, statistic: str) -> str:
+    def value(self, target: Target, column: Column) -> float:
+        """Return the Spearman correlation; NaN where there is none or the weights were fitted on the same dataset."""
+        row = self.correlation(target, column)
+        return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
+
+    def is_fitted(self, column: Column, dataset: str) -> bool:
+        """Tell whether the weights behind a column were fitted on ratings of the dataset."""
+        return (column[0], dataset) in self.fitted
+
+    def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
         """Say why there is no value."""
-        found = self.correlation(dataset, quality, key, statistic)
-        if found is not None:
-            return found.note or "no value, and no reason given"
-        return self.reasons.get((dataset, key[0]), "not scored in this run")
+        row = self.correlation(target, column, statistic)
+        if row is not None:
+            return row.note or "no value, and no reason given"
+        return self.problems.get((target[0], column[0]), "not scored in this run")
 
     def on(self, origin: str, board: str | None = None) -> tuple[DatasetEntry, ...]:
         """List the datasets of an origin, and of a board if one is named."""
@@ -59,43 +82,51 @@ class Index:
                      and split in ("", entry.split) and (not need or need in entry.has))
 
     def data(self, origin: str, board: str | None = None) -> str:
-        """Say in words which data a table is on: people or the script, how many datasets of a board, cut or whole."""
-        count = len(self.on(origin, board))
+        """Say which data a table is on: people or the script, the number of datasets of a board, any limit."""
         limit = self.results.run.options.get("limit")
         return "; ".join(filter(None, (
-            DATA[origin],
-            "" if board is None else f"{count} dataset" + ("s" if count != 1 else ""),
+            DATA[origin], "" if board is None else plural(len(self.on(origin, board)), "dataset"),
             f"only the first {limit} items of each" if limit else "")))
 
-    def standing_keys(self, origin: str) -> set[Key]:
+    def ranked_columns(self, origin: str) -> set[Column]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""
         names = {entry.name for entry in self.on(origin)}
         return ({(row.metric, row.column) for row in self.results.ranking if row.origin == origin}
                 or {(row.metric, row.column) for row in self.results.correlations if row.dataset in names})
 
 
+def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
+    """Remember the answer for the last results, known by being the same object: several pages ask for it."""
+    last: list[tuple[Results, Value]] = []
+
+    @functools.wraps(work)
+    def remembered(results: Results) -> Value:
+        if not last or last[0][0] is not results:
+            last[:] = [(results, work(results))]
+        return last[0][1]
+
+    return remembered
+
+
 @once
 def make_index(results: Results) -> Index:
-    """Make a report ready for drawing."""
+    """Index results for drawing."""
     datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
-    dimensions = {quality.dimension for entry in datasets for quality in entry.qualities}
     return Index(
         results=results,
         datasets=datasets,
         statistics=ordered(row.statistic for row in results.correlations),
-        dataset_paths={name: f"dataset/{slug}.html"
-                       for name, slug in slugs(entry.name for entry in datasets).items()},
-        quality_paths={name: f"quality/{slug}.html" for name, slug in slugs(dimensions).items()},
-        cards={name: f"metric/{slug}.html"
-               for name, slug in slugs(entry.name for entry in results.metrics).items()},
+        dataset_paths=_paths("dataset", (entry.name for entry in datasets)),
+        quality_paths=_paths("quality", (quality.dimension for entry in datasets for quality in entry.qualities)),
+        metric_paths=_paths("metric", (entry.name for entry in results.metrics)),
         labels=_labels(results),
         models={entry.name: ", ".join(entry.models) for entry in results.metrics},
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
-                    for row in results.correlations},
-        reasons=_reasons(results),
-        learned=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets
-                          if dataset.name in entry.learned_on and origin_of(dataset) == "real"),
-    )
+                      for row in results.correlations},
+        one_rater={(row.dataset, row.quality): row.value for row in results.reliability if row.method == ONE_RATER},
+        problems=_problems(results),
+        fitted=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets
+                         if dataset.name in entry.learned_on and origin_of(dataset) == "real"))
 
 
 def origin_of(entry: DatasetEntry) -> Origin:
@@ -103,9 +134,30 @@ def origin_of(entry: DatasetEntry) -> Origin:
     return "sample" if entry.origin == "sample" else "real"
 
 
+def rated_targets(datasets: Iterable[DatasetEntry]) -> list[Target]:
+    """List every quality of datasets that people rated."""
+    return [(entry.name, quality.name) for entry in datasets for quality in entry.qualities if quality.rated]
+
+
+def main_quality(entry: DatasetEntry) -> QualityEntry | None:
+    """Choose the quality that stands for a dataset: the overall one, else the first that was rated."""
+    rated = [quality for quality in entry.qualities if quality.rated]
+    return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
+
+
+def is_complete(row: RankingRow) -> bool:
+    """Tell whether a ranking row covers all targets, so that it has an average and a rank."""
+    return row.rank is not None and 0 < row.cells <= row.covered and math.isfinite(row.value)
+
+
+def has_value(row: Correlation | None) -> bool:
+    """Tell whether there is a correlation."""
+    return row is not None and math.isfinite(row.value)
+
+
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
     """Put Spearman first, Pearson, Kendall, then the others by name."""
-    place = {name: position for position, name in enumerate(FIRST)}
+    place = {name: position for position, name in enumerate(STATISTICS)}
     return tuple(sorted(set(statistics), key=lambda name: (place.get(name, len(place)), name)))
 
 
@@ -119,26 +171,29 @@ def statistic_title(statistic: str) -> str:
     return statistic.replace("_", " ").replace("-", " ").capitalize()
 
 
-def there(row: Correlation | None) -> bool:
-    """Tell whether a value was found."""
-    return row is not None and math.isfinite(row.value)
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Write a number with its noun: 1 dataset, 2 datasets."""
+    return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
 
 
-def _labels(results: Results) -> dict[Key, str]:
+def _paths(folder: str, names: Iterable[str]) -> dict[str, str]:
+    return {name: f"{folder}/{slug}.html" for name, slug in slugs(names).items()}
+
+
+def _labels(results: Results) -> dict[Column, str]:
     """Call a column by its own name where that says which metric it is of, else with the metric before it."""
-    keys = {(row.metric, row.column) for row in results.correlations}
-    keys |= {(row.metric, row.column) for row in results.ranking}
-    keys |= {(entry.name, column) for entry in results.metrics for column in entry.columns}
-    shared = Counter(column for _, column in keys)
-    return {(metric, column): column if column.startswith(metric) and shared[column] == 1
-            else f"{metric} / {column}" if column != metric else column
-            for metric, column in sorted(keys)}
+    columns = {(row.metric, row.column) for row in results.correlations}
+    columns |= {(row.metric, row.column) for row in results.ranking}
+    columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
+    shared = Counter(name for _, name in columns)
+    return {(metric, name): name if (name.startswith(metric) and shared[name] == 1) or name == metric
+            else f"{metric} / {name}" for metric, name in sorted(columns)}
 
 
-def _reasons(results: Results) -> dict[Key, str]:
-    found: dict[Key, set[str]] = defaultdict(set)
+def _problems(results: Results) -> dict[tuple[str, str], str]:
+    reasons: dict[tuple[str, str], set[str]] = defaultdict(set)
     for skip in results.skips:
-        found[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
+        reasons[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
     for failure in results.failures:
-        found[failure.dataset, failure.metric].add(f"crashed: {failure.error}")
-    return {cell: "; ".join(sorted(reasons)) for cell, reasons in found.items()}
+        reasons[failure.dataset, failure.metric].add(f"failed: {failure.error}")
+    return {pair: "; ".join(sorted(texts)) for pair, texts in reasons.items()}

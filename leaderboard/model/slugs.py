@@ -9,27 +9,27 @@ from collections import Counter
 from collections.abc import Iterable
 
 LONGEST = 60
-RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # not to be had as a file name on Windows
+RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # no file names on Windows
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
     """Make a slug per name, whatever the order of the names: 'maintains context' is maintains-context.
 
-    A name that is its own slug keeps it; of several that would share one, the others get a digest behind.
+    A name that is its own slug keeps it; of several that would share one, the others get a digest at the end.
     """
     ordered = sorted(set(names))
     plain = {name: _plain(name) for name in ordered}
     shared = Counter(plain.values())
-    found = {name: name for name in ordered if plain[name] == name and _usable(name)}
+    chosen = {name: name for name in ordered if plain[name] == name and _usable(name)}
     for name in ordered:
-        if name not in found:
+        if name not in chosen:
             alone = shared[plain[name]] == 1 and _usable(plain[name])
-            found[name] = _unused(name, plain[name], alone, set(found.values()))
-    return found
+            chosen[name] = _unused(name, plain[name], alone, set(chosen.values()))
+    return chosen
 
 
 def slug(name: str) -> str:
-    """Make the slug of a name that stands alone."""
+    """Make the slug of a single name."""
     return slugs((name,))[name]
 
 

@@ -1,4 +1,4 @@
-"""The page on how to put a metric of one's own on the boards."""
+"""The page that explains how to put your own metric on the boards."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ harness new metric exclaims
 harness check ./exclaims
 harness run --all --with ./exclaims
 harness leaderboard --with ./exclaims"""
-ASKED = ("Asked of it: the columns that the card promises, one number per item, higher being better; NaN where there "
-         "is none. An item's score depends on nothing but the item (or the card says otherwise), and an empty response "
-         "is survived. harness check tries all of that, line by line.")
+RULES = ("The rules: it gives the columns that its card promises, one number per item, higher being better; NaN where "
+         "an item cannot be scored. The score of an item depends on that item alone, unless the card says otherwise, "
+         "and an empty response is no error. harness check tests all of that, line by line.")
 NEEDS = ("A metric that takes references, context or facts names them in its card, needs=('references',), and is "
          "skipped with that reason where no item has them. One that takes an encoder or a language model names it "
          "there as well, and gets it from models.")
@@ -57,21 +57,21 @@ harness run --metric "evaluate:bertscore:f1[lang=en]\""""
 MORE = "docs/adding.md of the repository has all of this at length, and how to add a dataset, a statistic or a rule."
 
 
-def build(results: Results) -> tuple[Page, ...]:  # noqa: ARG001 - every view takes it
-    """Build the page; it is the same for every report."""
+def build(results: Results) -> tuple[Page, ...]:  # noqa: ARG001 - every page takes it
+    """Build the page; it is the same for all results."""
     return (Page(
         path=PATH, title="Add your metric", label="Add a metric", order=10, markdown=False,
-        lead="What to write, and what to type, until your metric stands on these boards.",
+        lead="What to write, and what to type, to put your metric on these boards.",
         sections=(
             Section("file", "One file", (
-                Prose("The first command writes a package to start from, with a test; the second tries what is asked "
-                      "of every metric; the others put it on these boards, and say where it stands."),
+                Prose("The first command writes a package to start from, with a test; the second checks the rules "
+                      "for metrics; the others put it on these boards, and say which rank it has."),
                 Prose(RUN, code=True),
-                Prose("What it comes down to is one file. It works by itself as well, as ./exclaims.py:"),
-                Prose(WHOLE, code=True), Prose(ASKED), Prose(NEEDS))),
+                Prose("All it needs is one file. It also works on its own, as ./exclaims.py:"),
+                Prose(WHOLE, code=True), Prose(RULES), Prose(NEEDS))),
             Section("package", "Or a package of your own", (
                 Prose("The same file, and in the package's pyproject.toml:"), Prose(PLUGIN, code=True))),
             Section("libraries", "Or a metric of another library", (
-                Prose("A prefix and a name are a metric."),
+                Prose("A prefix and a name make a metric."),
                 Prose(LIBRARIES, code=True), Prose(MORE)))),
     ),)

@@ -3,65 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.results.rows import DatasetEntry, QualityEntry, Results
-from leaderboard.blocks.grid import Place, boards
-from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Table
-from leaderboard.model import numbers
-from leaderboard.model.cost import Profile, beside, profiles
-from leaderboard.model.index import Index, Key, Origin, make_index, origin_of, there
-from leaderboard.model.numbers import Ranked
-from leaderboard.model.verdicts import Verdicts, verdicts
-
-ORIGINS: tuple[Origin, ...] = ("real", "sample")
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    found: Index
-    profiles: Mapping[Key, Profile]
-    verdicts: Verdicts
-    valued: frozenset[tuple[str, str]]
-    """The qualities of datasets that some column has a value on."""
+from leaderboard.blocks.boards import with_costs
+from leaderboard.blocks.tables import Heading, Page, Prose, Section, Table
+from leaderboard.blocks.target_boards import TargetColumn, target_boards
+from leaderboard.model.index import ORIGINS, Column, Index, Origin, Target, has_value, make_index, origin_of, plural
+from leaderboard.model.numbers import Rankable, page_numbers
 
 
 def build(results: Results) -> tuple[Page, ...]:
     """Build a page per quality, under the name that datasets share for it."""
     index = make_index(results)
-    valued = frozenset((row.dataset, row.quality) for row in results.correlations if there(row))
-    drawing = _Drawing(index, profiles(results), verdicts(results), valued)
-    return tuple(_page(drawing, dimension) for dimension in sorted(index.quality_paths))
+    valued = frozenset((row.dataset, row.quality) for row in results.correlations if has_value(row))
+    return tuple(_page(index, valued, dimension) for dimension in sorted(index.quality_paths))
 
 
-def _page(drawing: _Drawing, dimension: str) -> Page:
-    found = drawing.found
-    places = {origin: _places(found, dimension, origin) for origin in ORIGINS}
-    there = [origin for origin in ORIGINS if places[origin]]
-    numbered = _numbered(drawing, [place for origin in there for place in places[origin]])
-    datasets = len({place.dataset.name for place in numbered})
-    words = "1 dataset" if datasets == 1 else f"{datasets} datasets"
-    own = {origin: [place for place in numbered if origin_of(place.dataset) == origin] for origin in there}
+def _page(index: Index, valued: frozenset[Target], dimension: str) -> Page:
+    columns = _numbered(valued, [TargetColumn(entry, quality, _heading(index, entry, quality))
+                                 for origin in ORIGINS for entry in index.on(origin) for quality in entry.qualities
+                                 if quality.dimension == dimension])
+    datasets = plural(len({column.dataset.name for column in columns}), "dataset")
+    by_origin = {origin: own for origin in ORIGINS
+                 if (own := [column for column in columns if origin_of(column.dataset) == origin])}
     return Page(
-        path=found.quality_paths[dimension], title=f"Quality: {dimension}", label=dimension,
-        lead=f"How well each metric agrees with people about “{dimension}”, on the {words} that ask for it.",
-        detail=words,
-        sections=tuple(_section(drawing, dimension, origin, own[origin]) for origin in there),
-        group="Qualities", order=1, legend=True, sample="sample" in there, mixed=len(there) > 1,
-        data=_data(drawing, own),
-    )
+        path=index.quality_paths[dimension], title=f"Quality: {dimension}", label=dimension,
+        lead=f"How well each metric agrees with people about “{dimension}”, on the {datasets} that rate it.",
+        detail=datasets, sections=tuple(_section(index, dimension, origin, own) for origin, own in by_origin.items()),
+        group="Qualities", order=1, legend=True, sample="sample" in by_origin, mixed=len(by_origin) > 1,
+        data=_numbers(index, by_origin))
 
 
-def _places(index: Index, dimension: str, origin: Origin) -> list[Place]:
-    return [Place(entry, quality, _heading(index, entry, quality))
-            for entry in index.on(origin) for quality in entry.qualities if quality.dimension == dimension]
-
-
-def _numbered(drawing: _Drawing, places: list[Place]) -> list[Place]:
-    """Tell the headings of cells that count which place of the page's data they show."""
-    return [replace(place, heading=replace(place.heading, cells=(number,)))
-            if place.quality.rated and (place.dataset.name, place.quality.name) in drawing.valued else place
-            for number, place in enumerate(places)]
+def _numbered(valued: frozenset[Target], columns: list[TargetColumn]) -> list[TargetColumn]:
+    """Tell the headings of rated targets their place in the page's numbers."""
+    return [replace(column, heading=replace(column.heading, targets=(number,)))
+            if column.quality.rated and column.target in valued else column
+            for number, column in enumerate(columns)]
 
 
 def _heading(index: Index, entry: DatasetEntry, quality: QualityEntry) -> Heading:
@@ -71,37 +49,33 @@ def _heading(index: Index, entry: DatasetEntry, quality: QualityEntry) -> Headin
                    link=index.dataset_paths[entry.name])
 
 
-def _section(drawing: _Drawing, dimension: str, origin: Origin, places: list[Place]) -> Section:
-    found = drawing.found
-    keys = found.standing_keys(origin)
-    names = {place.dataset.name for place in places}
-    others = {(row.metric, row.column) for row in found.results.correlations if row.dataset in names} - keys
-    tables = boards(found, places, keys, dimension, origin, origin_of(places[0].dataset))
-    words = "Bundled sample" if origin == "sample" else "Real data"
-    return Section(origin, words, (*(_first(drawing, table, origin, places) for table in tables[:1]), *tables[1:],
-                                   *_left_out(found, others)))
+def _section(index: Index, dimension: str, origin: Origin, columns: list[TargetColumn]) -> Section:
+    ranked = index.ranked_columns(origin)
+    names = {column.dataset.name for column in columns}
+    others = {(row.metric, row.column) for row in index.results.correlations if row.dataset in names} - ranked
+    tables = target_boards(index, columns, ranked, dimension, origin, origin)
+    return Section(origin, "Bundled sample" if origin == "sample" else "Real data", (
+        *(_first(index, table, origin, columns) for table in tables[:1]), *tables[1:], *_left_out(index, others)))
 
 
-def _first(drawing: _Drawing, table: Table, origin: Origin, places: list[Place]) -> Table:
-    """Put cost and needs beside the averages, and let the scripts rank it."""
-    at = 3 if len(places) > 1 else 2
-    return replace(beside(table, at, drawing.profiles, drawing.found.results), board=origin if _cells(places) else "")
+def _first(index: Index, table: Table, origin: Origin, columns: list[TargetColumn]) -> Table:
+    """Put cost and needs beside the averages, and let the scripts rank the table."""
+    return replace(with_costs(index, table, 3 if len(columns) > 1 else 2), board=origin if _places(columns) else "")
 
 
-def _cells(places: list[Place]) -> tuple[int, ...]:
-    return tuple(cell for place in places for cell in place.heading.cells)
+def _places(columns: list[TargetColumn]) -> tuple[int, ...]:
+    return tuple(place for column in columns for place in column.heading.targets)
 
 
-def _data(drawing: _Drawing, own: Mapping[Origin, list[Place]]) -> str:
-    found = drawing.found
-    ranked = {str(origin): Ranked(_cells(places), "test") for origin, places in own.items() if _cells(places)}
-    spots = [(place.dataset, place.quality) for places in own.values() for place in places]
-    keys: list[Key] = sorted({key for origin in own for key in found.standing_keys(origin)})
-    return numbers.data(found, spots, keys, ranked, drawing.profiles, drawing.verdicts) if ranked else ""
+def _numbers(index: Index, by_origin: Mapping[Origin, list[TargetColumn]]) -> str:
+    boards = {str(origin): Rankable(_places(own), "test") for origin, own in by_origin.items() if _places(own)}
+    entries = [(column.dataset, column.quality) for own in by_origin.values() for column in own]
+    ranked = sorted({column for origin in by_origin for column in index.ranked_columns(origin)})
+    return page_numbers(index, entries, ranked, boards)
 
 
-def _left_out(index: Index, keys: set[Key]) -> tuple[Block, ...]:
-    if not keys:
+def _left_out(index: Index, columns: set[Column]) -> tuple[Prose, ...]:
+    if not columns:
         return ()
-    names = ", ".join(sorted(index.labels[key] for key in keys))
+    names = ", ".join(sorted(index.labels[column] for column in columns))
     return (Prose(f"Not on the overall boards, so only on the pages of the datasets: {names}."),)

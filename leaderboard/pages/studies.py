@@ -1,21 +1,23 @@
-"""A page per study that was made beside the run: how much the way of comparing matters, and the like."""
+"""A page per study that was made beside the run."""
 
 from __future__ import annotations
 
 from harness.results.rows import Exhibit, Results
-from leaderboard.blocks.exhibition import mixed, sampled, sections
+from leaderboard.blocks.exhibits import on_sample, sections
 from leaderboard.blocks.tables import Page
 from leaderboard.model.slugs import slugs
 
 
 def build(results: Results) -> tuple[Page, ...]:
     """Build a page per study; none where none was made."""
-    studies = sorted((one for one in results.exhibits if one.kind == "study"), key=lambda one: one.name)
-    paths = slugs(one.name for one in studies)
-    return tuple(_page(one, f"study/{paths[one.name]}.html") for one in studies)
+    studies = sorted((exhibit for exhibit in results.exhibits if exhibit.kind == "study"),
+                     key=lambda exhibit: exhibit.name)
+    paths = slugs(exhibit.name for exhibit in studies)
+    return tuple(_page(exhibit, f"study/{paths[exhibit.name]}.html") for exhibit in studies)
 
 
-def _page(one: Exhibit, path: str) -> Page:
-    return Page(path=path, title=one.title or one.name, label=one.name, lead=one.lead, detail=one.title,
-                sections=sections(one), group="Studies", order=6, markdown=False,
-                sample=sampled(one), mixed=mixed(one))
+def _page(exhibit: Exhibit, path: str) -> Page:
+    sampled = on_sample(exhibit)
+    return Page(path=path, title=exhibit.title or exhibit.name, label=exhibit.name, lead=exhibit.lead,
+                detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6, markdown=False,
+                sample=True in sampled, mixed=len(sampled) > 1)

@@ -1,4 +1,4 @@
-"""Texts from outside, made harmless beyond markup: what cannot be seen is written out.
+"""Texts from outside, made harmless beyond markup: invisible signs are written out.
 
 Markup is escaped by the templates. What remains are signs that have no shape of their own but change how others look:
 controls, and those that turn the direction of a line (UAX #9), with which a name can pass for another or drag the rest

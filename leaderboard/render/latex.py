@@ -1,8 +1,8 @@
 r"""The boards as LaTeX tables in the style of papers: booktabs, best bold, second underlined, insignificant in italics.
 
 A file per board and statistic, each one or more `table` environments: a wide board is split into parts of twelve
-columns that repeat rank and metric, a long one after fifty rows. Headings are turned where they are many. What a table
-needs is `\usepackage{amssymb,booktabs,graphicx}`; boards.tex sets all of them, to be seen and to copy from.
+columns that repeat rank and metric, a long one after fifty rows. Headings are turned where they are many. A table
+needs `\usepackage{amssymb,booktabs,graphicx}`; boards.tex sets all of them, to look at and to copy from.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from leaderboard.blocks.tables import Cell, Group, Heading, Page, Row, Table
+from leaderboard.blocks.tables import Cell, Group, Heading, Page, Table
 from leaderboard.render.escaping import visible
 from leaderboard.render.html import BANNER
 
@@ -22,13 +22,13 @@ FRONT, GROUPS = "index.html", frozenset({"Qualities", "Datasets"})
 """The pages that boards are on."""
 
 COLUMNS, ROWS = 12, 50
-"""As many columns and rows as a page holds."""
+"""As many columns and rows as fit on a page."""
 
 TURNED = 6
-"""From so many columns on the headings stand slanted."""
+"""From so many columns on the headings are slanted."""
 
 LEFT_OUT = frozenset({"family", "needs"})
-"""Columns of words, by their key, that a paper's table has no room for."""
+"""Columns of words, by their key, that do not fit into a paper's table."""
 
 LONGEST = 60
 MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
@@ -51,15 +51,15 @@ PREAMBLE = r"""\documentclass{article}
 
 def files(pages: Iterable[Page]) -> dict[str, bytes]:
     """Write every board of the pages into a file of its own, and one document with all of them."""
-    found = boards(pages)
-    named = "".join(f"\\input{{{name}}}\n\\clearpage\n" for name in found)
-    return {**({ALL: f"{PREAMBLE}{named}\\end{{document}}\n".encode(errors="backslashreplace")} if found else {}),
+    tables = boards(pages)
+    named = "".join(f"\\input{{{name}}}\n\\clearpage\n" for name in tables)
+    return {**({ALL: f"{PREAMBLE}{named}\\end{{document}}\n".encode(errors="backslashreplace")} if tables else {}),
             **{f"{FOLDER}/{name}.tex": write(table, name).encode(errors="backslashreplace")
-               for name, table in found.items()}}
+               for name, table in tables.items()}}
 
 
 def boards(pages: Iterable[Page]) -> dict[str, Table]:
-    """Find the boards by name: dev-real-spearman, quality-overall-real-spearman, dataset-fed-turn-agreement-pearson."""
+    """Find the boards by name: dev-real-spearman, quality-overall-real-spearman, dataset-a-correlation-pearson."""
     return {table.anchor if page.path == FRONT else f"{page.anchor}-{table.anchor}": table
             for page in pages if page.path == FRONT or page.group in GROUPS
             for section in page.sections for table in section.blocks
@@ -79,7 +79,7 @@ def write(table: Table, name: str) -> str:
 
 @functools.lru_cache(20_000)
 def text(value: str) -> str:
-    """Escape a text for LaTeX in T1; a sign that it has no command for is written by its number."""
+    """Escape a text for LaTeX in T1; a sign without a command is written by its number."""
     plain = " ".join(visible(value).split())
     short = plain if len(plain) <= LONGEST * 4 else plain[:LONGEST * 4] + "…"
     return "".join(_sign(sign) for sign in short)
@@ -97,7 +97,7 @@ def _sign(sign: str) -> str:
 
 
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """Choose the columns of each part: rank and metric first, then as many as there is room for, evenly."""
+    """Choose the columns of each part: rank and metric first, then as many as fit, evenly."""
     lead = tuple(place for place, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
     others = [place for place, heading in enumerate(headings)
               if place not in lead and heading.key not in LEFT_OUT]
@@ -148,7 +148,7 @@ def _align(heading: Heading) -> str:
 
 
 def _heading(heading: Heading, turned: bool) -> str:
-    """Head a column: the rank without the interval, which is left to the site; a cost with its unit."""
+    """Head a column: the rank without the interval, which only the site shows; a cost with its unit."""
     unit = f" ({heading.small})" if heading.key == "cost" and heading.small else ""
     name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST] + unit)
     return f"\\rotatebox{{60}}{{{name}}}" if turned and heading.kind not in ("rank", "stub") else name
@@ -158,16 +158,12 @@ def _group(group: Group, shown: Sequence[int]) -> Iterator[str]:
     if group.title:
         yield f"\\multicolumn{{{len(shown)}}}{{l}}{{{text(group.title)}}} \\\\"
     for row in group.rows:
-        yield " & ".join(_cell(cell) for cell in _chosen(row, shown)) + r" \\"
-
-
-def _chosen(row: Row, shown: Sequence[int]) -> Iterator[Cell]:
-    return (row[column] for column in shown)
+        yield " & ".join(_cell(row[column]) for column in shown) + r" \\"
 
 
 def _cell(cell: Cell) -> str:
-    """Write what a cell shows; what stands small below it is left to the site."""
-    found = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
+    """Write what a cell shows, without the small text below it."""
+    shown = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
     for mark in cell.marks:
-        found = MARKS[mark] % found
-    return f"{found} {text(cell.sign[0])}" if cell.sign[0] else found
+        shown = MARKS[mark] % shown
+    return f"{shown} {text(cell.sign[0])}" if cell.sign[0] else shown

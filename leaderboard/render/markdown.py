@@ -1,7 +1,7 @@
 """The site as one document in GitHub's Markdown, with anchors. What comes from outside is escaped.
 
 It holds what can be read in one sitting: the boards, by quality, the challenge, the run. The tables of each dataset
-are folded; pages that live from their pictures say `markdown=False` and stay on the site.
+are folded; pages that depend on their pictures say `markdown=False` and are only on the site.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from leaderboard.render.html import BANNER, MIXED
 FOLDED = "Datasets"
 """The group whose pages are folded."""
 
-KEPT = frozenset({"agreement", "card"})
+TABULAR = frozenset({"correlation", "card"})
 """The sections of a folded page that are tables and facts."""
 
 LONGEST = 200
-"""More characters of a cell than this are left out: a name that fills a page hides the table."""
+"""Longer text of a cell is cut: a name that fills a page hides the table."""
 
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
-          "▽: not above the length control. Behind a metric: the models its scores come from. Intervals, further "
+          "▽: not above the length control. After a metric: the models behind its scores. Intervals, further "
           "statistics, n and p: [correlations.csv](correlations.csv), [ranking.csv](ranking.csv), or "
           "[leaderboard.json](leaderboard.json) with everything.")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
@@ -54,7 +54,7 @@ def _page(page: Page, anchors: Mapping[str, str]) -> str:
 
 def _folded(page: Page, anchors: Mapping[str, str]) -> str:
     """Write a page whose tables are behind a click."""
-    sections = "\n".join(_section(section, anchors) for section in page.sections if section.anchor in KEPT)
+    sections = "\n".join(_section(section, anchors) for section in page.sections if section.anchor in TABULAR)
     return (f"{_head(page)}{_warning(page)}<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n"
             f"{_text(page.lead)}\n\n{sections}\n</details>\n")
 

@@ -2,7 +2,7 @@
 
    Data: <script type="application/json" id="numbers">, whose parts leaderboard/numbers.py names.
    Tables: <table data-board=NAME>; headings have data-key (rank, metric, dev, test, letters, cost, needs, family) or
-   data-cells (the cells that they are the mean of); the name of a row has data-metric and data-column.
+   data-targets (the targets that they are the mean of); the name of a row has data-metric and data-column.
    Address: the keys behind the # are in address.js. */
 "use strict";
 
@@ -60,7 +60,7 @@ const Boards = (() => {
       cell.replaceChildren(rank === null ? "" : String(rank), ...(interval ? [make("small", {}, `${interval[0]}–${interval[1]}`)] : []));
       for (const rule of ["dev", "test"].filter((name) => column(heads, name) >= 0)) {
         const other = rule !== ranked.rule && ranked.ranks[rule][at] !== null ? `rank ${ranked.ranks[rule][at]}` : "";
-        const covers = ranked.rows[at][rule] === null ? `${ranked.rows[at].covered} of ${ranked.cells.length} cells` : other;
+        const covers = ranked.rows[at][rule] === null ? `${ranked.rows[at].covered} of ${ranked.targets.length} ${ranked.targets.length === 1 ? "target" : "targets"}` : other;
         shown(row.cells[column(heads, rule)], ranked.rows[at][rule], lead[rule], covers);
       }
       if (column(heads, "letters") >= 0) row.cells[column(heads, "letters")].textContent = interval?.[2] ?? "";
@@ -70,11 +70,11 @@ const Boards = (() => {
   /* Fill the columns of the datasets, and hide those that nothing is left of. */
   function fillDatasets(view, numbers, choice) {
     view.heads.forEach((head, at) => {
-      if (!head.dataset.cells) return;
-      const cells = head.dataset.cells.split(" ").map(Number).filter((cell) => Ranking.weight(numbers, choice, cell) > 0);
-      head.hidden = !cells.length;
-      const stands = ({ place }) => (cells.some((cell) => Ranking.learned(numbers, place, cell)) ? " †" : "");
-      const values = view.rows.map((line) => Ranking.within(numbers, choice, line.place, cells));
+      if (!head.dataset.targets) return;
+      const targets = head.dataset.targets.split(" ").map(Number).filter((target) => Ranking.weight(numbers, choice, target) > 0);
+      head.hidden = !targets.length;
+      const stands = ({ place }) => (targets.some((target) => Ranking.fitted(numbers, place, target)) ? " †" : "");
+      const values = view.rows.map((line) => Ranking.within(numbers, choice, line.place, targets));
       const lead = leaders(values.filter((_, row) => !stands(view.rows[row])));
       view.rows.forEach((line, row) => {
         const cell = line.row.cells[at];

@@ -93,7 +93,7 @@ const Controls = (() => {
         names(numbers.columns.flatMap((column) => column.needs)), choice.without, (without) => change({ without })),
       weighed("Datasets", numbers.datasets.map((dataset) => dataset.name), choice.datasets,
         (datasets) => change({ datasets })),
-      weighed("Qualities", names(numbers.cells.map((cell) => cell[2])), choice.qualities,
+      weighed("Qualities", names(numbers.targets.map((target) => target[2])), choice.qualities,
         (qualities) => change({ qualities })),
       select("Compare", [["", "a metric"], ...labels], choice.one, (one) => change({ one })),
       select("with", [["", "another"], ...labels], choice.other, (other) => change({ other })),

@@ -85,12 +85,12 @@ def short(name: str, longest: int = LONGEST) -> str:
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
     """Write words at a place; `kind` names classes of the style sheet."""
-    given = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:g}" y="{y:g}"{given}>{escape(words)}</text>'
+    classes = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y:g}"{classes}>{escape(words)}</text>'
 
 
 def frame(across: Axis, up: Axis, names: tuple[str, str], room: int) -> str:
-    """Draw the two axes of a plot with ticks and names, so far from the outermost points as there is room."""
+    """Draw the two axes of a plot with ticks and names, `room` away from the outermost points."""
     left, bottom, top = across.start - room, up.start + room, up.stop - room
     lines, words = [], []
     for value in up.ticks():
@@ -113,7 +113,7 @@ def _floor(across: Axis, bottom: int, name: str, room: int) -> str:
             + text((left + right) / 2, bottom + 26, short(name), "m n"))
 
 
-def picture(kind: str, width: int, height: int, told: str, parts: Iterable[str]) -> str:
+def picture(kind: str, width: int, height: int, description: str, parts: Iterable[str]) -> str:
     """Put parts into an SVG element that says in words what it shows."""
-    return (f'<svg class="plot {kind}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(told)}">'
+    return (f'<svg class="plot {kind}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(description)}">'
             f'{"".join(parts)}</svg>')

@@ -12,10 +12,10 @@ WIDTH, EDGE, HEAD, ROW, FOOT = 400, 12, 26, 34, 26
 SHAPES = {
     "own": '<circle class="own" cx="{x:g}" cy="{y:g}" r="5"/>',
     "best": '<path class="best" d="M{x:g} {y:g}m-5.5 0l5.5-5.5l5.5 5.5l-5.5 5.5z"/>',
-    "people": '<path class="asked" d="M{x:g} {y:g}m-4.5-4.5h9v9h-9z"/>',
+    "people": '<path class="people-mark" d="M{x:g} {y:g}m-4.5-4.5h9v9h-9z"/>',
     "control": '<path class="control" d="M{x:g} {y:g}m-4-4l8 8m0-8l-8 8"/>',
 }
-"""Told apart by shape as much as by colour; drawn from the last to the first, so that the first lies on top."""
+"""Distinguished by shape as much as by colour; drawn from the last to the first, so that the first lies on top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Line:
     values: dict[str, float]
 
 
-def svg(rows: Sequence[Line], legend: Sequence[tuple[str, str]], told: str) -> str:
+def svg(rows: Sequence[Line], legend: Sequence[tuple[str, str]], description: str) -> str:
     """Draw rows of marks on one axis; the legend names each mark."""
     across = _axis([value for row in rows for value in row.values.values() if math.isfinite(value)])
     height = HEAD + ROW * len(rows) + FOOT
     parts = [_grid(across, len(rows)), _legend(legend)]
     parts += [_row(across, HEAD + ROW * number, row) for number, row in enumerate(rows)]
-    return picture("profile", WIDTH, height, told, parts)
+    return picture("profile", WIDTH, height, description, parts)
 
 
 def _axis(values: Sequence[float]) -> Axis:

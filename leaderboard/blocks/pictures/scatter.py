@@ -22,14 +22,14 @@ ROOM = 7
 CLASSES = (2, 4, 8)  # a dot stands for 1, for 2 to 3, for 4 to 7, for 8 items or more
 
 
-def svg(ratings: Vector, scores: Vector, names: tuple[str, str], scale: Range, extent: Range, told: str) -> str:
+def svg(ratings: Vector, scores: Vector, names: tuple[str, str], scale: Range, extent: Range, description: str) -> str:
     """Draw finite ratings (across, over their scale) and scores (up, over their extent); one point or more."""
     across = axis(*scale, LEFT + ROOM, WIDTH - RIGHT - ROOM)
     up = axis(*extent, HEIGHT - BOTTOM - ROOM, TOP + ROOM)
     many = ratings.size > MANY
     drawn = (hexagons.cells if many else dots)(across.places(ratings), up.places(scores))
     height = HEIGHT + hexagons.SCALE if many else HEIGHT
-    return picture("scatter", WIDTH, height, told, (frame(across, up, names, ROOM), drawn))
+    return picture("scatter", WIDTH, height, description, (frame(across, up, names, ROOM), drawn))
 
 
 def dots(x: Places, y: Places) -> str:

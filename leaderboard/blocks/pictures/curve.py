@@ -1,4 +1,4 @@
-"""The loss curve of a training as an SVG picture: training loss, held-out loss, and the step that was kept."""
+"""The loss curve of a training as an SVG picture: training loss, held-out loss, and the step of the weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TRAINING, HELD_OUT = "#8a6d00", "#00539c"
 def described(curve: Sequence[Look], kept: int) -> str:
     """Say in words what the picture shows."""
     least = next((point.held_out for point in curve if point.step == kept), min(point.held_out for point in curve))
-    return (f"{len(curve)} looks over {max(point.step for point in curve)} steps; the least held-out loss is "
+    return (f"{len(curve)} evaluations over {max(point.step for point in curve)} steps; the least held-out loss is "
             f"{least:.4f} at step {kept}.")
 
 
 def svg(name: str, curve: Sequence[Look], kept: int) -> bytes:
-    """The picture of a curve of one look or more."""
+    """Draw a curve of one evaluation or more."""
     losses = [value for point in curve for value in (point.loss, point.held_out)]
     low, high, last = min(losses), max(losses), max(point.step for point in curve)
     span = (high - low) or 1.0
@@ -33,7 +33,7 @@ def svg(name: str, curve: Sequence[Look], kept: int) -> bytes:
     least = next((point for point in curve if point.step == kept), min(curve, key=lambda point: point.held_out))
     x, y = place(least.step, least.held_out)
     title = f"Loss of {visible(name)}"
-    told = described(curve, kept)
+    description = described(curve, kept)
     lines = [_line([place(point.step, point.loss) for point in curve], TRAINING, "4 3"),
              _line([place(point.step, point.held_out) for point in curve], HELD_OUT, ""),
              f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{HELD_OUT}"/>',
@@ -43,7 +43,7 @@ def svg(name: str, curve: Sequence[Look], kept: int) -> bytes:
              _text(LEFT, HEIGHT - 16, "0", "middle"), _text(WIDTH - 20, HEIGHT - 16, f"{last} steps", "end"),
              f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - 20}" fill="none" stroke="#666666"/>']
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{escape(title)}: {escape(told)}" font-family="system-ui, sans-serif">\n'
+            f'aria-label="{escape(title)}: {escape(description)}" font-family="system-ui, sans-serif">\n'
             f'<title>{escape(title)}</title>\n'
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n{chr(10).join(lines)}\n</svg>\n').encode()
 

@@ -1,0 +1,187 @@
+"""Scores and ratings of the same items: where people and a column place each item, by system, by length, and overall.
+
+A place is the rank of an item among all of its dataset, from 0, the lowest, to 1, the highest; equals share their mean.
+So scores and ratings can be compared whatever their scales.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
+from harness.statistics.panel import panel
+from harness.statistics.partial import controlled, partial_spearman
+from harness.statistics.product_moment import product_moment
+from leaderboard.model.index import Column, Index, main_quality, plural
+
+Vector: TypeAlias = npt.NDArray[np.floating]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+LEAST = 3
+"""Items that a correlation needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A dataset in parts, its systems or ranges of length: their names, and the part of each item; -1: in none."""
+
+    names: tuple[str, ...]
+    numbers: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """How people and a column place the items of a part on average, and their Spearman correlation within it."""
+
+    part: str
+    items: int
+    people: float
+    metric: float
+    within: float
+
+    @property
+    def value(self) -> float:
+        """How much higher the column places the items than people do."""
+        return self.metric - self.people
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetItems:
+    """A dataset with the ratings of its main quality, and the parts that it is split into."""
+
+    entry: DatasetEntry
+    points: ItemScores
+    quality: QualityEntry
+    systems: Parts
+    quarters: Parts
+
+    @property
+    def title(self) -> str:
+        """The dataset with the quality, as above its rows."""
+        return f"{self.entry.name}: {self.quality.name}"
+
+    @property
+    def ratings(self) -> Vector:
+        """The mean ratings of the main quality."""
+        return self.points.human[self.quality.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A column on the items of a dataset: its differences from people by part, and Spearman with ratings and length."""
+
+    items: DatasetItems
+    systems: tuple[PartDifference, ...]
+    quarters: tuple[PartDifference, ...]
+    ratings: float
+    length: float
+    ratings_length: float
+    partial: float
+    """Spearman with the ratings, length held constant."""
+
+
+def dataset_items(index: Index) -> dict[str, DatasetItems]:
+    """Prepare every dataset whose item scores the results hold."""
+    points = {entry.dataset: entry for entry in index.results.points}
+    return {entry.name: DatasetItems(entry, points[entry.name], quality, by_system(points[entry.name]),
+                                     by_length(points[entry.name]))
+            for entry in index.datasets if entry.name in points
+            and (quality := main_quality(entry)) is not None and quality.name in points[entry.name].human}
+
+
+def profile(items: DatasetItems, column: Column) -> Profile | None:
+    """Compare a column with people on a dataset; None where no item has both a rating and a score."""
+    scores = scores_on(items.points, column, items.quality.dimension)
+    if scores is None or not (present := paired(items.ratings, scores)).any():
+        return None
+    people, metric = place_both(items.ratings, scores)
+    human, own, words = people[present], metric[present], items.points.words[present].astype(np.float64)
+    no_groups = np.zeros(words.size, dtype=np.int64)
+    lengths = places(words)
+    held = controlled(panel(own, human, no_groups, no_groups), lengths)
+    return Profile(items, differences(people, metric, items.systems), differences(people, metric, items.quarters),
+                   _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths),
+                   partial_spearman(held))
+
+
+def scores_on(points: ItemScores, column: Column, dimension: str) -> Vector | None:
+    """Return the scores of a column for a quality: those made for that quality where the column has some."""
+    metric, name = column
+    own = points.scores.get((metric, f"{name}@{dimension}"))
+    return points.scores.get(column) if own is None else own
+
+
+def paired(ratings: Vector, scores: Vector) -> npt.NDArray[np.bool_]:
+    """Mark the items that have a rating and a score."""
+    return np.isfinite(ratings) & np.isfinite(scores)
+
+
+def places(values: Vector) -> Vector:
+    """Place each value from 0, the lowest, to 1, the highest; a half where there is only one value."""
+    ranks: Vector = stats.rankdata(values)
+    return (ranks - 1) / (values.size - 1) if values.size > 1 else np.full(values.size, 0.5)
+
+
+def place_both(ratings: Vector, scores: Vector) -> tuple[Vector, Vector]:
+    """Place the items by ratings and by scores, among those that have both; NaN for the others."""
+    present = paired(ratings, scores)
+    people, metric = np.full(ratings.size, np.nan), np.full(ratings.size, np.nan)
+    people[present], metric[present] = places(ratings[present]), places(scores[present])
+    return people, metric
+
+
+def by_system(points: ItemScores) -> Parts:
+    """Split a dataset by system; items whose system is not known are in no part."""
+    names = sorted({name for name in points.systems if name})
+    numbers = {name: number for number, name in enumerate(names)}
+    return Parts(tuple(names), np.array([numbers.get(name, -1) for name in points.systems], dtype=np.int64))
+
+
+def by_length(points: ItemScores) -> Parts:
+    """Split a dataset into quarters by the number of words; equal lengths stay together, so sizes may differ."""
+    if not points.words.size:
+        return Parts((), np.zeros(0, dtype=np.int64))
+    edges = np.quantile(points.words, (0.25, 0.5, 0.75))
+    quarters, numbers = np.unique(np.searchsorted(edges, points.words, side="left"), return_inverse=True)
+    return Parts(tuple(_range(points.words[numbers == number]) for number in range(quarters.size)), numbers)
+
+
+def differences(people: Vector, metric: Vector, parts: Parts) -> tuple[PartDifference, ...]:
+    """Compare the mean places within each part; a part without a placed item is left out."""
+    present = np.isfinite(people) & (parts.numbers >= 0)
+    part, human, own = parts.numbers[present], people[present], metric[present]
+    counts = np.bincount(part, minlength=len(parts.names))
+    within = _within(stats.rankdata(human + 2 * part), stats.rankdata(own + 2 * part), part, counts)
+    means = (np.bincount(part, side, minlength=counts.size) / np.maximum(counts, 1) for side in (human, own))
+    rows = zip(parts.names, counts.tolist(), *(mean.tolist() for mean in means), within.tolist(), strict=True)
+    return tuple(PartDifference(*row) for row in rows if row[1])
+
+
+def _correlation(first: Vector, second: Vector) -> float:
+    """Correlate places; NaN for fewer than three items or where all are equal."""
+    if first.size < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return math.nan
+    return product_moment(first, second)
+
+
+def _within(first: Vector, second: Vector, part: Numbers, counts: Numbers) -> Vector:
+    """Correlate ranks within each part (parts,): all parts at once, since a page has some hundred."""
+    def total(values: Vector) -> Vector:
+        return np.bincount(part, values, minlength=counts.size).astype(np.float64, copy=False)
+
+    sizes = np.maximum(counts, 1)
+    x, y = first - (total(first) / sizes)[part], second - (total(second) / sizes)[part]
+    spread = np.sqrt(total(x * x) * total(y * y))
+    known = (counts >= LEAST) & (spread > 0)
+    return np.where(known, total(x * y) / np.where(known, spread, 1.0), np.nan)
+
+
+def _range(words: Numbers) -> str:
+    low, high = int(words.min()), int(words.max())
+    return plural(low, "word") if low == high else f"{low} to {high} words"

@@ -1,0 +1,137 @@
+"""Results as plain text for a terminal: the overall boards, then what was skipped, by reason, then what failed.
+
+Beside the averages are, where they are known, the letters of a rank (under `Group`: columns that share one do not
+differ significantly) and the seconds that a metric takes for 1,000 items.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from harness.results.rows import Results
+from leaderboard.blocks.boards import LETTERS, cost_cell, groups, headings, row_heads
+from leaderboard.blocks.cells import MISSING
+from leaderboard.blocks.tables import Cell, Heading, Row, Table
+from leaderboard.model.boards import Board, boards, names
+from leaderboard.model.cost import costs
+from leaderboard.model.index import Column, Index, make_index, plural, statistic_title
+from leaderboard.pages.about import pairs, skips
+from leaderboard.pages.dataset import tables
+from leaderboard.pages.overall import why_nothing
+from leaderboard.render.html import BANNER, MIXED
+
+WIDTH = 110
+STATISTICS = 3  # as many as fit on a line
+SHORT = {"dev": "by dataset", "test": "by quality"}
+"""Headings of the averages under a rule where a line has 110 columns."""
+
+MOST_LETTERS = 12
+"""Of more letters the first are shown: names of metrics need the room."""
+
+FEW_DATASETS, FEW_QUALITIES = 3, 5  # results this small are printed in full
+
+
+def summary(results: Results) -> str:
+    """Write results as plain text, at most 110 columns wide."""
+    index, every = make_index(results), names(results)
+    parts = [text(_board_table(index, boards(results, name, origin)[:STATISTICS])) for name, origin in every]
+    sampled = [place for place, (_, origin) in enumerate(every) if origin == "sample"]
+    if sampled:  # above the first board it applies to
+        mixed = len({origin for _, origin in every}) > 1
+        parts.insert(sampled[0], textwrap.fill(f"{BANNER} {MIXED}" if mixed else BANNER, WIDTH) + "\n")
+    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
+    skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
+    failed = [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}")
+              for row in sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error))]
+    return "\n".join([*_targets(index), *(parts or nothing), *skipped, *failed])
+
+
+def text(table: Table, width: int = WIDTH) -> str:
+    """Render a table for the terminal, the names cut where it would not fit."""
+    rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
+    sizes = [max(len(_words(row[column])) for row in rows) for column in range(len(table.headings))]
+    stub = next((place for place, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
+    sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
+    head, *lines = [line[:width] for row in rows for line in _lines(row, sizes, table.headings, stub)]
+    title = textwrap.fill(plain(f"{table.caption}. Data: {table.data}."), width)
+    return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
+
+
+def plain(value: str) -> str:
+    """Keep what a terminal can print: no control character, no line break; an ASCII minus."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in value)
+    return " ".join(printable.replace("−", "-").split())
+
+
+def _targets(index: Index) -> list[str]:
+    """Print every quality of a few datasets, where the terminal has room for it."""
+    few = len(index.datasets) <= FEW_DATASETS and all(len(entry.qualities) <= FEW_QUALITIES
+                                                      for entry in index.datasets)
+    return [text(tables(index, entry)[0]) for entry in index.datasets] if few and index.correlations else []
+
+
+def _board_table(index: Index, every: Sequence[Board]) -> Table:
+    """Set the averages of the first statistic, and of the others under the first rule, side by side."""
+    first, others = every[0], every[1:]
+    beside = [row_heads(index, board) for board in others]
+    behind = _behind(index, first)
+    rows = {column: (*head, *_others(column, beside), *(cell(column) for cell in behind.values()))
+            for column, head in row_heads(index, first).items()}
+    averages = (replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first))
+    return Table(
+        anchor="", caption=f"{first.caption}, averages",
+        headings=(*averages, *(Heading(statistic_title(board.statistic), "number") for board in others), *behind),
+        groups=groups((row for column, row in rows.items() if first.row(column)),
+                      (row for column, row in rows.items() if not first.row(column))),
+        data=index.data(first.origin, first.name))
+
+
+def _behind(index: Index, board: Board) -> dict[Heading, Callable[[Column], Cell]]:
+    """Return what follows the averages, where it is known: the letters of the ranks, and the cost."""
+    known = costs(index.results)
+
+    def letters(column: Column) -> Cell:
+        row = board.row(column)
+        every = row.letters if row else ""
+        return Cell(every if len(every) <= MOST_LETTERS else every[:MOST_LETTERS - 1].rstrip("'") + "…")
+
+    def cost(column: Column) -> Cell:
+        return Cell(cost_cell(known.get(column)).text)
+
+    priced = any(math.isfinite(known[column].seconds) for column in board.columns if column in known)
+    return {**({LETTERS: letters} if board.has_letters else {}),
+            **({Heading("s/1,000", "number"): cost} if priced else {})}
+
+
+def _others(column: Column, beside: Sequence[dict[Column, Row]]) -> Row:
+    return tuple(replace(rows[column][2], small="") if column in rows else Cell(MISSING) for rows in beside)
+
+
+def _entry(what: str, count: int, reason: str, which: str) -> str:
+    line = plain(f"{what} {plural(count, 'pair')} of metric and dataset: {reason} ({which})")
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+
+
+def _words(cell: Cell) -> str:
+    """Write a cell on one line: its text, the models in brackets, the small text."""
+    model = f"({cell.model})" if cell.model else ""
+    return plain(" ".join(filter(None, (cell.text, model, cell.small))))
+
+
+def _lines(row: Row, sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
+    """Write a row on a line; models that do not fit are on a second one."""
+    name, below = row[stub], ""
+    if name.model and len(_words(name)) > sizes[stub]:
+        below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
+        row = (*row[:stub], replace(name, model=""), *row[stub + 1:])
+    line = "  ".join(_fit(_words(cell), size, heading)
+                     for cell, size, heading in zip(row, sizes, headings, strict=True)).rstrip()
+    return [line, below] if below else [line]
+
+
+def _fit(value: str, size: int, heading: Heading) -> str:
+    short = value if len(value) <= size else value[:size - 1] + "…"
+    return short.rjust(size) if heading.kind in ("number", "rank") else short.ljust(size)
