@@ -25,7 +25,7 @@ from harness.results import files
 from harness.results.rows import Results
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
-from leaderboard.render import html
+from leaderboard.render.text import text as table_text
 
 BEGIN, END = "<!-- harness report --published: begin -->", "<!-- harness report --published: end -->"
 """The lines between which `--into` writes."""
@@ -99,7 +99,7 @@ def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
     caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
                "below a column and below the rest: published figures")
     groups = (Group(tuple(lines)), Group(ahead))
-    return html.text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
+    return table_text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
 
 
 def _chosen(beside: PublishedComparison) -> list[MeasuredColumn]:

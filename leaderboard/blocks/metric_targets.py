@@ -80,7 +80,7 @@ def ranking_table(every: AllColumns, columns: Sequence[Column], origin: str) -> 
                 Heading("Letters", title="The ranks of columns that share a letter do not differ significantly"),
                 Heading("Targets", "number"))
     caption = f"Rank on the boards: {statistic_title(STATISTIC)}"
-    return (table_of(every.index, origin, f"ranking-{origin}", caption, headings, rows),) if rows else ()
+    return (table_of(every.index, origin, f"ranking-table-{origin}", caption, headings, rows),) if rows else ()
 
 
 def not_above_length(every: AllColumns, columns: Sequence[Column], origin: str) -> tuple[str, ...]:

@@ -15,12 +15,11 @@ import numpy.typing as npt
 from scipy import stats
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
-from harness.statistics.panel import panel
-from harness.statistics.partial import controlled, partial_spearman
-from harness.statistics.product_moment import product_moment
+from harness.statistics.coefficients import product_moment, with_control_held
 from leaderboard.model.index import Column, Index, main_quality, plural
 
 Vector: TypeAlias = npt.NDArray[np.floating]
+Exact: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
 LEAST = 3
@@ -101,13 +100,10 @@ def profile(items: DatasetItems, column: Column) -> Profile | None:
     if scores is None or not (present := paired(items.ratings, scores)).any():
         return None
     people, metric = place_both(items.ratings, scores)
-    human, own, words = people[present], metric[present], items.points.words[present].astype(np.float64)
-    no_groups = np.zeros(words.size, dtype=np.int64)
-    lengths = places(words)
-    held = controlled(panel(own, human, no_groups, no_groups), lengths)
+    human, own, lengths = people[present], metric[present], places(items.points.words[present])
+    ratings, length, both = _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths)
     return Profile(items, differences(people, metric, items.systems), differences(people, metric, items.quarters),
-                   _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths),
-                   partial_spearman(held))
+                   ratings, length, both, with_control_held(ratings, both, length))
 
 
 def scores_on(points: ItemScores, column: Column, dimension: str) -> Vector | None:
@@ -122,13 +118,13 @@ def paired(ratings: Vector, scores: Vector) -> npt.NDArray[np.bool_]:
     return np.isfinite(ratings) & np.isfinite(scores)
 
 
-def places(values: Vector) -> Vector:
+def places(values: Vector | Numbers) -> Exact:
     """Place each value from 0, the lowest, to 1, the highest; a half where there is only one value."""
-    ranks: Vector = stats.rankdata(values)
+    ranks: Exact = stats.rankdata(values)
     return (ranks - 1) / (values.size - 1) if values.size > 1 else np.full(values.size, 0.5)
 
 
-def place_both(ratings: Vector, scores: Vector) -> tuple[Vector, Vector]:
+def place_both(ratings: Vector, scores: Vector) -> tuple[Exact, Exact]:
     """Place the items by ratings and by scores, among those that have both; NaN for the others."""
     present = paired(ratings, scores)
     people, metric = np.full(ratings.size, np.nan), np.full(ratings.size, np.nan)
@@ -163,7 +159,7 @@ def differences(people: Vector, metric: Vector, parts: Parts) -> tuple[PartDiffe
     return tuple(PartDifference(*row) for row in rows if row[1])
 
 
-def _correlation(first: Vector, second: Vector) -> float:
+def _correlation(first: Exact, second: Exact) -> float:
     """Correlate places; NaN for fewer than three items or where all are equal."""
     if first.size < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
         return math.nan

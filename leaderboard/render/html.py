@@ -38,14 +38,12 @@ def _templates() -> jinja2.Environment:
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=shown)
-    for name, kind in (("table", Table), ("picture", Picture), ("gallery", Gallery), ("facts", Facts)):
-        env.tests[name] = functools.partial(_is, kind)
+    env.tests["table"] = lambda block: isinstance(block, Table)
+    env.tests["picture"] = lambda block: isinstance(block, Picture)
+    env.tests["gallery"] = lambda block: isinstance(block, Gallery)
+    env.tests["facts"] = lambda block: isinstance(block, Facts)
     env.filters |= {"href": _href, "rows": _rows, "content": _content, "drawing": drawing, "json": _json}
     return env
-
-
-def _is(kind: type, block: object) -> bool:
-    return isinstance(block, kind)
 
 
 @functools.lru_cache(50_000)

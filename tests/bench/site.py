@@ -71,10 +71,10 @@ def draw(source: Path, target: Path) -> None:
         busy.append(time.process_time() - at_work)
         peaks.append(peak())
     views = {}
-    for view in page.found_views():
+    for build in page.builders():
         start = time.process_time()
-        view(results)
-        views[view.__module__.rpartition(".")[2]] = time.process_time() - start
+        build(results)
+        views[build.__module__.rpartition(".")[2]] = time.process_time() - start
     for path, content in sites[0].items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_bytes(content)

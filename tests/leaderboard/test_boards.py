@@ -1,4 +1,4 @@
-"""The front page's answers, what the scripts are given, costs, verdicts, and how one gets around."""
+"""The front page: answers, boards, the numbers for its scripts, costs, and the menu."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from typing import Any
 
 import pytest
 
-from harness.results.rows import Comparison, Correlation, Results, Timing
+from harness.results.rows import Comparison, Results, Timing
 from leaderboard.blocks import menu
+from leaderboard.blocks.boards import _seconds, cost_cell
 from leaderboard.blocks.tables import Cell, Page, Table
-from leaderboard.model import answers, cost, verdicts
-from leaderboard.model.index import make_index
-from leaderboard.pages import overall, quality
-from leaderboard.render.html import POLICY
-from leaderboard.render.rows import safe
-from leaderboard.site import found_views
-
-CELL = ("fed-turn", "Overall")
+from leaderboard.model import pairs
+from leaderboard.model.cost import costs
+from leaderboard.pages import overall
+from leaderboard.site import builders
 
 
 def numbers(page: bytes) -> Any:
@@ -50,11 +47,11 @@ def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
 
     board, found = given["boards"][name], {}
     for row, column in enumerate(given["columns"]):
-        values = [given["values"]["spearman"][row][cell] for cell in board["cells"]]
+        values = [given["values"]["spearman"][row][cell] for cell in board["targets"]]
         if None not in values:
             datasets: dict[int, list[float]] = {}
-            for cell, value in zip(board["cells"], values, strict=True):
-                datasets.setdefault(given["cells"][cell][0], []).append(value)
+            for cell, value in zip(board["targets"], values, strict=True):
+                datasets.setdefault(given["targets"][cell][0], []).append(value)
             found[column["metric"], column["column"]] = mean(
                 values if rule == "test" else [mean(own) for own in datasets.values()])
     return {key: 1 + sum(other > value + 1e-6 for other in found.values()) for key, value in found.items()}
@@ -72,7 +69,7 @@ def test_the_scripts_can_rank_what_the_report_ranked(results: Results, site: dic
                 if (row.board, row.origin, row.rule, row.statistic) == (split, origin, rule, "spearman") and row.rank}
 
 
-def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
+def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
     more = tuple(replace(row, cells=row.cells + 1, covered=row.covered + 1) if row.board == "dev" else row
                  for row in results.ranking)
     (page,) = overall.build(replace(results, ranking=more))
@@ -80,15 +77,15 @@ def test_a_board_whose_cells_are_not_those_of_its_ranks_is_left_as_it_is(results
     assert table(page, "dev-real-spearman").board == ""
 
 
-def test_headings_lead_to_the_cells_they_are_the_mean_of(results: Results, site: dict[str, bytes]) -> None:
+def test_headings_name_the_targets_they_are_the_mean_of(results: Results, site: dict[str, bytes]) -> None:
     given = numbers(site["index.html"])
     (page,) = overall.build(results)
     heading = next(one for one in table(page, "dev-real-spearman").headings if one.text == "fed-turn")
-    assert [given["cells"][cell][1] for cell in heading.cells] == ["Interesting", "Overall"]
-    assert f'data-cells="{" ".join(map(str, heading.cells))}"' in site["index.html"].decode()
+    assert [given["targets"][cell][1] for cell in heading.targets] == ["Interesting", "Overall"]
+    assert f'data-targets="{" ".join(map(str, heading.targets))}"' in site["index.html"].decode()
 
 
-def test_rank_intervals_and_letters_go_with_the_rule_they_were_found_for(results: Results) -> None:
+def test_rank_intervals_and_letters_go_with_their_rule(results: Results) -> None:
     known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
                   and row.rank and row.board == "dev" and row.origin == "real" else row for row in results.ranking)
     (page,) = overall.build(replace(results, ranking=known))
@@ -106,17 +103,6 @@ def test_what_scripts_are_given_cannot_end_its_block(site: dict[str, bytes]) -> 
         assert not set(block) & set("<>&")
         assert block.isascii()
         assert "<script>alert('x')</script>" in {column["metric"] for column in json.loads(block)["columns"]}
-
-
-def test_every_page_has_the_policy_and_no_script_of_its_own(site: dict[str, bytes]) -> None:
-    for path, content in site.items():
-        if path.endswith(".html"):
-            page = content.decode()
-            assert POLICY in page.replace("&#39;", "'")
-            inline = re.findall(r"<script(?![^>]* src=)([^>]*)>", page)
-            assert set(inline) <= {' type="application/json" id="numbers"'}
-            for source in re.findall(r'<script src="([^"]+)"', page):
-                assert source.removeprefix("../") in site
 
 
 def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
@@ -147,7 +133,7 @@ def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -
     assert table(page, "answers-single").folded.endswith(": 3")
 
 
-def test_an_answer_says_on_how_many_qualities_the_difference_was_found(results: Results) -> None:
+def test_an_answer_says_on_how_many_targets_the_difference_is_significant(results: Results) -> None:
     pairs = [("bleu1", "x|y", 0.01), ("bleu1", "x|y", 0.2), ("x|y", "bleu1", 0.001)]
     comparisons = tuple(Comparison(
                              name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
@@ -155,7 +141,7 @@ def test_an_answer_says_on_how_many_qualities_the_difference_was_found(results: 
                      for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
     (page,) = overall.build(replace(results, comparisons=comparisons))
     found = cells(table(page, "answers"), "overall")["Really better?"]
-    assert (found.text, found.small) == ("no", "significant on 1 of 3, against it on 1")
+    assert (found.text, found.small) == ("no", "significant on 1 of 3, the other way on 1")
 
 
 @pytest.mark.parametrize(("letters", "word"), [(("a", "b"), "yes"), (("ab", "b"), "no")])
@@ -178,10 +164,12 @@ def test_a_metric_fitted_on_ratings_is_told_apart(results: Results) -> None:
 
 def test_cost_is_all_seconds_over_all_items(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
-    found = cost.profiles(replace(results, timings=timings))
-    assert found["bleu", "bleu1"].cost == pytest.approx(5.0)  # 2 seconds for 400 items
-    assert cost.cost_cell(found["bleu", "bleu1"]).text == "5.0"
-    assert cost.cost_cell(found["length", "length"]).text == "–"
+    found = costs(replace(results, timings=timings))
+    assert found["bleu", "bleu1"].seconds == pytest.approx(5.0)  # 2 seconds for 400 items
+    assert cost_cell(found["bleu", "bleu1"]).text == "5.0"
+    assert cost_cell(found["length", "length"]).text == "–"
+    seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
+    assert {value: _seconds(value) for value in seconds} == seconds
 
 
 def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Results) -> None:
@@ -189,61 +177,25 @@ def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Result
                      for entry in results.datasets)
     correlations = tuple(row for row in results.correlations
                        if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
-    found = cost.profiles(replace(results, datasets=datasets, correlations=correlations))
+    found = costs(replace(results, datasets=datasets, correlations=correlations))
     assert found["bleu", "bleu2"].needs == ("references", "facts")
     assert found["bleu", "bleu1"].needs == ("references",)
 
 
-@pytest.mark.parametrize(("value", "shown"), [
-    (0.0, "< 0.01"), (0.014, "0.01"), (0.62, "0.62"), (0.996, "1.0"), (9.94, "9.9"), (9.96, "10"), (60.1, "60")])
-def test_seconds_have_two_digits(value: float, shown: str) -> None:
-    assert cost.seconds(value) == shown
-
-
-def contested(*rows: tuple[str, str, float]) -> Results:
-    """A report of three columns, one of which two metrics share, on one cell."""
-    keys = (("a", "x"), ("b", "x"), ("c", "z"))
-    correlations = tuple(Correlation(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
-    comparisons = tuple(Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
-                     for better, worse, holm in rows)
-    return Results(None, (), (), correlations, (), comparisons=comparisons)  # type: ignore[arg-type]
-
-
-def test_a_verdict_is_found_under_the_names_that_comparisons_use() -> None:
-    found = verdicts.verdicts(contested(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "nobody", 0.01)))
-    assert found.score("spearman", [CELL], ("a", "x"), ("b", "x")) == verdicts.Score(1, 0, 1)
-    assert found.score("spearman", [CELL], ("b", "x"), ("a", "x")) == verdicts.Score(0, 1, 1)
-    assert found.score("spearman", [CELL], ("c", "z"), ("a", "x")) == verdicts.Score(0, 0, 1)
-    assert found.score("spearman", [CELL], ("c", "z"), ("b", "x")) == verdicts.Score(0, 0, 0)
-    assert found.score("kendall", [CELL], ("c", "z"), ("b", "x")) == verdicts.Score(0, 0, 0)
-
-
-def test_packed_verdicts_are_read_back_pair_by_pair() -> None:
-    found = verdicts.verdicts(contested(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "b/x", 0.03)))
-    keys = [("a", "x"), ("b", "x"), ("c", "z"), ("d", "new")]
-    cells = [("other", "cell"), CELL]
-    packed = found.packed("spearman", cells, keys)
-    codes = [packed[place // 4] >> 2 * (place % 4) & 3 for place in range(12)]
-    assert codes[:6] == [verdicts.UNTESTED] * 6
-    assert dict(zip(combinations("abcd", 2), codes[6:], strict=True)) == {
-        ("a", "b"): verdicts.BETTER, ("a", "c"): verdicts.LEVEL_WITH, ("a", "d"): verdicts.UNTESTED,
-        ("b", "c"): verdicts.WORSE, ("b", "d"): verdicts.UNTESTED, ("c", "d"): verdicts.UNTESTED}
-
-
-def test_a_page_holds_the_verdicts_on_its_own_cells(site: dict[str, bytes]) -> None:
+def test_a_page_holds_the_comparisons_on_its_own_targets(site: dict[str, bytes]) -> None:
     """On fed-turn, Overall, length (the fourth column) is above x|y (the first)."""
     given = numbers(site["index.html"])
     names = [column["column"] for column in given["columns"]]
-    cell = next(place for place, one in enumerate(given["cells"])
+    cell = next(place for place, one in enumerate(given["targets"])
                 if given["datasets"][one[0]]["name"] == "fed-turn" and one[1] == "Overall")
-    pairs = list(combinations(range(len(names)), 2))
-    place = cell * len(pairs) + pairs.index((names.index("x|y"), names.index("length")))
-    packed = base64.b64decode(given["verdicts"]["spearman"])
-    assert packed[place // 4] >> 2 * (place % 4) & 3 == verdicts.WORSE
+    both = list(combinations(range(len(names)), 2))
+    place = cell * len(both) + both.index((names.index("x|y"), names.index("length")))
+    packed = base64.b64decode(given["comparisons"]["spearman"])
+    assert packed[place // 4] >> 2 * (place % 4) & 3 == pairs.WORSE
 
 
 def test_every_page_is_in_the_menu_or_in_a_list_that_is(results: Results, site: dict[str, bytes]) -> None:
-    pages = sorted((page for view in found_views() for page in view(results)), key=lambda page: page.order)
+    pages = sorted((page for build in builders() for page in build(results)), key=lambda page: page.order)
     shown = {entry.path for entry in menu.menu(pages)}
     assert {page.path for page in pages if not page.group} <= shown
     for listed in menu.lists(pages):
@@ -251,22 +203,3 @@ def test_every_page_is_in_the_menu_or_in_a_list_that_is(results: Results, site: 
     assert 'href="quality/overall.html"' in site["qualities.html"].decode()
     assert "By quality</a>" in site["dataset/fed-turn.html"].decode()
     assert site["dataset/fed-turn.html"].decode().count('aria-current="true">By dataset') == 1
-
-
-def test_qualities_of_most_datasets_come_first(results: Results) -> None:
-    spots = [(entry, one) for entry in make_index(results).on("real") for one in entry.qualities]
-    found = list(answers.by_dimension(spots))
-    assert found[0] == "overall"
-    assert found[1:] == sorted(found[1:])
-
-
-def test_a_quality_page_can_be_ranked_too(results: Results) -> None:
-    page = next(page for page in quality.build(results) if page.label == "overall")
-    given = json.loads(page.data)
-    assert set(given["boards"]) == {"real", "sample"}
-    assert {given["cells"][cell][2] for board in given["boards"].values() for cell in board["cells"]} == {"overall"}
-    assert "unrated" not in {one[2] for one in given["cells"]}
-
-
-def test_a_text_from_outside_is_escaped_once() -> None:
-    assert safe("a<b & \u202e") == "a&lt;b &amp; ⟨U+202E⟩"

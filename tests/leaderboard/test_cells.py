@@ -7,7 +7,7 @@ import math
 import pytest
 
 from harness.results.rows import Correlation
-from leaderboard.blocks.cells import agreement_cell, leaders, number, shade, value_cell
+from leaderboard.blocks.cells import correlation_cell, leaders, number, shade, value_cell
 
 
 @pytest.mark.parametrize(("value", "shown"), [
@@ -41,5 +41,5 @@ def test_a_missing_leader_marks_nothing() -> None:
     (0.0001, ("best",), "n = 80, p < 0.001, 95 % interval −0.100 to 0.400"),
     (math.nan, ("best",), "n = 80, 95 % interval −0.100 to 0.400")])
 def test_a_correlation_says_what_it_rests_on(p: float, marks: tuple[str, ...], words: str) -> None:
-    cell = agreement_cell(Correlation("d", "q", "m", "c", "spearman", 80, 0.2, p, -0.1, 0.4), (0.2, 0.1))
+    cell = correlation_cell(Correlation("d", "q", "m", "c", "spearman", 80, 0.2, p, -0.1, 0.4), (0.2, 0.1))
     assert (cell.text, cell.marks, cell.title, cell.small) == ("0.200", marks, words, "−0.10 to 0.40")

@@ -20,9 +20,8 @@ from harness.results import files
 from harness.results.rows import Results, Run, TrainingEntry
 from harness.run.entries import dataset_entry
 from leaderboard.blocks.tables import Facts, Page, Prose, Table
-from leaderboard.model.causes import Cause, causes, of_dataset
+from leaderboard.model.causes import Cause, causes, of_dataset, parts, signature_causes, summary
 from leaderboard.model.changes import Changes, changes
-from leaderboard.model.signatures import differences, parts
 from leaderboard.pages import changes as changes_page
 from leaderboard.site import site
 
@@ -103,9 +102,9 @@ def test_the_inputs_of_a_composition_keep_their_names() -> None:
     (AVERAGE, AVERAGE.replace("a26317a54dde", "966471a081a0"), "weights", "weights rank-average"),
 ])
 def test_what_two_signatures_differ_in_has_a_kind(old: str, new: str, kind: str, name: str) -> None:
-    (found,) = differences(old, new)
+    (found,) = signature_causes(old, new)
     assert (found.kind, found.name) == (kind, name)
-    assert not differences(old, old)
+    assert not signature_causes(old, old)
 
 
 def dataset_of(results: Results, **more: Any) -> Results:
@@ -127,7 +126,7 @@ def test_a_cell_that_moved_has_the_causes_that_are_its_own(
         results: Results, change: Callable[[Results], Results], own: list[tuple[str, str]]) -> None:
     before = signed(known(results), "length", "length|r1")
     found = changes(before, moved(change(before)))
-    move = next(move for move in found.moves if move.new.dataset == "fed-turn")
+    move = next(move for move in found.changed if move.new.dataset == "fed-turn")
     assert [(cause.kind, cause.name) for cause in move.own] == own
     assert not move.unexplained
 
@@ -142,7 +141,7 @@ def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(results
 def test_people_who_agree_otherwise_have_voted_otherwise(results: Results) -> None:
     after = replace(results, reliability=tuple(replace(row, value=row.value + 0.1) for row in results.reliability))
     (found,) = causes(results, after).datasets["fed-turn"]
-    assert found.detail == "people agree to another degree on Overall"
+    assert found.detail == "other reliability on Overall"
 
 
 @pytest.mark.parametrize(("more", "kind", "name"), [
@@ -156,7 +155,7 @@ def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(
     found = changes(known(results), moved(ran(known(results), **more)))
     (cause,) = found.causes.run
     assert (cause.kind, cause.name) == (kind, name)
-    assert all(not move.own and move.kinds == (kind,) for move in found.moves)
+    assert all(not move.own and move.kinds == (kind,) for move in found.changed)
     assert bool(found.unexplained) == (kind == "options"), "a seed moves no value"
 
 
@@ -167,7 +166,7 @@ def test_weights_say_how_their_training_differed(results: Results) -> None:
     new = replace(signed(results, "length", DEB.replace("ac5ec123f754", "966471a081a0")),
                   trainings=(replace(entry, digest="966471a081a0" + "0" * 52, seed=1, kept=80),))
     (cause,) = causes(old, new).metrics["length"]
-    assert cause.detail == "trained with seed 0 → 1, kept step 90 → 80"
+    assert cause.detail == "trained with seed 0 → 1, best step 90 → 80"
 
 
 def test_same_inputs_and_another_number_is_called_out_before_everything_else(results: Results) -> None:
@@ -182,23 +181,23 @@ def test_nothing_moved_says_so(results: Results) -> None:
     page = changes_page.compare(known(results), known(results))
     assert [section.anchor for section in page.sections[:2]] == ["short", "why"]
     assert "Nothing: data, code, weights, options and environment are the same" in texts(page)
-    assert "Moved: 0, of them 0 beyond" in texts(page)
+    assert "Changed: 0, of them 0 beyond" in texts(page)
     assert "Same inputs, other number: 0" in texts(page)
-    assert not changes(known(results), known(results)).moves
+    assert not changes(known(results), known(results)).changed
 
 
 def test_beyond_the_earlier_interval_or_not(results: Results) -> None:
     def beyond(by: float) -> set[bool | None]:
-        return {move.beyond for move in changes(results, moved(results, by=by)).moves}
+        return {move.beyond for move in changes(results, moved(results, by=by)).changed}
     assert (beyond(0.04), beyond(0.06)) == ({False}, {True}), "the intervals reach 0.05 to either side"
     unknown = replace(results, correlations=tuple(replace(row, low=float("nan")) for row in results.correlations))
-    assert {move.beyond for move in changes(unknown, moved(unknown)).moves} == {None}
+    assert {move.beyond for move in changes(unknown, moved(unknown)).changed} == {None}
 
 
 def test_a_difference_that_is_not_seen_is_counted_but_not_listed(results: Results) -> None:
     page = changes_page.compare(results, moved(results, by=0.0001))
-    assert "Moved: 0" in texts(page)
-    assert "No cell moved in a shown decimal." in texts(page)
+    assert "Changed: 0" in texts(page)
+    assert "No correlation changed in a decimal that is shown." in texts(page)
 
 
 def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(results: Results) -> None:
@@ -209,14 +208,14 @@ def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(results: Resu
     assert gone.metrics == ((), ("bleu",))
     assert new.metrics == (("bleu",), ())
     assert {gap.why for gap in gone.gone} == {"the metric is not in that run", "not scored in this run"}
-    assert [(gap.row, gap.why) for gap in new.appeared] == [(gap.row, gap.why) for gap in gone.gone]
+    assert [(gap.row, gap.why) for gap in new.new] == [(gap.row, gap.why) for gap in gone.gone]
     assert "bleu" in texts(changes_page.compare(results, less))
 
 
 def test_the_sample_is_never_held_against_real_data_of_the_same_name(results: Results) -> None:
     after = replace(results, datasets=tuple(replace(entry, origin="fetched") for entry in results.datasets))
     found = changes(results, moved(after))
-    assert {move.new.dataset for move in found.moves}.isdisjoint({"Sample Chat", "sample chat"})
+    assert {move.new.dataset for move in found.changed}.isdisjoint({"Sample Chat", "sample chat"})
     assert {(gap.origin, gap.why) for gap in found.gone} == {("sample", "that run has real data under this name")}
     assert found.datasets == (("Sample Chat", "sample chat"), ("Sample Chat (sample)", "sample chat (sample)"))
 
@@ -228,14 +227,14 @@ def test_ranks_are_compared_among_the_columns_that_both_boards_rank(results: Res
         return tuple(replace(row, rank=row.rank - 1) if row.rank and row.rank > 1 and row.board == "test"
                      and row.origin == "real" else row for row in kept)
     after = replace(results, ranking=without(results.ranking))
-    ranking = next(one for one in changes(results, after).rankings if (one.board.name, one.board.origin)
+    ranking = next(one for one in changes(results, after).boards if (one.board.name, one.board.origin)
                    == ("test", "real"))
-    assert [shift.up for shift in ranking.shifts] == [0, 0, 0]
+    assert [shift.up for shift in ranking.rows] == [0, 0, 0]
     assert [key[1] for key, _ in ranking.left] == ["x|y"]
     swapped = tuple(replace(row, rank={1: 3, 3: 1}.get(row.rank or 0, row.rank)) if row.board == "test" else row
                     for row in results.ranking)
-    moves = {shift.key[1]: shift.up for one in changes(results, replace(results, ranking=swapped)).rankings
-             if (one.board.name, one.board.origin) == ("test", "real") for shift in one.shifts}
+    moves = {shift.column[1]: shift.up for one in changes(results, replace(results, ranking=swapped)).boards
+             if (one.board.name, one.board.origin) == ("test", "real") for shift in one.rows}
     assert moves == {"length": -2, "x|y": 0, "bleu1": 2, "bleu2": 0}
 
 
@@ -243,7 +242,7 @@ def test_the_page_stands_in_the_site_and_its_file_has_every_cell(results: Result
     found = site(moved(results), results)
     assert b"changes.html" in found["index.html"]
     rows = list(csv.DictReader(io.StringIO(found["changes.csv"].decode())))
-    assert len(rows) == len(changes(results, moved(results)).moves)
+    assert len(rows) == len(changes(results, moved(results)).changed)
     assert all(float(row["new"]) - float(row["old"]) == float(row["difference"]) for row in rows)
     assert "changes.html" not in site(results)
     assert site(moved(results), results) == found
@@ -260,7 +259,7 @@ def test_hostile_names_are_escaped_in_the_picture(results: Results) -> None:
 def test_an_empty_report_can_be_held_against_another(results: Results) -> None:
     empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
     found: Changes = changes(empty, results)
-    assert len(found.appeared) == len({(row.dataset, row.quality, row.metric, row.column)
+    assert len(found.new) == len({(row.dataset, row.quality, row.metric, row.column)
                                        for row in results.correlations
                                        if row.statistic == "spearman" and row.value == row.value})
     assert changes_page.compare(results, empty).sections
@@ -268,10 +267,9 @@ def test_an_empty_report_can_be_held_against_another(results: Results) -> None:
 
 
 def test_a_cause_is_told_in_a_few_words() -> None:
-    from leaderboard.model.causes import told
     found = (Cause("weights", "deb: weights deb", "", ""), Cause("weights", "weights usr", "", ""),
              Cause("data", "items", "", ""))
-    assert told(found) == "data: items; weights: deb, usr"
+    assert summary(found) == "data: items; weights: deb, usr"
 
 
 def folder(results: Results, place: Path) -> Path:

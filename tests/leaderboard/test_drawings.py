@@ -10,9 +10,9 @@ import pytest
 
 from harness.results.rows import Exhibit, Grid, Look, Results
 from harness.studies._picture import Map, svg
-from leaderboard.blocks import curve
-from leaderboard.blocks.drawings import Unsafe, redrawn
-from leaderboard.blocks.exhibition import mixed, sampled, sections
+from leaderboard.blocks.drawings import Unsafe, sanitised
+from leaderboard.blocks.exhibits import on_sample, sections
+from leaderboard.blocks.pictures import curve
 from leaderboard.blocks.tables import Picture, Prose, Table
 from leaderboard.pages import challenge, studies
 from leaderboard.render import html
@@ -23,7 +23,7 @@ SAMPLE = "the bundled sample (made by a script, simulated raters)"
 
 def within(content: str) -> str:
     """What is left of the content of a picture."""
-    found = redrawn(f"{HEAD}{content}</svg>", "told")
+    found = sanitised(f"{HEAD}{content}</svg>", "told")
     return found.partition(">")[2].removesuffix("</svg>")
 
 
@@ -63,7 +63,7 @@ def test_a_style_becomes_attributes_and_texts_stay_escaped() -> None:
     ('<svg xmlns="http://x.test/" viewBox="0 0 1 1"/>', "no SVG")])
 def test_what_is_no_picture_is_refused_and_said(picture: str, why: str) -> None:
     with pytest.raises(Unsafe, match=why):
-        redrawn(picture, "told")
+        sanitised(picture, "told")
     (first, *_) = sections(exhibit(pictures=((picture, "In words."),)))
     (block,) = first.blocks
     assert isinstance(block, Prose)
@@ -72,7 +72,7 @@ def test_what_is_no_picture_is_refused_and_said(picture: str, why: str) -> None:
 
 
 def test_deep_nesting_is_cut_off() -> None:
-    found = redrawn(HEAD + "<g>" * 5000 + "</g>" * 5000 + "</svg>", "")
+    found = sanitised(HEAD + "<g>" * 5000 + "</g>" * 5000 + "</svg>", "")
     assert found.count("<g>") == found.count("</g>") == 39
 
 
@@ -80,7 +80,7 @@ def test_deep_nesting_is_cut_off() -> None:
     svg("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]))]).decode(),
     curve.svg("name", [Look(1, 0.5, 0.6), Look(2, 0.4, 0.5)], 2).decode()])
 def test_our_own_pictures_lose_nothing_that_is_seen(picture: str) -> None:
-    before, after = ET.fromstring(picture), ET.fromstring(redrawn(picture, "told"))  # noqa: S314
+    before, after = ET.fromstring(picture), ET.fromstring(sanitised(picture, "told"))  # noqa: S314
     drawn, kept = list(before.iter()), list(after.iter())
     assert [(one.tag.rpartition("}")[2], (one.text or "").strip()) for one in drawn] == [
         (one.tag, one.text or "") for one in kept]
@@ -104,8 +104,7 @@ def test_an_exhibit_becomes_tables_with_numbers_to_sort_by() -> None:
     (SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("Persona-See, sample, 40 items", True),
     ("real data", False), ("USR, real, 3 items", False), ("", False)])
 def test_the_data_of_a_table_says_whether_people_rated(data: str, sample: bool) -> None:
-    assert sampled(exhibit(data=data)) == sample
-    assert not mixed(exhibit(data=data))
+    assert on_sample(exhibit(data=data)) == {sample}
 
 
 def test_each_study_has_a_page_and_the_challenge_one(results: Results) -> None:

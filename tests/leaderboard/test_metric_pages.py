@@ -13,12 +13,10 @@ import pytest
 from scipy import stats
 
 from harness.results.rows import Correlation, DatasetEntry, Example, ItemScores, Results
-from leaderboard.blocks import scatters
 from leaderboard.blocks.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
-from leaderboard.model import apart, reached
 from leaderboard.model.index import make_index
-from leaderboard.model.paired import correlation, differences, partial, placed, places, quarters, ranks, systems
-from leaderboard.pages import about, dataset, metric
+from leaderboard.model.items import by_length, by_system, dataset_items, differences, place_both, profile
+from leaderboard.pages import dataset, metric
 from leaderboard.site import site as draw
 from tests.leaderboard.test_site import Reader
 
@@ -81,14 +79,6 @@ def row(found: Table, *first: str) -> dict[str, Cell]:
     return {heading.text: cell for heading, cell in zip(found.headings, line, strict=True)}
 
 
-def test_every_metric_has_a_page_and_its_name_leads_there(results: Results) -> None:
-    pages = metric.build(results)
-    assert {found.label: found.path for found in pages} == make_index(results).cards
-    assert {found.group for found in pages} == {"Metrics"}
-    listed = table(about.build(results)[0], "metric-table")
-    assert {cells[0].text: cells[0].link for cells in listed.rows} == make_index(results).cards
-
-
 def test_the_card_says_what_the_report_knows(results: Results) -> None:
     entry = replace(results.metrics[1], trained_on="corpus", learned_on=("fed-turn",))
     html = draw(replace(results, metrics=(entry,)))["metric/grade.html"].decode()
@@ -98,7 +88,7 @@ def test_the_card_says_what_the_report_knows(results: Results) -> None:
 
 
 def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(results: Results) -> None:
-    found = table(page(metric.build(results), "bleu"), f"reached-real-{'bleu-bleu1'}")
+    found = table(page(metric.build(results), "bleu"), f"targets-real-{'bleu-bleu1'}")
     assert len(found.rows) == 7
     cells = row(found, "fed-turn", "Overall")
     assert {name: cells[name].text for name in ("Spearman", "Pearson", "Kendall", "p", "Rank", "People", "n")} == {
@@ -109,24 +99,19 @@ def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(results: Results)
 
 def test_a_value_that_is_missing_says_why(results: Results) -> None:
     pages = metric.build(results)
-    assert row(table(page(pages, "bleu"), "reached-real-bleu-bleu2"), "fed-turn", "Overall")["Spearman"].why == (
+    assert row(table(page(pages, "bleu"), "targets-real-bleu-bleu2"), "fed-turn", "Overall")["Spearman"].why == (
         "all scores are equal")
-    assert row(table(page(pages, "grade"), "reached-real-grade-grade"), "a|b", SCRIPT)["Spearman"].why == (
+    assert row(table(page(pages, "grade"), "targets-real-grade-grade"), "a|b", SCRIPT)["Spearman"].why == (
         "skipped: weights are not on this machine")
 
 
 def test_weights_learned_on_a_dataset_have_no_rank_there(results: Results) -> None:
     learned = tuple(replace(entry, learned_on=("fed-turn",)) if entry.name == "bleu" else entry
                     for entry in results.metrics)
-    found = table(page(metric.build(replace(results, metrics=learned)), "bleu"), "reached-real-bleu-bleu1")
+    found = table(page(metric.build(replace(results, metrics=learned)), "bleu"), "targets-real-bleu-bleu1")
     assert row(found, "fed-turn", "Overall")["Rank"].text == ""
     assert "†" in row(found, "fed-turn", "Overall")["Spearman"].text
     assert row(found, "topical-usr", "Overall quality")["Rank"].text == "2 of 4"
-
-
-def test_equal_values_share_a_rank() -> None:
-    rows = [(0.5, ("a", "a")), (0.5, ("b", "b")), (0.1, ("c", "c"))]
-    assert reached._ranks(rows) == {("a", "a"): 1, ("b", "b"): 1, ("c", "c"): 3}
 
 
 def test_sample_and_real_data_share_no_table_and_no_picture(full: Results) -> None:
@@ -145,16 +130,16 @@ def test_sample_and_real_data_share_no_table_and_no_picture(full: Results) -> No
 def test_a_standing_comes_with_rank_interval_and_letters(results: Results) -> None:
     known = tuple(replace(entry, low=1.0, high=2.0, letters="ab") for entry in results.ranking)
     found = page(metric.build(replace(results, ranking=known)), "bleu")
-    cells = row(table(found, "ranking-real"), "Test datasets", "bleu1")
+    cells = row(table(found, "ranking-table-real"), "Test datasets", "bleu1")
     assert (cells["Rank, 95 %"].text, cells["Rank, 95 %"].small, cells["Letters"].text) == ("3", "1–2", "ab")
     assert (cells["Average"].text, cells["Length control"].text) == ("0.200", "0.400")
-    incomplete = row(table(found, "ranking-real"), "Development datasets", "bleu2")
+    incomplete = row(table(found, "ranking-table-real"), "Development datasets", "bleu2")
     assert (incomplete["Average"].text, incomplete["Rank, 95 %"].text) == ("–", "")
 
 
 def test_a_metric_that_does_not_beat_length_says_so_with_both_numbers(results: Results) -> None:
     """On the test board length has (0.7 + 0.1) / 2, bleu1 (0.15 + 0.25) / 2; on the development board bleu1 leads."""
-    said = [block.text for block in section(page(metric.build(results), "bleu"), "standing-real").blocks
+    said = [block.text for block in section(page(metric.build(results), "bleu"), "ranking-real").blocks
             if isinstance(block, Prose)]
     assert said == [
         "bleu1 does not beat the length control on “Test datasets”, real data: 0.200 against 0.400.",
@@ -166,16 +151,16 @@ def test_an_incomplete_row_is_held_against_length_where_both_have_a_value(result
     """bleu2 lacks fed-turn, Overall; elsewhere it is made -0.5 everywhere, and length has -0.055 on the other four."""
     low = tuple(replace(entry, value=-0.5) if entry.column == "bleu2" and math.isfinite(entry.value) else entry
                 for entry in results.correlations)
-    said = str(section(page(metric.build(replace(results, correlations=low)), "bleu"), "standing-real"))
-    assert "−0.500 against −0.055, the means over the 4 cells that both have" in said
+    said = str(section(page(metric.build(replace(results, correlations=low)), "bleu"), "ranking-real"))
+    assert "−0.500 against −0.055, the means over the 4 targets that both have" in said
 
 
 def test_the_profile_names_the_best_and_the_length_control_on_the_same_cells(results: Results) -> None:
     """Overall: bleu1 has (0.3 + 0.4 + 0.5 + 0.25) / 4 and is the best; length has (0 + 0.06 - 0.1 + 0.1) / 4."""
     drawn = section(page(metric.build(results), "bleu"), "profile-real").blocks[0]
     assert isinstance(drawn, Picture)
-    assert "overall (4 cells): 0.362, the best" in drawn.text
-    assert "interesting (1 cell): 0.100, best 0.200: bleu2" in drawn.text
+    assert "overall (4 targets): 0.362, the best" in drawn.text
+    assert "interesting (1 target): 0.100, best 0.200: bleu2" in drawn.text
     assert 'class="control"' in drawn.svg
 
 
@@ -192,8 +177,8 @@ def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Results) -> No
     assert pictures["fed-turn, Interesting"].svg.count("h0") == 5, "ratings against themselves: five places"
     assert len(set(re.findall(r"m\d+ ?(-?\d+)h0", pictures["fed-turn, Overall"].svg))) <= 5
     key = (SCRIPT, "x|y")
-    found = apart.findings(make_index(full), apart.judged(make_index(full)), key, "real")
-    assert all(math.isnan(one.people) for one in found), "equal scores agree with nobody"
+    found = [profile(items, key) for name, items in dataset_items(make_index(full)).items() if name == "fed-turn"]
+    assert all(one is not None and math.isnan(one.ratings) for one in found), "equal scores agree with nobody"
 
 
 def test_where_scores_are_missing_the_item_is_left_out(full: Results) -> None:
@@ -214,31 +199,11 @@ def test_cost_is_told_per_thousand_items(results: Results) -> None:
     assert "no time was taken" in str(section(page(metric.build(results), "grade"), "timings"))
 
 
-def test_ranks_and_correlation_are_those_of_scipy() -> None:
-    rng = np.random.default_rng(3)
-    one, other = rng.integers(0, 6, 50).astype(float), rng.normal(size=50)
-    assert ranks(one).tolist() == stats.rankdata(one).tolist()
-    assert correlation(ranks(one), ranks(other)) == pytest.approx(stats.spearmanr(one, other).statistic)
-    assert places(np.array([3.0, 1.0, 2.0])).tolist() == [1, 0, 0.5]
-    assert math.isnan(correlation(np.zeros(5), ranks(other[:5])))
-    assert math.isnan(correlation(np.arange(2.0), np.arange(2.0)))
-
-
-def test_length_held_is_the_correlation_of_what_length_leaves() -> None:
-    rng = np.random.default_rng(4)
-    words = rng.normal(size=80)
-    scores, people = words + rng.normal(size=80), words + rng.normal(size=80)
-    left = [values - np.polyval(np.polyfit(words, values, 1), words) for values in (scores, people)]
-    found = partial(*(float(np.corrcoef(*pair)[0, 1]) for pair in ((scores, people), (scores, words), (people, words))))
-    assert found == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
-    assert math.isnan(partial(0.5, 1.0, 0.3)), "scores that are the length have nothing left"
-
-
 def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Results) -> None:
     entry = next(entry for entry in full.datasets if entry.name == "fed-turn")
     given = points(entry)
     ratings, scores = given.human["Overall"], given.scores["bleu", "bleu1"]
-    found = {part.part: part for part in differences(*placed(ratings, scores), systems(given))}
+    found = {part.part: part for part in differences(*place_both(ratings, scores), by_system(given))}
     assert set(found) == {SCRIPT, "b"}, "an unknown system is none"
     assert [found[SCRIPT].within, found["b"].within] == pytest.approx([1, -1])
     of_b = np.array(given.systems) == "b"
@@ -246,17 +211,9 @@ def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Results) -> No
     assert found["b"].metric == pytest.approx((stats.rankdata(scores)[of_b] - 1).mean() / 39)
 
 
-def test_the_largest_difference_of_a_dataset_is_marked(full: Results) -> None:
-    drawn = table(page(metric.build(full), "bleu"), "systems-real")
-    for group in drawn.groups:
-        marked = [cells for cells in group.rows if cells[4].small == "largest"]
-        assert marked
-        assert {abs(cells[4].value or 0) for cells in marked} == {max(abs(cells[4].value or 0) for cells in group.rows)}
-
-
 def test_quarters_by_length_keep_equal_lengths_together(full: Results) -> None:
     given = full.points[0]
-    found = quarters(given)
+    found = by_length(given)
     assert 2 <= len(found.names) <= 4
     assert found.numbers.min() == 0
     ranges = [given.words[found.numbers == number] for number in range(len(found.names))]
@@ -264,7 +221,7 @@ def test_quarters_by_length_keep_equal_lengths_together(full: Results) -> None:
 
 
 def test_a_metric_that_counts_words_follows_length(full: Results) -> None:
-    cells = row(table(page(metric.build(full), "length"), "following-real"), "fed-turn")
+    cells = row(table(page(metric.build(full), "length"), "length-table-real"), "fed-turn")
     assert cells["Scores with length"].text == "1.000"
 
 
@@ -288,9 +245,9 @@ def test_a_dataset_page_shows_ratings_and_the_scores_of_the_best_metrics(full: R
 def test_examples_stand_on_their_side_the_largest_difference_first(full: Results) -> None:
     found = page(dataset.build(full), "fed-turn")
     titles = {part.anchor: part.title for part in found.sections}
-    assert titles["liked-by-people-1"] == "People 0.95, metrics 0.05"
-    assert titles["liked-by-people-2"] == "People 0.90, metrics 0.10"
-    assert titles["liked-by-metrics-1"] == "People 0.20, metrics 0.80"
+    assert titles["high-for-people-1"] == "People 0.95, metrics 0.05"
+    assert titles["high-for-people-2"] == "People 0.90, metrics 0.10"
+    assert titles["high-for-metrics-1"] == "People 0.20, metrics 0.80"
     assert "examples" not in {part.anchor for part in page(dataset.build(full), "fed-dial").sections}
 
 
@@ -309,11 +266,21 @@ def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Results) -
 def test_an_agreement_of_an_unknown_metric_does_no_harm(results: Results) -> None:
     stray = Correlation("fed-turn", "Overall", "stray", "stray", "spearman", 9, 0.9, 0.01, 0.1, 0.95)
     found = page(metric.build(replace(results, correlations=(*results.correlations, stray))), "bleu")
-    assert row(table(found, "reached-real-bleu-bleu1"), "fed-turn", "Overall")["Rank"].text == "2 of 4"
+    assert row(table(found, "targets-real-bleu-bleu1"), "fed-turn", "Overall")["Rank"].text == "2 of 4"
 
 
-def test_a_known_scale_is_kept_unless_a_rating_lies_outside(results: Results) -> None:
-    entry = results.datasets[0].qualities[0]
-    assert scatters.scale(entry, np.array([2.0, 3.0])) == (1, 5)
-    assert scatters.scale(entry, np.array([0.0, 6.0])) == (0, 6)
-    assert scatters.scale(replace(entry, low=None, high=None), np.array([2.0, 3.0])) == (2, 3)
+def test_correlations_with_ratings_and_length_are_those_of_scipy(full: Results) -> None:
+    items = dataset_items(make_index(full))["fed-turn"]
+    found = profile(items, ("bleu", "bleu2"))
+    assert found is not None
+    scores = items.points.scores["bleu", "bleu2"][1:]  # the first has none
+    ratings, words = items.ratings[1:], items.points.words[1:]
+    pairs = ((ratings, scores), (scores, words), (ratings, words))
+    assert (found.ratings, found.length, found.ratings_length) == pytest.approx(
+        tuple(stats.spearmanr(*pair).statistic for pair in pairs))
+    ranks = [stats.rankdata(values) for values in (scores, ratings, words)]
+    left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
+    assert found.partial == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
+    length = profile(items, ("length", "length"))
+    assert length is not None
+    assert math.isnan(length.partial), "scores that are the length have nothing left"

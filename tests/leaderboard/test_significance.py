@@ -8,10 +8,7 @@ from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.results.rows import (
     Comparison,
@@ -23,12 +20,8 @@ from harness.results.rows import (
     Results,
     Run,
 )
-from harness.statistics import significance as statistics
-from leaderboard.blocks.matrix import Matrix, letters, matrices, names
-from leaderboard.blocks.pictures import matrix as picture
 from leaderboard.blocks.tables import Page, Picture, Prose, Table
-from leaderboard.model.duels import WILLIAMS
-from leaderboard.model.index import make_index
+from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs, names
 from leaderboard.pages import significance
 from leaderboard.render import html as render
 
@@ -62,7 +55,9 @@ def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1, valu
 
 
 def matrix(results: Results) -> Matrix:
-    return matrices(make_index(results))["chat", "quality 0"][WILLIAMS]
+    found = make_pairs(results).matrix(("chat", "quality 0"))
+    assert found is not None
+    return found
 
 
 def pages(results: Results) -> dict[str, Page]:
@@ -81,11 +76,12 @@ def prose(page: Page) -> str:
 
 def test_a_matrix_has_the_highest_correlation_first_and_both_adjustments() -> None:
     found = matrix(made())
-    assert [key[0] for key in found.keys] == ["a", "b", HOSTILE, "d"]
-    assert found.ahead.tolist() == [[0, 0, 2, 2], [0, 0, 0, 1], [-2, 0, 0, 0], [-2, -1, 0, 0]]
-    assert (found.sure, found.likely, found.pairs, found.least, found.most) == (2, 1, 6, 99, 99)
-    assert (found.beats(), found.beaten()) == ([2, 0, 0, 0], [0, 0, 1, 1])
-    assert [found.match(row) for row in range(4)] == [0, 0, 1, 1]
+    assert [key[0] for key in found.columns] == ["a", "b", HOSTILE, "d"]
+    assert found.levels.tolist() == [[0, 0, 2, 2], [0, 0, 0, 1], [-2, 0, 0, 0], [-2, -1, 0, 0]]
+    assert (found.by_holm, found.by_benjamini_hochberg, found.pairs) == (2, 1, 6)
+    assert (found.least_items, found.most_items) == (99, 99)
+    assert (found.wins(), found.losses()) == ([2, 0, 0, 0], [0, 0, 1, 1])
+    assert [found.best_match(row) for row in range(4)] == [0, 0, 1, 1]
     assert found.letters() == ("a", "ab", "b", "b")
 
 
@@ -93,22 +89,40 @@ def test_a_column_is_found_under_the_name_that_comparisons_give_it() -> None:
     assert names([("m", "x"), ("n", "x"), ("m", "y")]) == {"m/x": ("m", "x"), "n/x": ("n", "x"), "y": ("m", "y")}
 
 
+CELL = ("fed-turn", "Overall")
+
+
+def compared(*rows: tuple[str, str, float]) -> Results:
+    """Results of three columns, one of which two metrics share, on one target."""
+    keys = (("a", "x"), ("b", "x"), ("c", "z"))
+    correlations = tuple(Correlation(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
+    comparisons = tuple(Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
+                        for better, worse, holm in rows)
+    return Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), correlations, (), comparisons=comparisons)
+
+
+def test_wins_and_losses_are_counted_under_the_names_that_comparisons_use() -> None:
+    found = make_pairs(compared(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "nobody", 0.01)))
+    assert found.score([CELL], ("a", "x"), ("b", "x")) == Score(1, 0, 1)
+    assert found.score([CELL], ("b", "x"), ("a", "x")) == Score(0, 1, 1)
+    assert found.score([CELL], ("c", "z"), ("a", "x")) == Score(0, 0, 1)
+    assert found.score([CELL], ("c", "z"), ("b", "x")) == Score(0, 0, 0)
+
+
+def test_packed_comparisons_are_read_back_pair_by_pair() -> None:
+    found = make_pairs(compared(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "b/x", 0.03)))
+    packed = found.packed("spearman", [("other", "target"), CELL], [("a", "x"), ("b", "x"), ("c", "z"), ("d", "new")])
+    codes = [packed[place // 4] >> 2 * (place % 4) & 3 for place in range(12)]
+    assert codes[:6] == [NOT_TESTED] * 6
+    assert dict(zip(itertools.combinations("abcd", 2), codes[6:], strict=True)) == {
+        ("a", "b"): BETTER, ("a", "c"): NO_DIFFERENCE, ("a", "d"): NOT_TESTED,
+        ("b", "c"): WORSE, ("b", "d"): NOT_TESTED, ("c", "d"): NOT_TESTED}
+
+
 def test_comparisons_of_columns_without_a_value_are_left_out() -> None:
     results = made()
     rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in results.correlations)
-    assert [key[0] for key in matrix(replace(results, correlations=rows)).keys] == ["b", HOSTILE, "d"]
-
-
-@given(st.integers(1, 9).flatmap(lambda count: st.tuples(
-    st.just(count), st.sets(st.sampled_from(list(itertools.product(range(count), repeat=2)))))))
-def test_letters_are_those_of_the_terminal(drawn: tuple[int, set[tuple[int, int]]]) -> None:
-    count, pairs = drawn
-    better = np.zeros((count, count), dtype=bool)
-    for one, other in pairs:
-        if one < other:
-            better[one, other] = True
-    apart = [[int(other) for other in np.flatnonzero(row)] for row in better | better.T]
-    assert letters(apart) == statistics.letters(-np.arange(float(count)), better)
+    assert [key[0] for key in matrix(replace(results, correlations=rows)).columns] == ["b", HOSTILE, "d"]
 
 
 def test_the_table_counts_who_beats_whom() -> None:
@@ -144,28 +158,17 @@ def test_a_column_with_weights_learned_there_is_marked() -> None:
 
 def test_the_overview_counts_wins_and_losses_over_the_qualities() -> None:
     page = pages(made(qualities=3))["significance.html"]
-    assert table(page, "duels-dev-real") == [
+    assert table(page, "wins-dev-real") == [
         ["1", "a", "6–0", "·", "0–0", "3–0", "3–0"], ["2", "b", "0–0", "0–0", "·", "0–0", "0–0"],
         ["3", HOSTILE, "0–3", "0–3", "0–0", "·", "0–0"], ["4", "d", "0–3", "0–3", "0–0", "0–0", "·"]]
-    assert table(page, "told-apart-real")[0] == ["chat", "quality 0", "99", "4", "6", "33 %", "a", "0.500", "1"]
-
-
-def test_the_picture_draws_each_class_once_a_row_and_says_what_it_shows() -> None:
-    found = matrix(made())
-    svg = picture.matrix([key[0] for key in found.keys], ["told"] * 4, found.ahead, f"of {HOSTILE}")
-    root = ET.fromstring(svg)  # noqa: S314
-    assert root.get("aria-label") == f"of {HOSTILE}"
-    first, *_, last = [group.findall("g/path") for group in root.findall("g")[1:-1]]
-    assert [(path.get("class"), path.get("d")) for path in first] == [("w2", "M2 .5h2")]
-    assert [path.get("class") for path in last] == ["l1", "l2"]
-    assert "style=" not in svg
+    assert table(page, "significant-real")[0] == ["chat", "quality 0", "99", "4", "6", "33 %", "a", "0.500", "1"]
 
 
 def test_a_page_says_in_words_what_its_pictures_show() -> None:
     page = pages(made())["significance/chat.html"]
     shown = [block for block in page.sections[1].blocks if isinstance(block, Picture)]
     assert shown[0].text == (
-        "Spearman, Williams’ test: of 6 pairs 2 are told apart by Holm, 1 more by Benjamini-Hochberg; 99 items. "
+        "Spearman, Williams’ test: of 6 pairs 2 differ significantly by Holm, 1 more by Benjamini-Hochberg; 99 items. "
         "Not beaten by the best, a: b.")
     assert all(ET.fromstring(one.svg).get("aria-label") for one in shown)  # noqa: S314
 
@@ -176,19 +179,6 @@ def test_hostile_names_are_escaped_and_a_run_without_comparisons_has_no_page() -
     assert HOSTILE not in text
     assert HOSTILE in unescape(text)
     assert significance.build(replace(made(), comparisons=())) == ()
-
-
-def test_a_page_has_room_for_eighty_columns_on_eight_qualities_whatever_their_order() -> None:
-    values = {f"a-rather-long-metric-name-{number}": 0.8 - number / 100 for number in range(80)}
-    rng = np.random.default_rng(0)
-    pairs = {pair: (float(p), float(p / 2)) for pair, p in zip(
-        itertools.combinations(values, 2), rng.uniform(0, 0.12, size=80 * 79 // 2), strict=True)}
-    results = made(values=values, pairs=pairs, qualities=2)
-    shuffled = replace(results, comparisons=results.comparisons[::-1], correlations=results.correlations[::-1])
-    page = pages(shuffled)["significance/chat.html"]
-    content = render.html(page, (), (page,), (), ())
-    assert 4 * len(content) < 2_000_000
-    assert content == render.html(pages(results)["significance/chat.html"], (), (page,), (), ())
 
 
 def test_what_would_make_a_page_too_large_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
-from leaderboard.site import summary
+from leaderboard.render.text import summary
 
 
 def test_no_line_is_wider_than_the_terminal(results: Results) -> None:
@@ -27,7 +27,7 @@ def test_it_holds_the_boards_then_the_skips_by_reason_then_the_failures(results:
 
 def test_an_incomplete_column_says_how_much_it_covers(results: Results) -> None:
     line = next(line for line in summary(results).splitlines() if line.split()[0:1] == ["bleu2"])
-    assert line.split() == ["bleu2", *["–", "4", "of", "5", "cells"] * 2, "–", "–", "15"]
+    assert line.split() == ["bleu2", *["–", "4", "of", "5", "targets"] * 2, "–", "–", "15"]
 
 
 def test_letters_and_cost_stand_behind_the_averages_where_they_are_known(results: Results) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from harness.results.rows import Results
-from leaderboard.blocks.grid import UNRANKED
+from leaderboard.blocks.boards import UNRANKED
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.pages import dataset, overall, quality
-from leaderboard.site import found_views
+from leaderboard.site import builders
 
 SAMPLE = {"Sample Chat", "sample chat"}
 REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}
@@ -44,12 +44,12 @@ def test_no_table_mixes_sample_and_real_data(results: Results) -> None:
 
 
 def test_every_table_says_which_data_it_is_on(results: Results) -> None:
-    for view in found_views():
-        assert all(found.data for found in tables(view(results)))
+    for build in builders():
+        assert all(found.data for found in tables(build(results)))
 
 
 def test_a_page_on_sample_data_knows_it(results: Results) -> None:
-    pages = {page.label: page for view in found_views() for page in view(results)
+    pages = {page.label: page for build in builders() for page in build(results)
              if page.group in ("", "Datasets", "Qualities")}
     assert {label for label, page in pages.items() if page.sample} >= {
         "Overall", "About", "Sample Chat", "sample chat", "overall", "unrated"}
@@ -83,7 +83,7 @@ def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(result
     assert names(found, 1) == ["bleu2", "grade"]
     cells = row(found, "bleu2")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("", "–")
-    assert cells["Mean of datasets"].small == "4 of 5 cells"
+    assert cells["Mean of datasets"].small == "4 of 5 targets"
     assert (cells["fed-turn"].text, cells["fed-turn"].why) == ("–", "all scores are equal")
     assert cells["topical-usr"].text == "0.400"
 
@@ -112,18 +112,18 @@ def test_a_missing_value_is_never_a_zero_and_says_why(results: Results) -> None:
     ("sample chat", "<script>alert('x')</script> / x|y", "Overall", "not scored in this run")])
 def test_the_reason_is_the_one_the_run_gave(results: Results, page: str, name: str, column: str, why: str) -> None:
     pages = dataset.build(results)
-    assert row(table(pages, page, "agreement-spearman"), name)[column].why == why
+    assert row(table(pages, page, "correlation-spearman"), name)[column].why == why
 
 
 def test_a_quality_that_nobody_rated_does_not_count(results: Results) -> None:
-    found = table(dataset.build(results), "sample chat", "agreement-spearman")
+    found = table(dataset.build(results), "sample chat", "correlation-spearman")
     assert names(found, 0) == ["bleu1", "bleu2"]
     assert row(found, "bleu1")["Mean"].text == "0.800"
-    assert row(found, "length")["Metric"].small == "0 of 1 cells"
+    assert row(found, "length")["Metric"].small == "0 of 1 target"
 
 
 def test_a_dataset_page_marks_weak_best_and_second(results: Results) -> None:
-    found = table(dataset.build(results), "fed-turn", "agreement-spearman")
+    found = table(dataset.build(results), "fed-turn", "correlation-spearman")
     marks = {name: row(found, name)["Interesting"].marks for name in ("bleu1", "bleu2", "length")}
     assert marks == {"bleu1": ("second", "weak"), "bleu2": ("best",), "length": ()}
     assert next(heading.small for heading in found.headings if heading.text == "Interesting") == "n = 100"
@@ -135,17 +135,18 @@ def test_a_quality_board_joins_the_datasets_that_share_the_dimension(results: Re
         "Rank", "Metric", "Mean", "Cost", "Needs", "Family", "fed-dial", "fed-turn", "topical-usr", "a|b"]
     assert found.headings[8].small == "dev, turn, “Overall quality”, n = 100"
     assert row(found, "bleu1")["Mean"].text == "0.362"  # (0.5 + 0.3 + 0.4 + 0.25) / 4 = 0.3625
-    assert row(found, "bleu2")["Metric"].small == "3 of 4 cells"
+    assert row(found, "bleu2")["Metric"].small == "3 of 4 targets"
 
 
 def test_equal_means_share_a_rank(results: Results) -> None:
     equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in results.correlations)
-    found = table(dataset.build(replace(results, correlations=equal)), "fed-turn", "agreement-spearman")
+    found = table(dataset.build(replace(results, correlations=equal)), "fed-turn", "correlation-spearman")
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
 
 
 def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(results: Results) -> None:
-    assert row(table(dataset.build(results), "fed-dial", "agreement-spearman"), "bleu1:max")["Overall"].text == "0.600"
+    board = table(dataset.build(results), "fed-dial", "correlation-spearman")
+    assert row(board, "bleu1:max")["Overall"].text == "0.600"
     for found in tables((*overall.build(results), *quality.build(results))):
         assert "bleu1:max" not in {cells[1].text for cells in found.rows}
     page = next(page for page in quality.build(results) if page.label == "overall")
@@ -165,5 +166,5 @@ def test_a_row_of_scores_names_the_models_it_comes_from(results: Results) -> Non
 def test_columns_of_the_same_name_are_told_apart_by_their_metrics(results: Results) -> None:
     twice = tuple(replace(entry, columns=("length",)) if entry.name == "grade" else entry
                   for entry in results.metrics)
-    found = table(dataset.build(replace(results, metrics=twice)), "fed-turn", "agreement-spearman")
+    found = table(dataset.build(replace(results, metrics=twice)), "fed-turn", "correlation-spearman")
     assert {"length", "grade / length"} <= {cells[1].text for cells in found.rows}
