@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import registry
@@ -306,20 +303,6 @@ def test_the_terminal_prints_a_board_in_latex(
     assert r"\label{tab:dev-real-spearman}" in capsys.readouterr().out
     assert main(["report", "--out", new, "--latex", "test-real-person"]) == 2
     assert "test-real-pearson" in capsys.readouterr().err
-
-
-def test_a_report_from_before_a_field_was_added_still_reads(results: Results, tmp_path: Path) -> None:
-    place = folder(results, tmp_path) / "report"
-    table = pq.read_table(place / "ranking.parquet").drop_columns(["letters"])
-    pq.write_table(table, place / "ranking.parquet")
-    head = json.loads((place / "report.json").read_bytes())
-    head["tables"]["ranking"] = hashlib.sha256((place / "ranking.parquet").read_bytes()).hexdigest()
-    for entry in head["datasets"]:
-        del entry["ratings_fingerprint"]
-    (place / "report.json").write_text(json.dumps(head))
-    read = files.read(place)
-    assert list(map(repr, read.ranking)) == list(map(repr, results.ranking))
-    assert {entry.ratings_fingerprint for entry in read.datasets} == {""}
 
 
 def test_another_vote_is_another_fingerprint_of_the_ratings_alone() -> None:
