@@ -158,11 +158,6 @@ class Handler(BaseHTTPRequestHandler):
         self._send(f'{{"model": "m KEY", "choices": [{{"message": {{"content": {content}}}, "finish_reason": "f KEY", '
                    f'"logprobs": {{"content": [{listed}]}}}}]}}'.replace("KEY", written).encode())
 
-    def _tokens(self, body: dict[str, Any], told: str) -> None:
-        """A good answer that says it took so many tokens."""
-        content = json.dumps({"content": json.dumps(self._scores(body))})
-        self._send(f'{{"choices": [{{"message": {content}}}], "usage": {{"prompt_tokens": {told}}}}}'.encode())
-
     def _redirect(self, body: dict[str, Any], where: str) -> None:
         self._send(b"", 307, Location=where)
 
@@ -223,7 +218,7 @@ def serving(script: Script = well, delay: float = 0.0, echo: bool = False) -> It
 
 
 MISCHIEF = ("status 429 0.05", "status 500", "status 503", "garbage", "cut", "silent", "chatty", "beyond", "empty",
-            "longer", "prose", "well", "slow 3", "drip")
+            "longer", "prose", "well", "slow 2", "drip")
 
 
 def mischief(server_seed: int = 0) -> Script:

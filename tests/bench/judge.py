@@ -39,7 +39,7 @@ def main() -> None:
     context = (Utterance("user", "What did you do today?"),)
     items = [Item(f"made-up_{n}", context, Utterance("system", f"I read {n} pages.")) for n in range(args.items)]
     with serving(mischief()) as server, tempfile.TemporaryDirectory() as home:
-        judge = choose(f"judge:llm-eval[model=toy,url={server.url},timeout=2,concurrency={args.concurrency}]").metric
+        judge = choose(f"judge:llm-eval[model=toy,url={server.url},timeout=1,concurrency={args.concurrency}]").metric
         seconds, columns = [], []
         for _ in range(2):
             start = time.perf_counter()

@@ -32,7 +32,7 @@ from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
-SYSTEMS = ("random", "cosim", "s-dicoh", "dynaeval")
+SYSTEMS = ("random", "cosim", "dynaeval")
 THINGS = ("tea", "the reply", "what is not", "good tea", "a reply", "you and i", "to be there", "hello")
 
 
@@ -47,7 +47,7 @@ def rows(split: str, count: int, turns: int = 4) -> list[dict[str, Any]]:
 @pytest.fixture
 def with_corpus(home: Path) -> Path:
     files.write(home / "corpora" / "dailydialog.jsonl.gz",
-                       [*rows("train", 120), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
+                       [*rows("train", 40), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
     return home
 
 
@@ -105,8 +105,8 @@ def test_the_paper_stands_beside() -> None:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=2) for part in PARTS])
-    monkeypatch.setattr(trainings, "SEEDS", 2)
+    monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=1) for part in PARTS])
+    monkeypatch.setattr(trainings, "SEEDS", 1)
     monkeypatch.setattr(trainings, "workers", lambda: 1)
     monkeypatch.setattr(_dialogues, "BATCH", 8)
 
@@ -121,7 +121,7 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     entries = [json.loads(line) for line in printed.splitlines()]
     assert [(entry["system"], entry["negatives"]) for entry in entries] == [
         (name, kind) for kind in ("ur", "ss") for name in SYSTEMS]
-    assert all(0 <= entry["accuracy"] <= 1 and len(entry["accuracies"]) == 2 for entry in entries)
+    assert all(0 <= entry["accuracy"] <= 1 and len(entry["accuracies"]) == 1 for entry in entries)
     folder = tmp_path / "studies" / "discrimination"
     page = (folder / "discrimination.md").read_text()
     assert "| dynaeval |" in page
@@ -154,7 +154,7 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     monkeypatch.setattr(_dialogues, "dialogue_scores", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
-    assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5, 0.5]
+    assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5]
     assert set(seen) == {(4, 3)}
     own = trainings.Work(job(f"s-dicoh[encoder={tiny_encoder}]", Choice()))
     same, other = trainings.Work(job("s-dicoh", named)), trainings.Work(job("s-dicoh", Choice()))
@@ -162,15 +162,16 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     assert own.read(["tea"]).shape == same.read(["tea"]).shape
 
 
-@pytest.mark.parametrize(("asked", "said"), [
-    (["--metric", "dynaeval[window=6]"], "this study sets window itself"),
-    (["--metric", "cosim[pooling=max]"], "this study sets pooling itself"),
-    (["--metric", "bleu"], "none of them was asked for"), (["--metric", "random"], "none of the corpora is here"),
-    (["--dataset", "esl"], "discrimination takes no --dataset")])
-def test_what_cannot_be_studied(asked: list[str], said: str, tmp_path: Path,
-                                capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "discrimination", *asked, "--out", str(tmp_path)]) == 2
-    assert said in capsys.readouterr().err
+def test_what_cannot_be_studied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for flags, message in (
+        (["--metric", "dynaeval[window=6]"], "this study sets window itself"),
+        (["--metric", "cosim[pooling=max]"], "this study sets pooling itself"),
+        (["--metric", "bleu"], "none of them was asked for"),
+        (["--metric", "random"], "none of the corpora is here"),
+        (["--dataset", "esl"], "discrimination takes no --dataset"),
+    ):
+        assert main(["study", "discrimination", *flags, "--out", str(tmp_path)]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_a_corpus_too_small_to_train_on_is_a_failure_of_its_cells(home: Path, tiny_encoder: Path, short: None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -176,15 +177,11 @@ def test_everybody_waits_when_the_server_asks_for_quiet(home: Path) -> None:
         assert server.arrivals[1] - server.arrivals[0] >= 0.39
 
 
-@pytest.mark.parametrize(("told", "low", "high"), [
-    (None, 0, 0), ("", 0, 0), ("7", 7, 7), ("0", 0, 0), ("-3", 0, 0), ("soon", 0, 0), ("inf", 0, 0), ("nan", 0, 0),
-    ("date", 8, 10.1), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0),
-])
-def test_retry_after(told: str | None, low: float, high: float) -> None:
-    from email.utils import formatdate
-
-    given = formatdate(time.time() + 10, usegmt=True) if told == "date" else told
-    assert low <= endpoint._seconds(given) <= high
+def test_retry_after() -> None:
+    date = formatdate(time.time() + 10, usegmt=True)
+    for value, low, high in ((None, 0, 0), ("", 0, 0), ("7", 7, 7), ("0", 0, 0), ("-3", 0, 0), ("soon", 0, 0),
+                             ("inf", 0, 0), ("nan", 0, 0), (date, 8, 10.1), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0)):
+        assert low <= endpoint._seconds(value) <= high, value
 
 
 def test_waits_double_up_to_a_bound(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

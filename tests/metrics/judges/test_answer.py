@@ -19,18 +19,21 @@ def read(text: str, *qualities: JudgedQuality, **more: Any) -> dict[str, float]:
     return {name: score.value for name, score in scores(question, Answer(text, **more)).items()}
 
 
-@pytest.mark.parametrize(("text", "value"), [
+NUMBERS: list[tuple[str, float | None]] = [
     ("4", 4), (" 4\n", 4), ("4.", 4), ("**4**", 4), ("Score: 4", 4), ("3.5", 3.5), ("4/5", 4), ("4 out of 5", 4),
     ("I would give it a 4 of 5.", 4), ("4.0/5", 4), ("<think>2 or 3, no: 5?</think>4", 4), ("4/5.", 4),
     ("", None), ("four", None), ("0", None), ("6", None), ("-4", None), ("4/10", None), ("4 / 10", None), ("80%", None),
     ("between 3 and 4", None), ("3-4", None), ("4,5", None), ("4.5.6", None), ("1e0", None), ("v4", None),
     ("4 out of 5, since 2 points are missed", None), ("nan", None), ("9" * 5000, None), ("4/50", None), ("4/5.5", None),
-])
-def test_one_number(text: str, value: float | None) -> None:
-    assert read(text) == ({} if value is None else {"kind": value})
+]
 
 
-@pytest.mark.parametrize(("text", "found"), [
+def test_one_number() -> None:
+    for text, value in NUMBERS:
+        assert read(text) == ({} if value is None else {"kind": value}), text
+
+
+OBJECTS: list[tuple[str, dict[str, float]]] = [
     ('{"kind": 4, "clear": 7.5}', {"kind": 4, "clear": 7.5}),
     ('```json\n{"Kind": "4/5", "clear": "7"}\n```', {"kind": 4, "clear": 7}),
     ('Of {the} two:\n{"clear": 7, "kind": 4}, I think. {}', {"kind": 4, "clear": 7}),
@@ -45,9 +48,12 @@ def test_one_number(text: str, value: float | None) -> None:
     ('{"a":' * 5000, {}),
     ("[4, 7]", {}),
     ("4", {}),
-])
-def test_one_object(text: str, found: dict[str, float]) -> None:
-    assert read(text, KIND, CLEAR) == found
+]
+
+
+def test_one_object() -> None:
+    for text, values in OBJECTS:
+        assert read(text, KIND, CLEAR) == values, text[:80]
 
 
 def tokens(*texts: str, top: dict[str, float] | None = None) -> tuple[Any, ...]:
@@ -87,20 +93,15 @@ def test_what_is_no_chat_completion_is_refused(envelope: Any) -> None:
         received(envelope)
 
 
-@pytest.mark.parametrize(("told", "taken"), [
-    (0, 0), (7, 7), (10**9, 10**9), (10**9 + 1, 0), (int("9" * 300), 0), (int("9" * 400), 0), (-1, 0), (1.5, 0),
-    (float("inf"), 0), (float("nan"), 0), (True, 0), ("7", 0), ("many", 0), (None, 0), ([7], 0), ({}, 0),
-])
-def test_a_count_of_tokens_is_a_whole_number_or_not_known(told: Any, taken: int) -> None:
-    usage = {"prompt_tokens": told, "completion_tokens": 3}
-    answer = received({"choices": [{"message": {"content": "4"}}], "usage": usage})
-    assert (answer.prompt, answer.completion) == (taken, 3)
-
-
-@pytest.mark.parametrize("usage", [7, [7], "7", None, {}])
-def test_usage_that_is_none_costs_no_answer(usage: Any) -> None:
-    answer = received({"model": ["m"], "choices": [{"message": {"content": "4"}, "finish_reason": {}}], "usage": usage})
-    assert answer == Answer("4")
+def test_a_count_of_tokens_is_a_whole_number_or_not_known() -> None:
+    for count, taken in ((0, 0), (7, 7), (10**9, 10**9), (10**9 + 1, 0), (int("9" * 400), 0), (-1, 0), (1.5, 0),
+                         (float("inf"), 0), (float("nan"), 0), (True, 0), ("7", 0), (None, 0), ([7], 0), ({}, 0)):
+        usage = {"prompt_tokens": count, "completion_tokens": 3}
+        answer = received({"choices": [{"message": {"content": "4"}}], "usage": usage})
+        assert (answer.prompt, answer.completion) == (taken, 3)
+    for usage in (7, [7], "7", None, {}):
+        choice = {"message": {"content": "4"}, "finish_reason": {}}
+        assert received({"model": ["m"], "choices": [choice], "usage": usage}) == Answer("4")
 
 
 @pytest.mark.parametrize("logprobs", [
