@@ -28,12 +28,12 @@ ORDER = (
 @functools.cache
 def cards() -> dict[str, DatasetCard]:
     """Every card by name, in the order of the challenge."""
-    found: dict[str, DatasetCard] = {}
+    by_name: dict[str, DatasetCard] = {}
     for module in pkgutil.iter_modules(sources.__path__):
         for card in getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CARDS", ()):
-            found[card.name] = card
+            by_name[card.name] = card
     rank = {name: place for place, name in enumerate(ORDER)}
-    return dict(sorted(found.items(), key=lambda entry: (rank.get(entry[0], len(rank)), entry[0])))
+    return dict(sorted(by_name.items(), key=lambda entry: (rank.get(entry[0], len(rank)), entry[0])))
 
 
 def names(split: Split | None = None) -> tuple[str, ...]:

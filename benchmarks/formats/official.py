@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,12 @@ class Record:
 
 def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset:
     """Read one file of the organisers' release as the dataset of the card."""
-    found = list(records(path))
-    if not found:
+    loaded = list(records(path))
+    if not loaded:
         raise BadRecord(path.name, None, "", "holds no records")
     read = _turn_item if card.level == "turn" else _dialogue_item
-    items = tuple(read(record) for record in found)
-    ratings = tuple(rating for record in found for rating in votes(record, card))
+    items = tuple(read(record) for record in loaded)
+    ratings = tuple(rating for record in loaded for rating in votes(record, card))
     return Dataset(card, items, ratings, origin)
 
 
@@ -82,7 +82,7 @@ def records(path: Path) -> Iterator[Record]:
     rows = load_json(path)
     if not isinstance(rows, list):
         raise BadRecord(path.name, None, "", f"should be a list of records, is {_kind(rows)}")
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             raise BadRecord(path.name, number, "", f"should be an object, is {_kind(row)}")
@@ -90,9 +90,9 @@ def records(path: Path) -> Iterator[Record]:
         if not isinstance(name, str) or not name:
             problem = f"should be text, is {_kind(name)}" if name not in (None, "") else "is missing or empty"
             raise BadRecord(path.name, number, "dialogue_id", problem)
-        if name in seen:
+        if name in ids:
             raise BadRecord(path.name, name, "dialogue_id", "occurs twice")
-        seen.add(name)
+        ids.add(name)
         record = Record(path.name, name, row)
         if broken := next((key for key, value in row.items() if not _encodes(value)), None):
             raise record.bad(broken, "holds half of a surrogate pair, which is no text")
@@ -104,21 +104,19 @@ def _encodes(value: Any) -> bool:
     if isinstance(value, str):
         return value.isascii() or not SURROGATE.search(value)
     if isinstance(value, dict):
-        return all(_encodes(key) and _encodes(one) for key, one in value.items())
+        return all(_encodes(key) and _encodes(member) for key, member in value.items())
     return not isinstance(value, list) or all(map(_encodes, value))
 
 
 def _turn_item(record: Record) -> Item:
-    marked = str(record.values.get("response") or "").startswith("System: ")
     response = record.text("response")
-    lines = [line.strip() for line in record.text("context").split("\n") if line.strip()]
-    if marked:
-        turns = [_marked(line) for line in lines]
+    context = lines(record.text("context"))
+    if str(record.values.get("response") or "").startswith("System: "):
         response = response.removeprefix("System:").strip()
+        turns = tuple(map(_marked, context))
     else:
-        turns = [Utterance(USER if back % 2 == 0 else SYSTEM, line)
-                 for back, line in enumerate(reversed(lines))][::-1]
-    return Item(record.id, tuple(turns), Utterance(SYSTEM, response), _references(record), _facts(record),
+        turns = alternating(context)
+    return Item(record.id, turns, Utterance(SYSTEM, response), _references(record), _facts(record),
                 _system(record))
 
 
@@ -142,8 +140,8 @@ def _utterance(record: Record, field: str, turn: Any) -> Utterance:
 
 
 def _marked(line: str) -> Utterance:
-    mark, found, text = line.partition(": ")
-    if found and mark in {"System", "User"}:
+    mark, separator, text = line.partition(": ")
+    if separator and mark in {"System", "User"}:
         return Utterance(SPEAKERS[mark.casefold()], text.strip())
     return Utterance(USER, line)
 
@@ -157,16 +155,22 @@ def _references(record: Record) -> tuple[Reference, ...]:
 
 
 def _facts(record: Record) -> tuple[str, ...]:
-    if record.values.get("fact") is None:
-        return ()
-    return tuple(line.strip() for line in record.text("fact").split("\n") if line.strip())
+    return tuple(lines(record.text("fact"))) if "fact" in record.values else ()
 
 
 def _system(record: Record) -> str | None:
-    for field in ("model", "model_name"):
-        if record.values.get(field) is not None:
-            return record.text(field)
-    return None
+    return next((record.text(field) for field in ("model", "model_name")
+                 if record.values.get(field) is not None), None)
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text that say something, stripped."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def alternating(texts: Sequence[str]) -> tuple[Utterance, ...]:
+    """The speakers of unmarked turns, back from the response: the last turn is the user's."""
+    return tuple(Utterance(USER if (len(texts) - place) % 2 else SYSTEM, text) for place, text in enumerate(texts))
 
 
 def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
@@ -190,8 +194,8 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
 
 
 def _votes(record: Record, quality: str, value: Any) -> tuple[float, ...]:
-    given = value if isinstance(value, list) else [] if value is None else [value]
-    read = (_vote(record, quality, vote) for vote in given)
+    entries = value if isinstance(value, list) else [] if value is None else [value]
+    read = (_vote(record, quality, vote) for vote in entries)
     return tuple(vote for vote in read if vote is not None)
 
 

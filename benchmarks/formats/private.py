@@ -23,7 +23,7 @@ COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": 
 
 @dataclass(slots=True)
 class Owners:
-    """Which dataset each item is of, and what of it is rated already."""
+    """The dataset of each item, and which of its qualities have votes already."""
 
     cards: dict[str, DatasetCard] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
@@ -72,10 +72,10 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
         votes[rating.item, rating.quality] += rating.votes
     if not any(votes.values()):
         raise BenchmarkError(f"{path}: holds no votes")
-    found: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
-    for (item, quality), given in votes.items():
-        found[owners.cards[item].name] += (Rating(item, quality, given),)
-    return dict(found)
+    by_dataset: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
+    for (item, quality), numbers in votes.items():
+        by_dataset[owners.cards[item].name] += (Rating(item, quality, numbers),)
+    return dict(by_dataset)
 
 
 def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Rating, ...]]:
@@ -83,8 +83,8 @@ def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Ra
     own = {item.id for item in dataset.items}
     new = tuple(rating for rating in ratings if rating.item in own)
     fresh = {(rating.item, rating.quality) for rating in new}
-    kept = tuple(rating for rating in dataset.ratings if (rating.item, rating.quality) not in fresh)
-    return replace(dataset, ratings=kept + new), new
+    unchanged = tuple(rating for rating in dataset.ratings if (rating.item, rating.quality) not in fresh)
+    return replace(dataset, ratings=unchanged + new), new
 
 
 def _from_json(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:

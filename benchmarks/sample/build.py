@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.sample.material import Short
 from benchmarks.sample.raters import Crowd, vote
-from benchmarks.sample.responses import DIMENSIONS, level, respond
+from benchmarks.sample.responses import CONSTRUCTIONS, DIMENSIONS, level
 from benchmarks.sample.sets import TurnSet
 
 Row = dict[str, Any]
@@ -20,11 +20,11 @@ SPREAD = 3  # a clean file leaves out a row whose votes on appropriateness lie t
 def turn_rows(recipe: TurnSet, talks: Sequence[Short], rng: np.random.Generator) -> list[Row]:
     """The rows of a turn-level set, without ids: every system answers in every conversation."""
     crowd = Crowd.draw(*recipe.raters, rng)
-    cells = [(talk, system) for talk in talks for system in recipe.systems]
-    holes = dict(zip(_spread(cells, len(recipe.empty), rng), recipe.empty, strict=True))
+    judged = [(talk, system) for talk in talks for system in recipe.systems]
+    holes = dict(zip(_spread(judged, len(recipe.empty), rng), recipe.empty, strict=True))
     rows = []
-    for at, (talk, system) in enumerate(cells):
-        response: str | None = respond(system, talk, talks, rng)
+    for at, (talk, system) in enumerate(judged):
+        response: str | None = CONSTRUCTIONS[system](talk, talks, rng)
         if at in holes:
             response = holes[at]
         row = describe(recipe, talk, system, response)
@@ -37,10 +37,10 @@ def turn_rows(recipe: TurnSet, talks: Sequence[Short], rng: np.random.Generator)
 
 def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
     """The rows without those that raters dispute, where a set is published so; a few lose their votes."""
-    kept = [row for row in rows if not (recipe.clean and _disputed(row))]
-    for at in rng.permutation(len(kept))[: recipe.unrated]:
-        del kept[int(at)]["annotations"]
-    return kept
+    rows_left = [row for row in rows if not (recipe.clean and _disputed(row))]
+    for at in rng.permutation(len(rows_left))[: recipe.unrated]:
+        del rows_left[int(at)]["annotations"]
+    return rows_left
 
 
 def describe(recipe: TurnSet, talk: Short, system: str, response: str | None) -> Row:
@@ -88,12 +88,12 @@ def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) ->
     for first in range(0, len(rows), block):
         rivals = rows[first : first + block]
         wins = np.zeros(len(rivals))
-        for one in range(len(rivals)):
-            for two in range(one + 1, len(rivals)):
-                margin = _worth(rivals[one]) - _worth(rivals[two])
+        for left in range(len(rivals)):
+            for right in range(left + 1, len(rivals)):
+                margin = _worth(rivals[left]) - _worth(rivals[right])
                 won = int(np.sum(margin + rng.normal(0.0, 0.25, JUDGES) > 0))
-                wins[one] += won
-                wins[two] += JUDGES - won
+                wins[left] += won
+                wins[right] += JUDGES - won
         for row, count in zip(rivals, wins, strict=True):
             row["win_ratio"] = round(float(count) / (JUDGES * (len(rivals) - 1)), 4)
     for at, value in zip(rng.permutation(len(rows))[:2], (None, "nan"), strict=True):
@@ -112,9 +112,9 @@ def _disputed(row: Row) -> bool:
     return max(votes) - min(votes) >= SPREAD
 
 
-def _spread(cells: Sequence[tuple[Short, str]], count: int, rng: np.random.Generator) -> list[int]:
+def _spread(judged: Sequence[tuple[Short, str]], count: int, rng: np.random.Generator) -> list[int]:
     """Numbers of the rows that stay empty: never one of a fitting reply."""
-    free = [at for at, (_, system) in enumerate(cells) if system not in ("fitting", "paraphrase")]
+    free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
     return [free[int(at)] for at in rng.permutation(len(free))[:count]]
 
 

@@ -66,14 +66,14 @@ Construction = Callable[[Long, Sequence[Long], np.random.Generator], Turns]
 def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[dict[str, Any]]:
     """The rows of a dialogue-level set, without ids, as the real file of that name spells them."""
     constructions = tuple(LEVELS)
-    cells = [
+    pairs = [
         (talk, constructions[(at + 3 * round_) % len(constructions)])
         for round_ in range(4)
         for at, talk in enumerate(talks)
     ]
     crowd = Crowd.draw(*((3, 5) if name == "fed-dial" else (1, 1)), rng)
     rows = []
-    for talk, construction in cells[:SIZE]:
+    for talk, construction in pairs[:SIZE]:
         turns = CONSTRUCTIONS[construction](talk, talks, rng)
         rows.append(_row(name, turns, construction, crowd, rng))
     if name == "fed-dial":
@@ -100,45 +100,33 @@ def _not_applicable(rows: Sequence[dict[str, Any]], rng: np.random.Generator) ->
     for row in rows:
         chance = 0.45 if row["model"] == "engaged" else 0.85
         votes = row["annotations"]["Error recovery"]
-        kept = [value for value in votes if rng.random() < chance]
-        row["annotations"]["Error recovery"] = kept or votes[:1]
+        remaining = [value for value in votes if rng.random() < chance]
+        row["annotations"]["Error recovery"] = remaining or votes[:1]
     flawless = next(row for row in reversed(rows) if row["model"] == "engaged")
     flawless["annotations"]["Error recovery"] = []
 
 
-def _engaged(talk: Long, _others: Sequence[Long], _rng: np.random.Generator) -> Turns:
-    return list(talk.turns)
-
-
-def _contradicting(talk: Long, _others: Sequence[Long], _rng: np.random.Generator) -> Turns:
+def _contradicting(talk: Long, _every: Sequence[Long], _rng: np.random.Generator) -> Turns:
     turns = list(talk.turns)
     at, slip = talk.slip
     turns[at] = ("M", slip)
     return turns
 
 
-def _recovering(talk: Long, others: Sequence[Long], rng: np.random.Generator) -> Turns:
-    turns = _contradicting(talk, others, rng)
+def _recovering(talk: Long, every: Sequence[Long], rng: np.random.Generator) -> Turns:
+    turns = _contradicting(talk, every, rng)
     at = talk.slip[0] + 2
     turns[at] = ("M", f"{pick(APOLOGIES, rng)} {turns[at][1]}")
     return turns
 
 
-def _ungrammatical(talk: Long, _others: Sequence[Long], rng: np.random.Generator) -> Turns:
-    return _change(talk, lambda text: garble(text, rng))
-
-
-def _generic(talk: Long, _others: Sequence[Long], rng: np.random.Generator) -> Turns:
-    return _change(talk, lambda _text: pick(GENERIC, rng))
-
-
-def _repetitive(talk: Long, _others: Sequence[Long], rng: np.random.Generator) -> Turns:
+def _repetitive(talk: Long, _every: Sequence[Long], rng: np.random.Generator) -> Turns:
     said = [text for speaker, text in talk.turns if speaker == "M"][:2]
     return _change(talk, lambda _text: pick(said, rng))
 
 
-def _off_topic(talk: Long, others: Sequence[Long], rng: np.random.Generator) -> Turns:
-    foreign = [text for other in others if other is not talk for who, text in other.turns if who == "M"]
+def _off_topic(talk: Long, every: Sequence[Long], rng: np.random.Generator) -> Turns:
+    foreign = [text for other in every if other is not talk for who, text in other.turns if who == "M"]
     return _change(talk, lambda _text: pick(foreign, rng))
 
 
@@ -154,11 +142,11 @@ def _change(talk: Long, change: Callable[[str], str]) -> Turns:
 
 
 CONSTRUCTIONS: dict[str, Construction] = {
-    "engaged": _engaged,
+    "engaged": lambda talk, _every, _rng: list(talk.turns),
     "recovering": _recovering,
     "contradicting": _contradicting,
-    "ungrammatical": _ungrammatical,
-    "generic": _generic,
+    "ungrammatical": lambda talk, _every, rng: _change(talk, lambda text: garble(text, rng)),
+    "generic": lambda talk, _every, rng: _change(talk, lambda _text: pick(GENERIC, rng)),
     "repetitive": _repetitive,
     "off-topic": _off_topic,
 }

@@ -71,20 +71,15 @@ def level(construction: str, dimension: str) -> float:
     return LEVELS[construction][0][DIMENSIONS.index(dimension)]
 
 
-def respond(construction: str, talk: Short, others: Sequence[Short], rng: np.random.Generator) -> str:
-    """What the simulated system of this construction answers in this conversation."""
-    return CONSTRUCTIONS[construction](talk, others, rng)
-
-
 def garble(text: str, rng: np.random.Generator) -> str:
     """The text without most of its light words and commas, with two pairs of neighbours swapped."""
     words = text.lower().replace(",", "").replace(".", "").split()
-    kept = [word for word in words if word not in LIGHT_WORDS or rng.random() < 0.25] or words
+    words_left = [word for word in words if word not in LIGHT_WORDS or rng.random() < 0.25] or words
     for _ in range(2):
-        if len(kept) > 2:
-            at = int(rng.integers(len(kept) - 1))
-            kept[at], kept[at + 1] = kept[at + 1], kept[at]
-    return " ".join(kept)
+        if len(words_left) > 2:
+            at = int(rng.integers(len(words_left) - 1))
+            words_left[at], words_left[at + 1] = words_left[at + 1], words_left[at]
+    return " ".join(words_left)
 
 
 def pick(texts: Sequence[str], rng: np.random.Generator) -> str:
@@ -92,52 +87,28 @@ def pick(texts: Sequence[str], rng: np.random.Generator) -> str:
     return texts[int(rng.integers(len(texts)))]
 
 
-def _fitting(talk: Short, _others: Sequence[Short], _rng: np.random.Generator) -> str:
-    return talk.replies[0]
-
-
-def _paraphrase(talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
-    return pick(talk.replies[1:], rng)
-
-
-def _rambling(talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
+def _rambling(talk: Short, _every: Sequence[Short], rng: np.random.Generator) -> str:
     tangents = [TANGENTS[at] for at in rng.permutation(len(TANGENTS))[:3]]
     return " ".join([tangents[0], pick(talk.replies, rng), *tangents[1:]])
 
 
-def _contradicting(talk: Short, _others: Sequence[Short], _rng: np.random.Generator) -> str:
-    return talk.denial
-
-
-def _ungrammatical(talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
-    return garble(pick(talk.replies, rng), rng)
-
-
-def _short(_talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
-    return pick(BRIEF, rng)
-
-
-def _generic(_talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
-    return pick(GENERIC, rng)
-
-
-def _repetitive(talk: Short, _others: Sequence[Short], rng: np.random.Generator) -> str:
+def _repetitive(talk: Short, _every: Sequence[Short], rng: np.random.Generator) -> str:
     last_user, last_own = talk.turns[-1][1], talk.turns[-2][1]
     return pick((last_user, last_own, f"{last_own} {last_own}"), rng)
 
 
-def _off_topic(talk: Short, others: Sequence[Short], rng: np.random.Generator) -> str:
-    return pick([reply for other in others if other.name != talk.name for reply in other.replies[:3]], rng)
+def _off_topic(talk: Short, every: Sequence[Short], rng: np.random.Generator) -> str:
+    return pick([reply for other in every if other.name != talk.name for reply in other.replies[:3]], rng)
 
 
 CONSTRUCTIONS: dict[str, Construction] = {
-    "fitting": _fitting,
-    "paraphrase": _paraphrase,
+    "fitting": lambda talk, _every, _rng: talk.replies[0],
+    "paraphrase": lambda talk, _every, rng: pick(talk.replies[1:], rng),
     "rambling": _rambling,
-    "contradicting": _contradicting,
-    "ungrammatical": _ungrammatical,
-    "short": _short,
-    "generic": _generic,
+    "contradicting": lambda talk, _every, _rng: talk.denial,
+    "ungrammatical": lambda talk, _every, rng: garble(pick(talk.replies, rng), rng),
+    "short": lambda _talk, _every, rng: pick(BRIEF, rng),
+    "generic": lambda _talk, _every, rng: pick(GENERIC, rng),
     "repetitive": _repetitive,
     "off-topic": _off_topic,
 }

@@ -52,7 +52,7 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
 def _read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[RatedRow]:
     block, references = record
     context = [_turn(line) for line in block if re.match(r"[US]: ?", line)]
-    replies = [found.groups() for line in block if (found := REPLY.match(line))]
+    replies = [reply_match.groups() for line in block if (reply_match := REPLY.match(line))]
     *systems, (_, _, original) = replies
     if references and _plain(references[0]) != _plain(original):
         raise ValueError(f"the original reply {original!r:.60} is not that of original_refs.txt in the same place")

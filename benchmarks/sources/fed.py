@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Level, Quality, Source, Utterance
 from benchmarks.formats import official as release
 from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, assemble, find, lines, official, read_each
+from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
 
 DATA = "http://shikib.com/fed_data.json"
 TURN = (
@@ -80,7 +80,7 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
 def _row(record: Any) -> RatedRow:
     response = record.get("response")
     return RatedRow(
-        context=[_turn(line) for line in lines(record["context"])],
+        context=[_turn(line) for line in release.lines(record["context"])],
         response=None if response is None else response.removeprefix("System: "),
         votes={name: [vote for vote in votes if not isinstance(vote, str)]
                for name, votes in record["annotations"].items()},

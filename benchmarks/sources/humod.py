@@ -55,8 +55,8 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     if missing:
         raise BadRecord(file.name, 0, ", ".join(sorted(missing)), f"no such column among {', '.join(names)}")
     table = (_cells(line, len(names), places["context"]) for line in body if line.strip())
-    raters = itertools.groupby(table, key=lambda cells: cells[places["dialogue"]])
-    return assemble(card, read_each(file, (list(cells) for _, cells in raters), lambda cells: _read(cells, places)))
+    raters = itertools.groupby(table, key=lambda values: values[places["dialogue"]])
+    return assemble(card, read_each(file, (list(values) for _, values in raters), lambda values: _read(values, places)))
 
 
 def _read(raters: list[list[str]], places: dict[str, int]) -> Iterator[RatedRow]:
@@ -64,9 +64,9 @@ def _read(raters: list[list[str]], places: dict[str, int]) -> Iterator[RatedRow]
     yield RatedRow(
         context=alternating(re.split(r"Speaker \d+:", first[places["context"]])),
         response=re.sub(r"^\s*Speaker \d+:", "", first[places["reply"]]),
-        votes={name: [float(cells[places[name]]) for cells in raters]
+        votes={name: [float(values[places[name]]) for values in raters]
                for name in ("language_usage", "relevance") if name in places},
-        references=[cells[places["reference"]] for cells in raters],
+        references=[values[places["reference"]] for values in raters],
     )
 
 
@@ -79,9 +79,9 @@ def _place(names: list[str], known: tuple[str, ...]) -> int | None:
 
 def _cells(line: str, width: int, context: int) -> list[str]:
     """The cells of a line: tabs too many belong to the context, one too few is missing before the last number."""
-    cells = line.split("\t")
-    if len(cells) == width - 1 and (merged := re.fullmatch(r"(.*\S)\s+(\d+)\s*", cells[-1])):
-        cells[-1:] = merged.groups()
-    extra = max(0, len(cells) - width)
-    cells[context:context + extra + 1] = [" ".join(cells[context:context + extra + 1])]
-    return cells
+    values = line.split("\t")
+    if len(values) == width - 1 and (merged := re.fullmatch(r"(.*\S)\s+(\d+)\s*", values[-1])):
+        values[-1:] = merged.groups()
+    extra = max(0, len(values) - width)
+    values[context:context + extra + 1] = [" ".join(values[context:context + extra + 1])]
+    return values

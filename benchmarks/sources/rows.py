@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Rating, Reference, Source, Utterance
+from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Source, Utterance
 from benchmarks.errors import BadRecord
+from benchmarks.formats import official as release
 from benchmarks.storage.files import walk
 
 Converter = Callable[[Path, DatasetCard], Dataset]
@@ -65,14 +66,8 @@ def read_each(file: Path, records: Iterable[Any], read: Callable[[Any], Iterable
 
 
 def alternating(texts: Iterable[str]) -> tuple[Utterance, ...]:
-    """Name the speakers of unmarked turns, back from the response: the last turn is the user's."""
-    turns = [text.strip() for text in texts if text.strip()]
-    return tuple(Utterance(USER if (len(turns) - place) % 2 else SYSTEM, text) for place, text in enumerate(turns))
-
-
-def lines(text: str) -> list[str]:
-    """The lines of a text that say something, stripped."""
-    return [line.strip() for line in text.split("\n") if line.strip()]
+    """Name the speakers of unmarked turns, back from the response; empty turns are none."""
+    return release.alternating([text.strip() for text in texts if text.strip()])
 
 
 def find(path: Path, *patterns: str) -> Path:

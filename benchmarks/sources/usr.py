@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.formats import official as release
 from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, alternating, assemble, find, lines, official, read_each
+from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
 
 TRUTH = "Original Ground Truth"
 HOMEPAGE = "http://shikib.com/usr"
@@ -59,10 +59,10 @@ def _read(record: Any) -> Iterator[RatedRow]:
     truths = [response["response"] for response in record["responses"] if response["model"] == TRUTH]
     for response in record["responses"]:
         yield RatedRow(
-            context=alternating(lines(record["context"])),
+            context=alternating(release.lines(record["context"])),
             response=response["response"],
             votes={quality.name: response[quality.name] for quality in QUALITIES},
             references=truths,
-            facts=lines(record["fact"]),
+            facts=release.lines(record["fact"]),
             system=response["model"],
         )

@@ -140,10 +140,10 @@ class _Reader:
     def read(self, block: Sequence[Shared]) -> dict[str, _Text]:
         """Each text of the block, under itself."""
         texts = list(dict.fromkeys(text for group in block for text in _texts(*group)))
-        asked = [self._asked(text) for text in texts]
-        numbers = (row.ids for row in self._encoder.tokenizer.texts(asked))
+        prepared = [self._prepared(text) for text in texts]
+        numbers = (row.ids for row in self._encoder.tokenizer.texts(prepared))
         return {text: self._text(states, ids)
-                for text, states, ids in zip(texts, self._encoder.states(asked), numbers, strict=True)}
+                for text, states, ids in zip(texts, self._encoder.states(prepared), numbers, strict=True)}
 
     def _text(self, states: Vectors, ids: list[int]) -> _Text:
         if not ids:  # a model without special tokens
@@ -151,7 +151,7 @@ class _Reader:
         weights = np.array([self._weights.get(number, self._other) for number in ids])
         return _Text(states, weights / (weights.sum() or 1))
 
-    def _asked(self, text: str) -> str:
+    def _prepared(self, text: str) -> str:
         text = text.strip()
         return self._before + text if text else ""
 
@@ -163,7 +163,8 @@ class _Reader:
             for reference in together:
                 times[reference.text] += len(replies)
         holding: Counter[int] = Counter()
-        for text, row in zip(times, self._encoder.tokenizer.texts([self._asked(text) for text in times]), strict=True):
+        rows = self._encoder.tokenizer.texts([self._prepared(text) for text in times])
+        for text, row in zip(times, rows, strict=True):
             holding.update(dict.fromkeys(row.ids, times[text]))
         every = times.total() + 1
         self._weights = {number: math.log(every / (count + 1)) for number, count in holding.items()}

@@ -34,6 +34,6 @@ class CoSim:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The mean cosine of adjacent utterances, −1 to 1; NaN where there is one utterance."""
         adjacent = [list(pairwise(turn.text for turn in item.utterances)) for item in items]
-        found = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
-        means = [np.mean([found[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]
+        cosines = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
+        means = [np.mean([cosines[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]
         return {"cosim": np.array(means, dtype=np.float64)}

@@ -48,10 +48,10 @@ class Cosine:
         """A cosine, −1 to 1; 0 for an empty response, NaN without what it is compared with."""
         [column] = unscored(1, len(items))
         pairs = dict(self._pairs(items))
-        found = between((pair for several in pairs.values() for pair in several),
+        by_pair = between((pair for several in pairs.values() for pair in several),
                         models.encoder(self.encoder), self.pooling)
         for row, several in pairs.items():
-            column[row] = over_references([found[pair] for pair in several], self.references)
+            column[row] = over_references([by_pair[pair] for pair in several], self.references)
         return {"cosine": column}
 
     def _pairs(self, items: Sequence[Item]) -> Iterator[tuple[int, list[Pair]]]:
@@ -70,10 +70,10 @@ class Cosine:
 def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
     """The cosine of the sentence vectors of each pair, −1 to 1; 0 where a text holds no token."""
     distinct = list(dict.fromkeys(pairs))
-    found: dict[Pair, float] = {}
+    by_pair: dict[Pair, float] = {}
     for start in range(0, len(distinct), BLOCK):
         block = distinct[start : start + BLOCK]
         vectors = encoder.sentences([text for pair in block for text in pair], pooling)
         alike = np.clip(cosines(vectors[::2], vectors[1::2]), -1, 1)
-        found |= zip(block, alike.tolist(), strict=True)
-    return found
+        by_pair |= zip(block, alike.tolist(), strict=True)
+    return by_pair

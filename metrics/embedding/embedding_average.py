@@ -38,8 +38,7 @@ class EmbeddingAverage:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The cosine of the mean word vectors, −1 to 1; NaN without a reference."""
-        found = compared(items, self.references, models.vectors(self.vectors), _mean)
-        return {"embedding-average": found}
+        return {"embedding-average": compared(items, self.references, models.vectors(self.vectors), _mean)}
 
 
 def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,

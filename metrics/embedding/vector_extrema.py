@@ -35,8 +35,7 @@ class VectorExtrema:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
-        found = compared(items, self.references, models.vectors(self.vectors), _extrema)
-        return {"vector-extrema": found}
+        return {"vector-extrema": compared(items, self.references, models.vectors(self.vectors), _extrema)}
 
 
 def _extrema(known: Vectors) -> Vectors:

@@ -69,16 +69,16 @@ def geometric_means(
     brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
     scores: list[float] = []
     logs: list[float] = []
-    mean, doubled, found = 0.0, 1.0, False
+    mean, doubled, matched = 0.0, 1.0, False
     for order, match in enumerate(matches, 1):
-        found = found or match > 0
+        matched = matched or match > 0
         more = smoothing == "add-k" and order > 1
         total = max(0, length - order + 1) + more
         if total > 0:
             doubled *= 2 if match == 0 else 1
             logs.append(_log_precision(match + more, total, doubled, smoothing))
             mean = brevity * math.exp(sum(logs) / order)
-        scores.append(mean if found else 0.0)
+        scores.append(mean if matched else 0.0)
     return tuple(scores)
 
 
@@ -98,12 +98,12 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
 def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
     """The clipped matches of each order."""
     matches = [0] * len(ORDERS)
-    for place, found in enumerate(references.found(response, len(ORDERS))):
-        if not found:  # then no longer n-gram is found either
+    for place, matched in enumerate(references.found(response, len(ORDERS))):
+        if not matched:  # then no longer n-gram is found either
             break
-        matches[place] = len(found)
-        if len(set(found)) < len(found):
+        matches[place] = len(matched)
+        if len(set(matched)) < len(matched):
             matches[place] -= sum(
-                max(0, count - max(references.counts(bits))) for bits, count in Counter(found).items() if count > 1
+                max(0, count - max(references.counts(bits))) for bits, count in Counter(matched).items() if count > 1
             )
     return tuple(matches)

@@ -92,8 +92,8 @@ def _matches(own: Counter[str | Ngram], other: Counter[str | Ngram]) -> int:
     """The clipped matches."""
     matches = 0
     for ngram in own.keys() & other.keys():
-        one, two = own[ngram], other[ngram]
-        matches += one if one < two else two
+        first, second = own[ngram], other[ngram]
+        matches += first if first < second else second
     return matches
 
 

@@ -108,11 +108,11 @@ class _Index:
                 pairs.append((candidate.place, place))
             return place >= 0
 
-        rest = [one for one in candidates if not take(one, words.last(one.word, taken))]
-        rest = [one for one in rest if not take(one, stems.last(one.stemmed, taken))]
-        for one in rest:
-            if one.near:
-                take(one, max(stems.last(near, taken) for near in one.near))
+        rest = [candidate for candidate in candidates if not take(candidate, words.last(candidate.word, taken))]
+        rest = [candidate for candidate in rest if not take(candidate, stems.last(candidate.stemmed, taken))]
+        for candidate in rest:
+            if candidate.near:
+                take(candidate, max(stems.last(near, taken) for near in candidate.near))
         return sorted(pairs)
 
 
@@ -135,7 +135,7 @@ class _Places:
 
 def _chunks(aligned: Sequence[tuple[int, int]]) -> int:
     """The number of runs that are contiguous in both texts."""
-    return 1 + sum(two != (one[0] + 1, one[1] + 1) for one, two in pairwise(aligned))
+    return 1 + sum(after != (before[0] + 1, before[1] + 1) for before, after in pairwise(aligned))
 
 
 def _lowered(text: str) -> list[str]:

@@ -64,8 +64,8 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 def _words(text: str, stemmed: bool) -> list[str]:
-    found = _WORD.findall(text.lower())
-    return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in found] if stemmed else found
+    plain = _WORD.findall(text.lower())
+    return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain
 
 
 def _common(response: Sequence[str], pool: SideBySide) -> list[int]:

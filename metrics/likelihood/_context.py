@@ -39,10 +39,10 @@ def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separ
     """The mean log p per token of each response after its context: −∞ without a token, NaN without a context."""
     between = model.end if separator == "end" else " "
     contexts = [joined(item.context[-1:] if turns == "last" else item.context, between) for item in items]
-    there = [place for place, text in enumerate(contexts) if text]
-    found = np.full(len(items), np.nan)
-    found[there] = _means(model, [_pair(contexts[place], between, reply(items[place]).strip()) for place in there])
-    return found
+    rows = [row for row, text in enumerate(contexts) if text]
+    column = np.full(len(items), np.nan)
+    column[rows] = _means(model, [_pair(contexts[row], between, reply(items[row]).strip()) for row in rows])
+    return column
 
 
 def scaled(means: Column) -> Column:
@@ -50,8 +50,8 @@ def scaled(means: Column) -> Column:
 
     What is −∞ gets 0 and what is NaN stays; neither moves the percentile. Where `low` is 0 nothing can be told apart.
     """
-    there = means[np.isfinite(means)]
-    low = np.percentile(there, PERCENTILE) if there.size else np.nan
+    finite = means[np.isfinite(means)]
+    low = np.percentile(finite, PERCENTILE) if finite.size else np.nan
     if low == 0:
         return np.where(np.isnan(means), np.nan, np.where(np.isfinite(means), 1.0, 0.0))
     scale: Column = 1 - np.maximum(means, low) / low

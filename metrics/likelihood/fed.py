@@ -56,9 +56,9 @@ class Fed:
         """Differences of log-likelihoods, without bounds; NaN for a conversation without text."""
         model = models.lm(self.lm)
         conversations = [joined(item.utterances, model.end) for item in items]
-        there = [place for place, text in enumerate(conversations) if text]
+        with_text = [place for place, text in enumerate(conversations) if text]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
-        likelihoods[there] = self._likelihoods([conversations[place] + model.end for place in there], model)
+        likelihoods[with_text] = self._likelihoods([conversations[place] + model.end for place in with_text], model)
         columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
         turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in some]) for some in (TURN, DIALOGUE))
         whole = np.array([item.response is None for item in items], dtype=bool)
