@@ -50,16 +50,16 @@ class Chosen:
 
 @functools.cache
 def _built_in() -> dict[str, str]:
-    found = {}
+    modules = {}
     for root in package.__path__:
         for family in FAMILIES:
             for module in pkgutil.iter_modules([str(Path(root) / family)]):
                 own = f"{package.__name__}.{family}.{module.name}"
                 if (Path(root) / family / module.name / "metric.py").is_file():
-                    found[module.name.replace("_", "-")] = f"{own}.metric"
+                    modules[module.name.replace("_", "-")] = f"{own}.metric"
                 elif not module.ispkg and not module.name.startswith("_"):
-                    found[module.name.replace("_", "-")] = own
-    return dict(sorted(found.items()))
+                    modules[module.name.replace("_", "-")] = own
+    return dict(sorted(modules.items()))
 
 
 @functools.cache
@@ -93,9 +93,9 @@ def card(name: str) -> MetricCard:
     return _kind(name).card
 
 
-def is_known(asked: str) -> bool:
+def is_known(requested: str) -> bool:
     """Whether `NAME` or `NAME[...]` is the name of a metric, or has a colon as those of other libraries do."""
-    name = split(asked)[0]
+    name = split(requested)[0]
     return ":" in name or is_path(name) or name in names()
 
 
@@ -111,9 +111,9 @@ def is_built_in(name: str) -> bool:
     return name in _built_in()
 
 
-def shown(asked: str) -> str:
+def shown(requested: str) -> str:
     """A metric as it was asked for, without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
-    name, options = split(asked)
+    name, options = split(requested)
     prefix, colon, path = name.rpartition(":")
     if is_path(name):
         name = f"./{Path(name).resolve().name}"
@@ -149,15 +149,15 @@ def _load(point: EntryPoint) -> type[Metric]:
 
     try:
         loaded = isolation.plugged_in(point) or point.load()
-        found = as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
+        kind = as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
     except MetricError as error:
         raise BrokenPlugin(f"{point.name}{_package(point)}: {error}") from error
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise BrokenPlugin(f"{point.name} ({point.value}{_package(point)}) cannot be loaded: {reason}") from error
-    if found.card.name != point.name:
-        raise BrokenPlugin(f"{point.name} ({point.value}{_package(point)}): its card is named {found.card.name!r}")
-    return found
+    if kind.card.name != point.name:
+        raise BrokenPlugin(f"{point.name} ({point.value}{_package(point)}): its card is named {kind.card.name!r}")
+    return kind
 
 
 def _package(point: EntryPoint) -> str:
@@ -178,29 +178,30 @@ def _column_of(name: str) -> str:
     return ""
 
 
-def choose(asked: str, **defaults: Any) -> Chosen:
+def choose(requested: str, **defaults: Any) -> Chosen:
     """The metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
-    name, rest = split(asked)
+    name, rest = split(requested)
     kind = _kind(name)
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    told = given(kind, name, asked, rest)
+    values = given(kind, name, requested, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
-        kind = for_options(told)
-    set_ = {key: value for key, value in told.items() if value != known[key].default and key not in unsigned(kind)}
+        kind = for_options(values)
+    set_ = {key: value for key, value in values.items() if value != known[key].default and key not in unsigned(kind)}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
-    values = {key: value for key, value in defaults.items() if key in known} | told
-    return Chosen(kind(**values), suffix, asked)
+    arguments = {key: value for key, value in defaults.items() if key in known} | values
+    return Chosen(kind(**arguments), suffix, requested)
 
 
-def split(asked: str) -> tuple[str, str]:
+def split(requested: str) -> tuple[str, str]:
     """The name, and what stands in brackets behind it; a name with a colon may hold brackets itself."""
-    if not asked.isprintable():
-        raise BadOption(f"{asked!r:.80}: a metric is asked for in one line of printable signs")
-    before, bracket, rest = asked.rpartition("[") if ":" in asked.partition("[")[0] else asked.partition("[")
+    if not requested.isprintable():
+        raise BadOption(f"{requested!r:.80}: a metric is asked for in one line of printable signs")
+    cut = requested.rpartition if ":" in requested.partition("[")[0] else requested.partition
+    before, bracket, rest = cut("[")
     if not bracket or (":" in before and "]" in rest[:-1]):
-        return asked.strip(), ""
+        return requested.strip(), ""
     if not rest.endswith("]"):
-        raise BadOption(f"{asked!r}: options are written NAME[option=value,...]")
+        raise BadOption(f"{requested!r}: options are written NAME[option=value,...]")
     return before.strip(), rest.removesuffix("]")
 
 
@@ -212,7 +213,7 @@ def _class_in(module: Any, name: str) -> type[Metric]:
     raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
 
 
-def given(kind: type[Any], name: str, asked: str, text: str) -> dict[str, Any]:
+def given(kind: type[Any], name: str, requested: str, text: str) -> dict[str, Any]:
     """The values of the options that a text `option=value,...` sets."""
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}
@@ -221,12 +222,12 @@ def given(kind: type[Any], name: str, asked: str, text: str) -> dict[str, Any]:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in hints:
             known = f"; {nearest(key, hints)}" if hints else "; it has none"
-            raise BadOption(f"{asked!r}: {name} has no option {key!r}{known}")
-        values[key] = _read(asked, key, value, hints)
+            raise BadOption(f"{requested!r}: {name} has no option {key!r}{known}")
+        values[key] = _read(requested, key, value, hints)
     return values
 
 
-def _read(asked: str, key: str, value: str, hints: Mapping[str, Any]) -> Any:
+def _read(requested: str, key: str, value: str, hints: Mapping[str, Any]) -> Any:
     hint = hints[key]
     if hint is Any:
         return _plain(value)
@@ -238,9 +239,9 @@ def _read(asked: str, key: str, value: str, hints: Mapping[str, Any]) -> Any:
         try:
             return hint(value)
         except ValueError:
-            raise BadOption(f"{asked!r}: {key} should be of type {hint.__name__}, not {value!r}") from None
+            raise BadOption(f"{requested!r}: {key} should be of type {hint.__name__}, not {value!r}") from None
     if value.casefold() not in choices:
-        raise BadOption(f"{asked!r}: {key} should be one of {', '.join(choices)}, not {value!r}")
+        raise BadOption(f"{requested!r}: {key} should be one of {', '.join(choices)}, not {value!r}")
     return choices[value.casefold()]
 
 

@@ -37,10 +37,10 @@ class Source(InspectLoader):
     def spec(self, name: str) -> ModuleSpec:
         """What the import system has to know of the module."""
         inside = [str(self.path.parent)] if self.is_package(name) else None
-        found = spec_from_file_location(name, self.path, loader=self, submodule_search_locations=inside)
-        if found is None:
+        spec = spec_from_file_location(name, self.path, loader=self, submodule_search_locations=inside)
+        if spec is None:
             raise BrokenPlugin(f"{self.path.name} cannot be imported")
-        return found
+        return spec
 
     def get_source(self, fullname: str) -> str:  # noqa: ARG002  (the import system's own signature)
         """The text of the file."""
@@ -117,7 +117,7 @@ class _Watch(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def guarded(asked: str, root: Path) -> Iterator[None]:
+def guarded(shown: str, root: Path) -> Iterator[None]:
     """Tell what an import raises as the fault of the plug-in, with the line of its file."""
     try:
         with contextlib.redirect_stdout(_Watch(root)):
@@ -125,8 +125,8 @@ def guarded(asked: str, root: Path) -> Iterator[None]:
     except (KeyboardInterrupt, BrokenPlugin):
         raise
     except BaseException as error:  # SystemExit as well
-        told = str(error) if isinstance(error, Printed) else f"{type(error).__name__}: {_message(error)}"
-        raise BrokenPlugin(f"{asked}{_place(error, root)}: {told}") from error
+        message = str(error) if isinstance(error, Printed) else f"{type(error).__name__}: {_message(error)}"
+        raise BrokenPlugin(f"{shown}{_place(error, root)}: {message}") from error
 
 
 def classes(content: bytes) -> dict[str, int]:

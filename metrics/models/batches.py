@@ -66,11 +66,11 @@ class Batches:
         def work(forward: Forward[Result]) -> None:
             try:
                 while (batch := self._next(waiting)) is not None:
-                    found = _computed(forward, batch)
-                    if found is None:
+                    computed = _computed(forward, batch)
+                    if computed is None:
                         self._halve(batch, lengths, waiting)
                     else:
-                        for position, result in zip(batch, found, strict=True):
+                        for position, result in zip(batch, computed, strict=True):
                             results[position] = result
             except BaseException:
                 with self._lock:

@@ -51,10 +51,10 @@ class LanguageModel:
     @cached_property
     def networks(self) -> list[Any]:
         """The network, once per device; loaded when the first text is to be read."""
-        found = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
-        if not networks.reads_one_way(found[0], self.machine.devices[0]):
+        loaded = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
+        if not networks.reads_one_way(loaded[0], self.machine.devices[0]):
             raise BadOption(f"model {self.name}: every token sees what follows it; only causal models tell likelihoods")
-        return found
+        return loaded
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -66,18 +66,18 @@ class LanguageModel:
 
         The two are joined as they are: a space between them is the caller's to write.
         """
-        found: dict[tuple[str, str], Vectors] = {}
+        likelihoods: dict[tuple[str, str], Vectors] = {}
         missing = []
         for pair in dict.fromkeys(pairs):
             known = self._memory.get((self.weights.identity, "likelihoods", pair))
             if known is None:
                 missing.append(pair)
             else:
-                found[pair] = known
+                likelihoods[pair] = known
         for pair, values in zip(missing, self._pairs(missing), strict=True):
-            found[pair] = values
+            likelihoods[pair] = values
             self._memory.put((self.weights.identity, "likelihoods", pair), values)
-        return [found[pair] for pair in pairs]
+        return [likelihoods[pair] for pair in pairs]
 
     def after_each(self, befores: Sequence[str], continuations: Sequence[str]) -> Vectors:
         """Tell the mean log p per token of every continuation after every text: (befores, continuations).
@@ -131,7 +131,8 @@ class LanguageModel:
 
         There the last bits of a likelihood would tell what else was asked for after the same text in one call.
         """
-        befores, afters = self.tokenizer.plain([one for one, _ in pairs]), self._cut([two for _, two in pairs])
+        befores = self.tokenizer.plain([before for before, _ in pairs])
+        afters = self._cut([after for _, after in pairs])
         starts = [tuple(self._start(before, len(after))) for before, after in zip(befores, afters, strict=True)]
         if self.machine.kind == "cpu":
             read = self._read([Following(list(start), [after]) for start, after in zip(starts, afters, strict=True)])
@@ -141,9 +142,9 @@ class LanguageModel:
             places.setdefault(start, []).append(place)
         read = self._read([Following(list(start), [afters[place] for place in here])
                            for start, here in places.items()])
-        found = {place: values for here, group in zip(places.values(), read, strict=True)
+        likelihoods = {place: values for here, group in zip(places.values(), read, strict=True)
                  for place, values in zip(here, group, strict=True)}
-        return [found[place] for place in range(len(pairs))]
+        return [likelihoods[place] for place in range(len(pairs))]
 
     def _means(self, befores: Sequence[str], continuations: Sequence[str]) -> list[Vectors]:
         afters = self._cut(continuations)

@@ -81,13 +81,13 @@ class Reader:
 
         read = self.network(**self._tensors([unit.start]), use_cache=True, logits_to_keep=1)
         opening = torch.log_softmax(read.logits[0, -1].float(), -1)
-        found: list[Vectors] = [np.zeros(0, np.float32)] * len(unit.afters)
+        likelihoods: list[Vectors] = [np.zeros(0, np.float32)] * len(unit.afters)
         for places in self._parts(unit):
             cache = copy.deepcopy(read.past_key_values)
             for place, values in zip(places, self._after(opening, cache, [unit.afters[place] for place in places]),
                                      strict=True):
-                found[place] = values
-        return found
+                likelihoods[place] = values
+        return likelihoods
 
     def _after(self, opening: Any, cache: Any, afters: Sequence[list[int]]) -> list[Vectors]:
         """The continuations after a text whose states are in the cache; `opening` is log p of each first token.
@@ -109,10 +109,10 @@ class Reader:
         config = self.network.config
         states = 8 * config.num_hidden_layers * config.hidden_size * (len(unit.start) + max(map(len, unit.afters)))
         most = max(1, REPEATED // states)
-        there = [place for place, after in enumerate(unit.afters) if after]
-        for batch in cut([len(unit.afters[place]) for place in there], TOGETHER):
+        nonempty = [place for place, after in enumerate(unit.afters) if after]
+        for batch in cut([len(unit.afters[place]) for place in nonempty], TOGETHER):
             for begin in range(0, len(batch), most):
-                yield [there[place] for place in batch[begin : begin + most]]
+                yield [nonempty[place] for place in batch[begin : begin + most]]
 
     def _tensors(self, rows: Sequence[list[int]]) -> dict[str, Any]:
         import torch

@@ -56,10 +56,10 @@ class Encoder:
     @cached_property
     def networks(self) -> list[Any]:
         """The network, once per device; loaded when the first text is to be read."""
-        found = networks.transformer("AutoModel", self.weights, self.machine, self.layer or None)
-        if found[0].config.is_encoder_decoder:
+        loaded = networks.transformer("AutoModel", self.weights, self.machine, self.layer or None)
+        if loaded[0].config.is_encoder_decoder:
             raise BadOption(f"encoder {self.name}: has an encoder and a decoder; only encoders are read here")
-        return found
+        return loaded
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -93,8 +93,8 @@ class Encoder:
         def both(states: Vectors) -> Vectors:
             return np.concatenate([states.mean(axis=0), states.max(axis=0)]) if len(states) > specials else nothing
 
-        found = self._forward(self.tokenizer.texts(texts), both)
-        return np.stack(found) if found else np.zeros((0, 2 * self.width), np.float32)
+        pooled = self._forward(self.tokenizer.texts(texts), both)
+        return np.stack(pooled) if pooled else np.zeros((0, 2 * self.width), np.float32)
 
     def words(self, sentences: Sequence[tuple[str, ...]]) -> list[Vectors]:
         """One vector per word of each sentence, the mean of its tokens: (words, width); zeros where a word has none."""
@@ -107,8 +107,8 @@ class Encoder:
     def embeddings(self) -> Vectors:
         """The network's input embeddings: (vocabulary, width)."""
         table = self.networks[0].get_input_embeddings().weight.detach()
-        found: Vectors = table.float().cpu().numpy()
-        return found
+        vectors: Vectors = table.float().cpu().numpy()
+        return vectors
 
     def close(self) -> None:
         """Write what is kept for later runs."""
@@ -117,19 +117,19 @@ class Encoder:
 
     def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
         """What was read of each text before, else now; each distinct text once."""
-        found: dict[Text, Vectors] = {}
+        states_of: dict[Text, Vectors] = {}
         missing: list[Text] = []
         for text in dict.fromkeys(texts):
             known = self._memory.get((self._key, kind, text))
             if known is None:
                 missing.append(text)
             else:
-                found[text] = known
+                states_of[text] = known
         if missing:
             for text, states in zip(missing, self._from_disk(kind, missing, read), strict=True):
-                found[text] = states
+                states_of[text] = states
                 self._memory.put((self._key, kind, text), states)
-        return [found[text] for text in texts]
+        return [states_of[text] for text in texts]
 
     def _from_disk(self, kind: str, texts: list[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
         return read(texts) if self._cache is None else self._cache.through(kind, texts, read)
@@ -163,7 +163,7 @@ class Encoder:
 
     def _read_words(self, sentences: list[tuple[str, ...]]) -> list[Vectors]:
         tokenized = self.tokenizer.words(sentences)
-        states = self._forward([one for one, _ in tokenized])
+        states = self._forward([row for row, _ in tokenized])
         return [_by_word(read, places, len(words))
                 for read, (_, places), words in zip(states, tokenized, sentences, strict=True)]
 

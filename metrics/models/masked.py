@@ -29,7 +29,7 @@ from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
 
 if TYPE_CHECKING:
-    from metrics.training.backbones._adapted import Adapted
+    from metrics.training.adapters import Adapted
 
 COPIES = 8
 """How often a text is read at most by default: one token in eight is masked then, near the share in training."""
@@ -56,7 +56,7 @@ class MaskedModel:
     @cached_property
     def networks(self) -> list[Any]:
         """The encoder with adapters and head merged, once per device."""
-        from metrics.training.backbones._adapted import Merged
+        from metrics.training.adapters import Merged
 
         machine = self.encoder.machine
         body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
@@ -70,18 +70,18 @@ class MaskedModel:
         if copies < 1:
             raise BadOption(f"copies={copies}: a text is read once or more often")
         key = (self.encoder.weights.identity, self._weights, "masked", copies)
-        found: dict[Pair, Vectors] = {}
+        likelihoods: dict[Pair, Vectors] = {}
         missing = []
         for pair in dict.fromkeys(pairs):
             known = self._memory.get((*key, pair))
             if known is None:
                 missing.append(pair)
             else:
-                found[pair] = known
+                likelihoods[pair] = known
         for pair, values in zip(missing, self._read(self._tokenized(missing), copies), strict=True):
-            found[pair] = values
+            likelihoods[pair] = values
             self._memory.put((*key, pair), values)
-        return [found[pair] for pair in pairs]
+        return [likelihoods[pair] for pair in pairs]
 
     @cached_property
     def _batches(self) -> Batches:
@@ -99,14 +99,14 @@ class MaskedModel:
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
         """Log p of every own token of each text; every copy is a row of a batch."""
-        rows = [(text, first) for text, one in enumerate(texts) for first in range(min(copies, len(one.own)))]
+        rows = [(text, first) for text, tokens in enumerate(texts) for first in range(min(copies, len(tokens.own)))]
         forwards = [self._on(*worker, texts, rows, copies)
                     for worker in networks.workers(self.networks, self.encoder.machine)]
         lengths = [len(texts[text].ids) for text, _ in rows]
-        found = [np.empty(len(one.own), np.float32) for one in texts]
+        likelihoods = [np.empty(len(tokens.own), np.float32) for tokens in texts]
         for (text, first), values in zip(rows, self._batches.run(lengths, forwards), strict=True):
-            found[text][first::copies] = values
-        return found
+            likelihoods[text][first::copies] = values
+        return likelihoods
 
     def _on(self, network: Any, device: str, texts: Sequence[Tokenized], rows: Sequence[Copy],
             copies: int) -> Forward[Vectors]:
@@ -116,25 +116,25 @@ class MaskedModel:
             here = [rows[position] for position in batch]
             inputs = padded([texts[text] for text, _ in here], self.encoder.tokenizer.pad)
             places = [np.asarray(texts[text].own[first::copies]) for text, first in here]
-            asked = {"rows": np.repeat(np.arange(len(here)), [len(one) for one in places]),
+            masked = {"rows": np.repeat(np.arange(len(here)), [len(own) for own in places]),
                      "places": np.concatenate(places)}
-            asked["targets"] = inputs["input_ids"][asked["rows"], asked["places"]]
-            inputs["input_ids"][asked["rows"], asked["places"]] = self.mask
+            masked["targets"] = inputs["input_ids"][masked["rows"], masked["places"]]
+            inputs["input_ids"][masked["rows"], masked["places"]] = self.mask
             with torch.inference_mode():
                 values = network(**{name: torch.from_numpy(array).to(device)
-                                    for name, array in (inputs | asked).items()}).cpu().numpy()
-            return [part.copy() for part in np.split(values, np.cumsum([len(one) for one in places])[:-1])]
+                                    for name, array in (inputs | masked).items()}).cpu().numpy()
+            return [part.copy() for part in np.split(values, np.cumsum([len(own) for own in places])[:-1])]
 
         return forward
 
 
 def mask_of(encoder: Encoder) -> int:
     """The number of an encoder's mask, or BadOption where it has none."""
-    found = encoder.tokenizer.whole.mask_token_id
-    if found is None:
+    token = encoder.tokenizer.whole.mask_token_id
+    if token is None:
         raise BadOption(f"encoder {encoder.name}: its tokenizer has no mask, so it cannot be a masked language model; "
                         "take an encoder that was trained as one")
-    return int(found)
+    return int(token)
 
 
 def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",

@@ -28,10 +28,10 @@ class Memory:
 
     def get(self, key: Hashable) -> Vectors | None:
         """What was kept under the key, which thereby becomes the last to go."""
-        found = self._entries.get(key)
-        if found is not None:
+        array = self._entries.get(key)
+        if array is not None:
             self._entries.move_to_end(key)
-        return found
+        return array
 
     def put(self, key: Hashable, array: Vectors) -> None:
         """Keep an array, which must not be a view of a larger one; others go where there is no room.

@@ -47,9 +47,9 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
         except (MemoryError, BadOption):
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
-            told = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
-                                  f"({type(error).__name__}: {told:.160})") from error
+                                  f"({type(error).__name__}: {reason:.160})") from error
     absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
     absent += [key for key, *_ in info["mismatched_keys"]]
     if absent:
@@ -70,8 +70,8 @@ def _check_depth(weights: Weights, config: Any, layers: int) -> None:
 
 def positions(config: Any) -> int:
     """How many positions a network has; some say with 0 or less that there is no end."""
-    told = int(getattr(config, "max_position_embeddings", 0) or 0)
-    return told if told > 0 else 1 << 20
+    stated = int(getattr(config, "max_position_embeddings", 0) or 0)
+    return stated if stated > 0 else 1 << 20
 
 
 def reads_one_way(network: Any, device: str) -> bool:
@@ -100,8 +100,8 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
 
     try:
         network = kind(**checkpoint.config["network"])
-        found = load_file(checkpoint.folder / "model.safetensors")
-        missing, foreign = network.load_state_dict(storage.unpacked(found), strict=False)
+        stored = load_file(checkpoint.folder / "model.safetensors")
+        missing, foreign = network.load_state_dict(storage.unpacked(stored), strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
     if apart := sorted({*foreign, *(set(missing) & learned(network).keys())}):

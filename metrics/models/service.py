@@ -85,60 +85,60 @@ class Models:
         from metrics.models.cache import EmbeddingCache
         from metrics.models.encoder import Encoder
 
-        found = self._weights(name or self.choice.encoder or files.EMBEDDED)
+        weights = self._weights(name or self.choice.encoder or files.EMBEDDED)
 
         def load() -> Encoder:
             cache = None
             if self.choice.keep_embeddings:
-                own = f"{found.digest[:16]}-{found.settings[:8]}-layer{layer}-{self.machine.precision}"
+                own = f"{weights.digest[:16]}-{weights.settings[:8]}-layer{layer}-{self.machine.precision}"
                 cache = EmbeddingCache(self.home / "embeddings" / own, "run without --keep-embeddings")
-            return Encoder(found, self.machine, self.memory, layer, cache)
+            return Encoder(weights, self.machine, self.memory, layer, cache)
 
-        return self._once(("encoder", found.identity, layer), load)
+        return self._once(("encoder", weights.identity, layer), load)
 
     def lm(self, name: str = "") -> LanguageModel:
         """The causal language model of that name."""
         self.asked.add(("lm", name))
         from metrics.models.causal import LanguageModel
 
-        found = self._language_model(name)
+        weights = self._language_model(name)
 
         def load() -> LanguageModel:
-            if found.name == small_lm.SHOWN:
+            if weights.name == small_lm.SHOWN:
                 return small_lm.load(self._small_lm(), self.machine, self.memory)
-            return LanguageModel(found, self.machine, self.memory)
+            return LanguageModel(weights, self.machine, self.memory)
 
-        return self._once(("lm", found.identity), load)
+        return self._once(("lm", weights.identity), load)
 
     def vectors(self, name: str = "") -> WordVectors:
         """The word vectors in that file; without one, the encoder's input embeddings."""
         self.asked.add(("vectors", name))
         from metrics.models.vectors import from_encoder, from_file
 
-        asked = name or self.choice.vectors
-        if not asked:
+        file = name or self.choice.vectors
+        if not file:
             return self._once(("vectors", ""), lambda: from_encoder(self._encoder("")))
-        return self._once(("vectors", asked), lambda: from_file(self._vector_file(asked), self.home))
+        return self._once(("vectors", file), lambda: from_file(self._vector_file(file), self.home))
 
     def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
         """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
         from metrics.models import networks
 
         self.asked.add(("checkpoint", name))
-        found = self.checkpoint(name, encoder)
-        network: Loaded = self._once(("trained", kind, found.folder),
-                                     lambda: networks.own(kind, found, self.machine))
+        trained = self.checkpoint(name, encoder)
+        network: Loaded = self._once(("trained", kind, trained.folder),
+                                     lambda: networks.own(kind, trained, self.machine))
         return network
 
     def masked(self, encoder: str = "") -> MaskedModel:
         """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""
         from metrics.models.masked import MaskedModel
-        from metrics.training.backbones._adapted import Adapted
+        from metrics.training.adapters import Adapted
 
         read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
-        found = self.checkpoint("mlm", encoder)
-        return self._once(("masked", found.folder),
-                          lambda: MaskedModel(read, head.to(self.machine.dtype()), found.identity, self.memory))
+        trained = self.checkpoint("mlm", encoder)
+        return self._once(("masked", trained.folder),
+                          lambda: MaskedModel(read, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
         """The weights of that name for this encoder, or MissingResource."""
@@ -148,11 +148,11 @@ class Models:
         except MissingResource as error:
             identity, absent = "", error  # weights that read no encoder do without
         try:
-            found: Checkpoint = self._once(("checkpoint", name, identity),
+            trained: Checkpoint = self._once(("checkpoint", name, identity),
                                            lambda: checkpoint.find(name, identity, self.home))
         except MissingResource as error:
             raise absent or error from error
-        return found
+        return trained
 
     def resource(self, name: str) -> Resource:
         """The named resource, or MissingResource with what to do."""
@@ -163,9 +163,9 @@ class Models:
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
-        found = self._language_model(name) if kind == "lm" else self._weights((
+        weights = self._language_model(name) if kind == "lm" else self._weights((
             name if kind == "encoder" else "") or self.choice.encoder or files.EMBEDDED)
-        parts = [found.identity] if kind != "vectors" else [f"input embeddings of {found.identity}"]
+        parts = [weights.identity] if kind != "vectors" else [f"input embeddings of {weights.identity}"]
         if self.machine.precision != "fp32":
             parts.append(self.machine.precision)
         if self.choice.keep_embeddings and kind == "encoder":
@@ -175,10 +175,10 @@ class Models:
     def shown(self, kind: str, name: str = "") -> str:
         """The model's name as a page shows it beside a score, with a precision other than fp32; empty if absent."""
         try:
-            told = self.identity(kind, name)
+            identity = self.identity(kind, name)
         except MissingResource:
             return ""
-        name, _, rest = told.partition("@")
+        name, _, rest = identity.partition("@")
         return " ".join([name, *rest.split()[1:]])
 
     def close(self) -> None:
@@ -188,26 +188,26 @@ class Models:
                 loaded.close()
 
     def _language_model(self, name: str) -> Weights:
-        asked = name or self.choice.lm or small_lm.SHOWN
-        return small_lm.weights(self._small_lm()) if asked == small_lm.SHOWN else self._weights(asked)
+        model = name or self.choice.lm or small_lm.SHOWN
+        return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model)
 
     def _small_lm(self) -> Checkpoint:
         """The language model that was trained here: the user's own, else the one that comes with this package."""
         _check_installed()
         try:
-            found: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
+            trained: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
                                            lambda: checkpoint.find(small_lm.NAME, "", self.home))
         except MissingResource as error:
             raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
                                   "a folder)") from error
-        return found
+        return trained
 
     def _weights(self, name: str) -> Weights:
         _check_installed()
-        found = self._once(("weights", name), lambda: self._found(name))
-        if isinstance(found, str):
-            raise MissingResource(found)
-        return found
+        weights = self._once(("weights", name), lambda: self._found(name))
+        if isinstance(weights, str):
+            raise MissingResource(weights)
+        return weights
 
     def _found(self, name: str) -> Weights | str:
         """The model, or what is wrong: that is remembered as well, since a network takes its time to fail."""
@@ -225,20 +225,20 @@ class Models:
     def _with_noted_digest(self, path: Path) -> Resource:
         """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""
         state = path.stat()
-        seen = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
-        note = self.home / "vectors" / f"{seen}.sha256"
-        if note.is_file() and len(told := note.read_text(encoding="ascii").strip()) == 64:
-            return Resource(path.name, path, told)
-        found = resources.of_file(path.name, path)
+        state_digest = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
+        note = self.home / "vectors" / f"{state_digest}.sha256"
+        if note.is_file() and len(digest := note.read_text(encoding="ascii").strip()) == 64:
+            return Resource(path.name, path, digest)
+        resource = resources.of_file(path.name, path)
         note.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(note, found.digest.encode())
-        return found
+        write_atomically(note, resource.digest.encode())
+        return resource
 
     def _once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         if key not in self._loaded:
             self._loaded[key] = load()
-        found: Loaded = self._loaded[key]
-        return found
+        loaded: Loaded = self._loaded[key]
+        return loaded
 
 
 def _check_installed() -> None:

@@ -4,6 +4,11 @@ A checkpoint holds its matrices in eight bits (storage.py), and in its config th
 reads it gets what any other model is read from: a folder with config.json, tokenizer and model.safetensors in float32
 (metrics/models/weights.py), for as long as it takes to load.
 
+Corpora write the same words in different ways: `don ’ t`, `do n't`, `Don't`, with spaces before marks or without. What
+differs so is made equal before a text is cut, so that a model is not surprised by the habits of a corpus. What is left
+are 70 signs: lower-case letters, digits, the marks of ASCII, ▁ for a space and \ufffd for any other sign. Words are cut
+into pieces by byte-pair encoding (Sennrich et al., 2016), learned without regard to chance.
+
 The network is a GPT-NeoX: rotary positions, attention and feed-forward side by side, input embeddings that are the
 output's as well.
 """
@@ -11,14 +16,16 @@ output's as well.
 from __future__ import annotations
 
 import dataclasses
+import json
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.errors import MissingResource
 from metrics.models.device import Machine
 from metrics.models.memory import Memory
-from metrics.models.pieces import END, Pieces
 from metrics.models.storage import unpacked
 from metrics.models.weights import Weights
 from metrics.training.checkpoint import CONFIG, SHIPPED, WEIGHTS, Checkpoint
@@ -30,42 +37,105 @@ NAME, SHOWN = "lm", "dialogue-lm"
 """What the checkpoint is called, and the model in signatures and on pages."""
 
 
-def weights(found: Checkpoint) -> Weights:
+END = "<|endoftext|>"
+"""The token that ends a turn; it stands twice between two dialogues, and once before whatever is read alone."""
+
+SPACE, OTHER = "▁", "\ufffd"
+SIGNS = "".join(sign for sign in map(chr, range(33, 127)) if sign == sign.lower()) + SPACE + OTHER
+
+_ENDINGS = "s|t|m|d|re|ve|ll"
+_REPLACED = (
+    ("[‘’ʼ`´′]", "'"), ("[“”«»]", '"'), ("[–—]", "-"), ("…", "..."), (r"\s+", " "), ("[^ -~]+", OTHER),
+    (r" (?=[.,!?;:')])", ""),                     # a space before a mark
+    (rf"(?<=[a-z]') (?=(?:{_ENDINGS})\b)", ""),   # i' m
+    (r" (?=n't\b)", ""),                          # do n't
+)
+_WORDS = rf"{SPACE}?[a-z]+|'(?:{_ENDINGS})(?![a-z])|{SPACE}?[0-9]|{SPACE}?[^{SPACE}a-z0-9]+|{SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What a tokenizer has learned: which two pieces become one, in order."""
+
+    merges: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def learned(cls, texts: Sequence[str], size: int) -> Pieces:
+        """Learn so many pieces, the signs and the end token included, from texts."""
+        from tokenizers import trainers
+
+        tokenizer = cls().tokenizer()
+        tokenizer.train_from_iterator(texts, trainers.BpeTrainer(
+            vocab_size=size, special_tokens=[END], initial_alphabet=list(SIGNS), show_progress=False))
+        merges = json.loads(tokenizer.to_str())["model"]["merges"]
+        return cls(tuple((str(first), str(second)) for first, second in merges))
+
+    @classmethod
+    def read(cls, text: str) -> Pieces:
+        """The pieces as `written` wrote them."""
+        pairs = [line.partition(" ") for line in text.splitlines()]
+        return cls(tuple((first, second) for first, _, second in pairs))
+
+    def written(self) -> str:
+        """One line for each two pieces that become one."""
+        return "\n".join(f"{first} {second}" for first, second in self.merges)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Every piece and its number; the end of a text is 0."""
+        pieces = dict.fromkeys([END, *SIGNS, *(first + second for first, second in self.merges)])
+        return {piece: number for number, piece in enumerate(pieces)}
+
+    def tokenizer(self) -> Any:
+        """The tokenizer, of the library `tokenizers`."""
+        from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+        tokenizer = Tokenizer(models.BPE(self.numbers, list(self.merges)))
+        tokenizer.normalizer = normalizers.Sequence([
+            normalizers.NFKD(), normalizers.Lowercase(), normalizers.StripAccents(),
+            *(normalizers.Replace(Regex(old), new) for old, new in _REPLACED),
+            normalizers.Strip(), normalizers.Replace(" ", SPACE), normalizers.Prepend(SPACE)])
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), "isolated")
+        tokenizer.add_special_tokens([AddedToken(END, normalized=False, special=True)])
+        return tokenizer
+
+
+def weights(checkpoint: Checkpoint) -> Weights:
     """The checkpoint as any other model is told of: name, digests, where it is from."""
-    digests = found.card["sha256"]
-    origin = "this package" if found.folder.is_relative_to(SHIPPED) else "home"
-    return Weights(SHOWN, found.folder, digests[WEIGHTS], digests[CONFIG], origin)
+    digests = checkpoint.card["sha256"]
+    origin = "this package" if checkpoint.folder.is_relative_to(SHIPPED) else "home"
+    return Weights(SHOWN, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
 
 
-def load(found: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
+def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
     """The language model of a checkpoint, network and tokenizer loaded."""
     from metrics.models.causal import LanguageModel
 
-    told = weights(found)
+    files = weights(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
-        expand(found, Path(folder))
-        model = LanguageModel(dataclasses.replace(told, folder=Path(folder)), machine, memory)
+        expand(checkpoint, Path(folder))
+        model = LanguageModel(dataclasses.replace(files, folder=Path(folder)), machine, memory)
         model.tokenizer  # noqa: B018 - reads the network, too; nothing is looked up in the folder from now on
-    model.weights = told
+    model.weights = files
     return model
 
 
-def expand(found: Checkpoint, folder: Path) -> None:
+def expand(checkpoint: Checkpoint, folder: Path) -> None:
     """Write a checkpoint as a folder that transformers reads: config.json, tokenizer, weights in float32."""
     import safetensors
     from safetensors.torch import load_file, save_file
     from transformers import PreTrainedTokenizerFast
 
     try:
-        sizes = dict(found.config["network"])
+        sizes = dict(checkpoint.config["network"])
         pieces = Pieces.read(sizes.pop("pieces"))
         configuration(vocabulary=len(pieces.numbers), **sizes).save_pretrained(folder)
         PreTrainedTokenizerFast(tokenizer_object=pieces.tokenizer(), bos_token=END, eos_token=END,
                                 model_max_length=sizes["positions"]).save_pretrained(folder)
-        stored = load_file(found.folder / WEIGHTS)
+        stored = load_file(checkpoint.folder / WEIGHTS)
     except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise MissingResource(f"weights {found.name}: {found.folder} holds no language model ({error!s:.120}); train "
-                              f"it anew with `harness train {NAME} --fresh`") from error
+        raise MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds no language model "
+                              f"({error!s:.120}); train it anew with `harness train {NAME} --fresh`") from error
     save_file(unpacked(stored), folder / WEIGHTS, {"format": "pt"})
 
 

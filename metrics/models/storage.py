@@ -39,10 +39,10 @@ def packed(weights: Mapping[str, Any]) -> dict[str, Any]:
 
 def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The weights as they are read, of those that `packed` made and of any others."""
-    found = {}
+    weights = {}
     for name, tensor in stored.items():
         if name + SCALE in stored:
-            found[name] = tensor.float() * stored[name + SCALE].float()
+            weights[name] = tensor.float() * stored[name + SCALE].float()
         elif not name.endswith(SCALE):
-            found[name] = tensor.float() if tensor.is_floating_point() else tensor
-    return found
+            weights[name] = tensor.float() if tensor.is_floating_point() else tensor
+    return weights

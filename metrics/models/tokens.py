@@ -42,9 +42,9 @@ class Tokenizer:
             self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
             self._fast: Any = self.whole.backend_tokenizer
         except Exception as error:  # transformers raises what it likes for a folder without a tokenizer
-            told = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
-                                  f"({type(error).__name__}: {told:.160})") from error
+                                  f"({type(error).__name__}: {reason:.160})") from error
         self._fast.no_padding()
         self._fast.no_truncation()
         self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
@@ -55,8 +55,8 @@ class Tokenizer:
     @property
     def pad(self) -> int:
         """The number that fills a batch; never attended to."""
-        found = self.whole.pad_token_id
-        return int(found if found is not None else self.whole.eos_token_id or 0)
+        token = self.whole.pad_token_id
+        return int(token if token is not None else self.whole.eos_token_id or 0)
 
     @property
     def specials(self) -> frozenset[int]:
@@ -88,14 +88,14 @@ class Tokenizer:
         before, between, after = self._pair
         room = max(0, min(limit or self.limit, self.limit) - len(before) - len(between) - len(after))
         contexts, responses = self.plain([pair[0] for pair in pairs]), self.plain([pair[1] for pair in pairs])
-        found = []
+        rows = []
         for context, response in zip(contexts, responses, strict=True):
-            kept = response[: max(room - room // 2, room - len(context))]
-            left = context[max(0, len(context) - (room - len(kept))):]
-            first, second = [*before, *left, *between], [*kept, *after]
-            own = range(len(first), len(first) + len(kept))
-            found.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
-        return found
+            answer = response[: max(room - room // 2, room - len(context))]
+            left = context[max(0, len(context) - (room - len(answer))):]
+            first, second = [*before, *left, *between], [*answer, *after]
+            own = range(len(first), len(first) + len(answer))
+            rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
+        return rows
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[Tokenized, list[int | None]]]:
         """Each list of words as one text with spaces between, and the place of the word that each number belongs to.
@@ -105,12 +105,12 @@ class Tokenizer:
         before, after = self._single
         sound_words = [[sound(word) for word in words] for words in sentences]
         encodings = self._fast.encode_batch([" ".join(words) for words in sound_words], add_special_tokens=False)
-        found = []
+        rows = []
         for words, encoding in zip(sound_words, encodings, strict=True):
             places = _places(words, encoding.offsets[: self._room])
-            found.append((Tokenized([*before, *encoding.ids[: self._room], *after]),
+            rows.append((Tokenized([*before, *encoding.ids[: self._room], *after]),
                           [*[None] * len(before), *places, *[None] * len(after)]))
-        return found
+        return rows
 
     @property
     def _room(self) -> int:

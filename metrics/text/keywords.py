@@ -108,8 +108,8 @@ def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
     """Of the candidates the `MOST` with the largest tf · ln(N / df), in their order."""
     weights = {word: times * rarity for word, times in frequency.items()
                if (rarity := counts.rarity(word)) >= RARITY}
-    kept = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
-    return [word for word in weights if word in kept]
+    best = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
+    return [word for word in weights if word in best]
 
 
 def topical(word: str) -> bool:
@@ -137,13 +137,13 @@ def shipped() -> Counts:
 
 def counted(texts: Iterable[str]) -> bytes:
     """The counts of these utterances, as they are shipped: the most frequent word first."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     many = 0
     for text in texts:
-        found.update(set(spelled(text)))
+        counts.update(set(spelled(text)))
         many += 1
-    kept = sorted(((-times, word) for word, times in found.items() if times >= LEAST and len(word) > 1))
-    lines = [f"utterances\t{many}", *(f"{word}\t{-times}" for times, word in kept)]
+    ordered = sorted(((-times, word) for word, times in counts.items() if times >= LEAST and len(word) > 1))
+    lines = [f"utterances\t{many}", *(f"{word}\t{-times}" for times, word in ordered)]
     return gzip.compress("\n".join(lines).encode(), 9, mtime=0)
 
 

@@ -50,17 +50,17 @@ def _opened(path: Path) -> Graph:
 
 def made(path: Path, words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> None:
     """Make the graph of words with these vectors of length 1; a word without a vector has no edge."""
-    there = np.flatnonzero(np.abs(vectors).sum(axis=1))
-    some = vectors[there].astype(np.float32)
-    degree = min(degree, max(len(there) - 1, 0))
+    known = np.flatnonzero(np.abs(vectors).sum(axis=1))
+    some = vectors[known].astype(np.float32)
+    degree = min(degree, max(len(known) - 1, 0))
     left, right, weights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-    for start in range(0, len(there) if degree else 0, _BLOCK):
+    for start in range(0, len(known) if degree else 0, _BLOCK):
         near = some[start:start + _BLOCK] @ some.T
         own = np.arange(len(near))
         near[own, start + own] = -np.inf
         best = np.argpartition(-near, degree - 1, axis=1)[:, :degree]
-        left.append(np.repeat(there[start + own], degree))
-        right.append(there[best].ravel())
+        left.append(np.repeat(known[start + own], degree))
+        right.append(known[best].ravel())
         weights.append(np.take_along_axis(near, best, axis=1).ravel().round(4))
     try:
         write(path, words, np.concatenate(left), np.concatenate(right), np.concatenate(weights))

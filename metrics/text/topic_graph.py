@@ -78,7 +78,7 @@ class Graph:
 
         A breadth-first search from 64 nodes at a time: a bit of a node's word says which of them have come to it.
         """
-        found = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
+        hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
         open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
         if len(np.unique(left[open_])) > len(np.unique(right[open_])):
             left, right = right, left
@@ -86,8 +86,8 @@ class Graph:
         order = np.argsort(which, kind="stable")
         cuts = np.searchsorted(which[order], np.arange(_BITS, len(sources), _BITS))
         for start, pairs in zip(range(0, len(sources), _BITS), np.split(open_[order], cuts), strict=False):
-            found[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs], farthest)
-        return found
+            hops[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs], farthest)
+        return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
         """The `first` nearest at one hop and the `second` at two: (nodes, first) and (nodes, second), -1 for none.
@@ -98,8 +98,8 @@ class Graph:
         near = np.full((len(nodes), first), -1)
         for place in range(first):
             at = self.rows[nodes] + place
-            there = at < self.rows[nodes + 1]
-            near[there, place] = self.columns[at[there]]
+            exists = at < self.rows[nodes + 1]
+            near[exists, place] = self.columns[at[exists]]
         far = np.full((len(nodes), second), -1)
         for start in range(0, len(nodes) if first and second else 0, _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -113,14 +113,14 @@ class Graph:
         step = sparse.csr_array((weights[ways] * self.weights[others], (rows[ways], self.columns[others])),
                                 shape=(len(nodes), len(self)))
         step.sum_duplicates()
-        found = np.full((len(nodes), second), -1)
+        second_nodes = np.full((len(nodes), second), -1)
         for row, node in enumerate(nodes.tolist()):
             at = slice(step.indptr[row], step.indptr[row + 1])
             two = ~np.isin(step.indices[at], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
             columns, sums = step.indices[at][two], step.data[at][two].round(6)
             best = np.lexsort((columns, -sums))[:second]
-            found[row, :len(best)] = columns[best]
-        return found
+            second_nodes[row, :len(best)] = columns[best]
+        return second_nodes
 
     def _entries(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
         """The entries of all the nodes one after the other: whose each is, and its place."""
@@ -133,17 +133,17 @@ class Graph:
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-        found, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
+        hops, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
         for hop in range(1, farthest + 1):
             targets, place = np.unique(right[left_over], return_inverse=True)
-            there = (self._gathered(reached, targets)[place] & bits[left_over]) != 0
-            found[left_over[there]] = hop
-            left_over = left_over[~there]
+            reached_now = (self._gathered(reached, targets)[place] & bits[left_over]) != 0
+            hops[left_over[reached_now]] = hop
+            left_over = left_over[~reached_now]
             if not len(left_over) or hop == farthest:
                 break
             last = hop == farthest - 1
             reached = self._spread(reached, self._around(targets) if last else np.arange(len(self)))
-        return found
+        return hops
 
     def _spread(self, reached: npt.NDArray[np.uint64], wanted: Nodes) -> npt.NDArray[np.uint64]:
         """One hop on, to the nodes wanted alone: from where something is reached or to them, as has fewer edges."""
@@ -160,20 +160,20 @@ class Graph:
 
     def _around(self, nodes: Nodes) -> Nodes:
         """The neighbours of any of the nodes."""
-        there = np.zeros(len(self), dtype=bool)
-        there[self.columns[self._entries(nodes)[1]]] = True
-        return np.flatnonzero(there)
+        around = np.zeros(len(self), dtype=bool)
+        around[self.columns[self._entries(nodes)[1]]] = True
+        return np.flatnonzero(around)
 
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """What the neighbours of each node have together."""
-        found = np.zeros(len(nodes), np.uint64)
+        together = np.zeros(len(nodes), np.uint64)
         counts = self._degrees(nodes)
         some = np.flatnonzero(counts)
         if len(some):
             columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[some])[1]]
             starts = np.cumsum(counts[some]) - counts[some]
-            found[some] = np.bitwise_or.reduceat(reached[columns], starts)
-        return found
+            together[some] = np.bitwise_or.reduceat(reached[columns], starts)
+        return together
 
 
 def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: npt.NDArray[np.float32]) -> None:

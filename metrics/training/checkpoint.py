@@ -60,7 +60,7 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
 
     MissingResource where there are none, where they belong to another encoder, or where a file was changed.
     """
-    others = []
+    encoders = []
     for folder in _folders(name, home):
         try:
             config = _json(name, folder / CONFIG)
@@ -71,13 +71,13 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
         belongs = _belongs(name, folder, config)
         if belongs is None or _short(belongs) == _short(encoder):
             return read(name, folder)
-        others.append(belongs)
-    if not others:
+        encoders.append(belongs)
+    if not encoders:
         raise MissingResource(f"weights {name} are not on this machine: train them with `harness train {name}`")
-    asked = encoder.rpartition("@")[0] or "ENCODER"
-    known = ", ".join(dict.fromkeys(others))
+    named = encoder.rpartition("@")[0] or "ENCODER"
+    known = ", ".join(dict.fromkeys(encoders))
     raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "
-                          f"with `harness train {name} --encoder {asked}`")
+                          f"with `harness train {name} --encoder {named}`")
 
 
 def read(name: str, folder: Path) -> Checkpoint:
@@ -86,10 +86,10 @@ def read(name: str, folder: Path) -> Checkpoint:
     _belongs(name, folder, config)
     if not isinstance(config.get("network"), dict):
         raise _damaged(name, folder / CONFIG, "does not hold the network's arguments")
-    told = card.get("sha256")
-    if not isinstance(told, dict):
+    digests_noted = card.get("sha256")
+    if not isinstance(digests_noted, dict):
         raise _damaged(name, folder / CARD, "does not hold the sha256 of the files beside it")
-    digests = [_checked(name, folder / file, told.get(file)) for file in (WEIGHTS, CONFIG)]
+    digests = [_checked(name, folder / file, digests_noted.get(file)) for file in (WEIGHTS, CONFIG)]
     return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
 
 
@@ -122,10 +122,10 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     return read(str(card.get("name", folder.name)), folder)
 
 
-def amend(found: Checkpoint, more: Mapping[str, Any]) -> Checkpoint:
+def amend(checkpoint: Checkpoint, more: Mapping[str, Any]) -> Checkpoint:
     """Write more into the card, such as correlations that were measured later; the identity stays."""
-    write_atomically(found.folder / CARD, _text({**found.card, **more}))
-    return read(found.name, found.folder)
+    write_atomically(checkpoint.folder / CARD, _text({**checkpoint.card, **more}))
+    return read(checkpoint.name, checkpoint.folder)
 
 
 def learned(network: Any) -> dict[str, Any]:
@@ -139,8 +139,8 @@ def check_place(folder: Path) -> None:
     """Refuse a folder that holds anything but a checkpoint: it would be gone with the next one."""
     if folder.exists() and not folder.is_dir():
         raise MetricError(f"{folder}: is a file; a checkpoint is a folder")
-    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if foreign := sorted(there - {WEIGHTS, CONFIG, CARD, CURVE}):
+    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if foreign := sorted(held - {WEIGHTS, CONFIG, CARD, CURVE}):
         raise MetricError(f"{folder}: holds {foreign[0]}, which is no part of a checkpoint; choose another folder")
 
 
@@ -180,19 +180,19 @@ def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
 
 def _json(name: str, path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise _damaged(name, path, "is missing") from error
     except OSError as error:
         raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise _damaged(name, path, "is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _damaged(name, path, "is not a JSON object")
-    return found
+    return content
 
 
-def _checked(name: str, path: Path, told: object) -> str:
+def _checked(name: str, path: Path, noted: object) -> str:
     """The sha256 of a file, which must be what the card says."""
     try:
         with path.open("rb") as stream:
@@ -201,9 +201,9 @@ def _checked(name: str, path: Path, told: object) -> str:
         raise _damaged(name, path, "is missing") from error
     except OSError as error:
         raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
-    if digest != told:
+    if digest != noted:
         raise _damaged(name, path, f"was cut or changed: its sha256 begins with {digest[:12]}, "
-                                   f"its card says {str(told)[:12]}")
+                                   f"its card says {str(noted)[:12]}")
     return digest
 
 

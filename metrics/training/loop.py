@@ -111,15 +111,16 @@ class _Training:
         self.objective, self.recipe, self.machine, self.seed = objective, recipe, machine, seed
         self.device = machine.devices[0]
         self.network = objective.network.to(self.device)
-        self.parameters = {name: one for name, one in self.network.named_parameters() if one.requires_grad}
+        self.parameters = {name: parameter for name, parameter in self.network.named_parameters()
+                           if parameter.requires_grad}
         if not self.parameters:
             raise MetricError("the network has no parameter that requires a gradient")
-        matrices = [one for one in self.parameters.values() if one.ndim > 1]
-        others = [one for one in self.parameters.values() if one.ndim <= 1]
-        groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": others, "weight_decay": 0.0}]
+        matrices = [parameter for parameter in self.parameters.values() if parameter.ndim > 1]
+        vectors = [parameter for parameter in self.parameters.values() if parameter.ndim <= 1]
+        groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": vectors, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=recipe.rate)
         self.generator = np.random.default_rng(seed)
-        self.average = ({name: one.detach().clone() for name, one in self.parameters.items()}
+        self.average = ({name: parameter.detach().clone() for name, parameter in self.parameters.items()}
                         if recipe.average else {})
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Look] = []
@@ -156,7 +157,7 @@ class _Training:
         self.curve.append(look)
         if self._least is look:
             with self._averaged():
-                self.best = {name: one.to("cpu", copy=True) for name, one in learned(self.network).items()}
+                self.best = {name: tensor.to("cpu", copy=True) for name, tensor in learned(self.network).items()}
         self.seconds += time.perf_counter() - start
         return look
 
@@ -203,8 +204,8 @@ class _Training:
 
     def _swap(self) -> None:
         for name, mean in self.average.items():
-            one = self.parameters[name]
-            one.data, self.average[name] = mean, one.data
+            parameter = self.parameters[name]
+            parameter.data, self.average[name] = mean, parameter.data
 
     def fitted(self) -> Fitted:
         """Put the best weights into the network, and hand them over."""
@@ -215,7 +216,7 @@ class _Training:
     @property
     def _about(self) -> str:
         """What a state must have in common with the training that goes on from it."""
-        shapes = {name: list(one.shape) for name, one in learned(self.network).items()}
+        shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
         return json.dumps([self.seed, dataclasses.asdict(self.recipe), shapes, self.device])
 
     def written(self) -> bytes:
@@ -239,22 +240,22 @@ class _Training:
         import torch
 
         try:
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            state = torch.load(path, map_location="cpu", weights_only=True)
         except FileNotFoundError:
             return
         except Exception:  # a cut file can be wrong in many ways, each with an error of its own
             return
-        if not isinstance(found, dict) or found.get("about") != self._about:
+        if not isinstance(state, dict) or state.get("about") != self._about:
             return
-        self.network.load_state_dict(found["network"], strict=False)
-        self.average = {name: one.to(self.device) for name, one in found["average"].items()}
-        self.best, self.step, self.seconds = found["best"], found["step"], found["seconds"]
-        self.curve = [Look(*look) for look in found["curve"]]
-        self.optimizer.load_state_dict(found["optimizer"])
-        self.generator.bit_generator.state = json.loads(found["generator"])
-        torch.set_rng_state(found["torch"])
-        if found["cuda"] is not None:
-            torch.cuda.set_rng_state(found["cuda"], self.device)
+        self.network.load_state_dict(state["network"], strict=False)
+        self.average = {name: mean.to(self.device) for name, mean in state["average"].items()}
+        self.best, self.step, self.seconds = state["best"], state["step"], state["seconds"]
+        self.curve = [Look(*look) for look in state["curve"]]
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.generator.bit_generator.state = json.loads(state["generator"])
+        torch.set_rng_state(state["torch"])
+        if state["cuda"] is not None:
+            torch.cuda.set_rng_state(state["cuda"], self.device)
 
 
 @contextlib.contextmanager

@@ -89,7 +89,7 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
 
     Rows of the same group do not count, nor do those of the very same vector. One draw serves 256 rows.
     """
-    found = np.empty(len(rows), dtype=np.int64)
+    chosen_rows = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), BLOCK):
         part = rows[start:start + BLOCK]
         pool = rng.choice(len(vectors), min(drawn, len(vectors)), replace=False)
@@ -98,10 +98,10 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
         top = np.argpartition(-cosine, min(best, len(pool)) - 1, axis=1)[:, :best]
         chosen = top[np.arange(len(part)), rng.integers(top.shape[1], size=len(part))]
         barred = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
-        found[start:start + BLOCK] = pool[chosen]
+        chosen_rows[start:start + BLOCK] = pool[chosen]
         if barred.any():
-            found[start:start + BLOCK][barred] = random_others(part[barred], groups, 1, rng)[:, 0]
-    return found
+            chosen_rows[start:start + BLOCK][barred] = random_others(part[barred], groups, 1, rng)[:, 0]
+    return chosen_rows
 
 
 def middle(true: Matrix, candidates: Matrix) -> Rows:
@@ -113,10 +113,10 @@ def middle(true: Matrix, candidates: Matrix) -> Rows:
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
     """One utterance gives way to one of the pool, which should be of other dialogues (DynaEval, UR)."""
     place = int(rng.integers(len(dialogue)))
-    others = [text for text in (pool[int(one)] for one in rng.integers(len(pool), size=20))
+    texts = [text for text in (pool[int(row)] for row in rng.integers(len(pool), size=20))
               if text != dialogue[place].text]
     changed = list(dialogue)
-    changed[place] = Utterance(dialogue[place].speaker, others[0] if others else dialogue[place].text)
+    changed[place] = Utterance(dialogue[place].speaker, texts[0] if texts else dialogue[place].text)
     return tuple(changed)
 
 

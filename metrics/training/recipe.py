@@ -78,11 +78,11 @@ class TrainingData:
 
     def dialogues(self, *names: str) -> list[Dialogue]:
         """Give the dialogues to train on, of the corpora named, or of all that the training has."""
-        return [one for name in names or self.corpora for one in self._parts(name)[0]]
+        return [dialogue for name in names or self.corpora for dialogue in self._parts(name)[0]]
 
     def held_out(self, *names: str) -> list[Dialogue]:
         """Give the dialogues that only the held-out loss sees."""
-        return [one for name in names or self.corpora for one in self._parts(name)[1]]
+        return [dialogue for name in names or self.corpora for dialogue in self._parts(name)[1]]
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Give for each text the mean and the largest of its token states, side by side: (texts, 2 · width), float16.

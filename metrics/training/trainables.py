@@ -47,7 +47,7 @@ def names() -> tuple[str, ...]:
 
 def shipped() -> tuple[str, ...]:
     """All that the project has weights of: everything, and the variants that a class names with it."""
-    return tuple(one for name in names() for one in (name, *_variants(name)))
+    return tuple(label for name in names() for label in (name, *_variants(name)))
 
 
 def _variants(name: str) -> tuple[str, ...]:
@@ -56,15 +56,15 @@ def _variants(name: str) -> tuple[str, ...]:
     return tuple(f"{name}[{options}]" for options in getattr(registry.metric_class(name), "variants", ()))
 
 
-def choose(asked: str) -> Learner:
+def choose(requested: str) -> Learner:
     """What `NAME` or `NAME[option=value,...]` is; an unknown name is answered with the nearest."""
-    name, rest = registry.split(asked)
+    name, rest = registry.split(requested)
     if name in _backbones():
-        shared = _backbone(name, asked, rest)
-        return Learner(asked.strip(), str(getattr(shared, "weights_name", name)), shared)
+        shared = _backbone(name, requested, rest)
+        return Learner(requested.strip(), str(getattr(shared, "weights_name", name)), shared)
     if name not in registry.names() and not registry.is_path(name):
         raise UnknownMetric(f"nothing that can be trained is called {name!r}; {nearest(name, names())}")
-    chosen = registry.choose(asked)
+    chosen = registry.choose(requested)
     if not _trains(chosen.metric):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
     first = (*chosen.metric.card.checkpoints, chosen.metric.card.name)[0]
@@ -80,28 +80,28 @@ def _backbones() -> tuple[str, ...]:
 
 
 def _metrics() -> list[str]:
-    found = []
+    trained = []
     for name in registry.names():
         try:
             kind = registry.metric_class(name)
         except BrokenPlugin:  # `harness list metrics` tells what is wrong with it
             continue
         if _trains(kind):
-            found.append(name)
-    return found
+            trained.append(name)
+    return trained
 
 
 def _trains(thing: Any) -> bool:
     return hasattr(thing, "recipe") and callable(getattr(thing, "objective", None))
 
 
-def _backbone(name: str, asked: str, rest: str) -> Any:
+def _backbone(name: str, requested: str, rest: str) -> Any:
     module = importlib.import_module(f"{PACKAGE}.{name}")
     for kind in vars(module).values():
         if inspect.isclass(kind) and _trains(kind) and getattr(kind, "name", None) == name:
             if not dataclasses.is_dataclass(kind):
                 if rest:
-                    raise BadOption(f"{asked!r}: {name} has no options")
+                    raise BadOption(f"{requested!r}: {name} has no options")
                 return kind()
-            return kind(**registry.given(kind, name, asked, rest))
+            return kind(**registry.given(kind, name, requested, rest))
     raise BrokenPlugin(f"{module.__name__} holds no class with a recipe and an objective that is named {name!r}")

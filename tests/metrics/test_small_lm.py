@@ -16,8 +16,8 @@ from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
 from metrics.errors import MetricError, MissingResource
 from metrics.models.device import Machine
-from metrics.models.pieces import END, OTHER, SIGNS, Pieces
 from metrics.models.service import Choice, Models
+from metrics.models.small_lm import END, OTHER, SIGNS, Pieces
 from metrics.training import checkpoint
 from metrics.training.backbones.lm import CausalLanguageModel
 from metrics.training.checkpoint import Checkpoint

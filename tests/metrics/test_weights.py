@@ -19,8 +19,8 @@ import pytest
 
 from metrics.errors import MissingResource
 from metrics.metric import MetricCard, signature
-from metrics.models import folders, networks, weights
 from metrics.models import hub as hub_of
+from metrics.models import networks, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 
@@ -136,11 +136,11 @@ def test_what_decides_nothing_is_no_part_of_the_identity(home: Path, model: Path
 
 
 def test_the_digest_is_computed_once_until_the_file_changes(home: Path, model: Path) -> None:
-    folders._digest.cache_clear()
+    weights._digest.cache_clear()
     first = weights.find(str(model), home)
-    read = folders._digest.cache_info().misses
+    read = weights._digest.cache_info().misses
     assert weights.find(str(model), home) == first
-    assert folders._digest.cache_info().misses == read
+    assert weights._digest.cache_info().misses == read
     path = model / "model.safetensors"
     state = path.stat()
     changed = bytearray(path.read_bytes())

@@ -26,13 +26,13 @@ STDERR = 2
 _SELF = re.compile(r"\s*dialogue[-_.]harness(?![\w.-])", re.IGNORECASE)
 
 
-def folder_of(asked: str) -> Path:
+def folder_of(target: str) -> Path:
     """The folder itself, or that of a plug-in which is installed from a folder (`pip install -e`)."""
-    if Path(asked).expanduser().is_dir():
-        return Path(asked).expanduser().absolute()
-    folder = installed().get(asked)
+    if Path(target).expanduser().is_dir():
+        return Path(target).expanduser().absolute()
+    folder = installed().get(target)
     if folder is None:
-        raise BrokenPlugin(f"{asked}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
+        raise BrokenPlugin(f"{target}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
     return folder
 
 

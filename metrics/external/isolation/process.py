@@ -56,8 +56,8 @@ class Child:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
                 start_new_session=True)
         except OSError as error:
-            told = f"{settings.folder}: {shlex.join(command):.200} cannot be started: {error.strerror}"
-            raise BrokenPlugin(told) from error
+            message = f"{settings.folder}: {shlex.join(command):.200} cannot be started: {error.strerror}"
+            raise BrokenPlugin(message) from error
         self._stdin, self._stdout, self._stderr = (_open(stream) for stream in (
             self._process.stdin, self._process.stdout, self._process.stderr))
         _running.add(self)
@@ -199,19 +199,19 @@ def family(leader: int) -> dict[int, int]:
 
     Those are its descendants, and what has stayed in its session after its own parent ended.
     """
-    parents, sizes, found = {}, {}, set()
+    parents, sizes, members = {}, {}, set()
     for path in PROC.glob("[0-9]*/stat"):
         try:
-            told = path.read_text(errors="replace").rpartition(")")[2].split()
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:  # it has just ended
             continue
         number = int(path.parent.name)
-        parents[number], sizes[number] = int(told[1]), max(0, int(told[21])) * os.sysconf("SC_PAGE_SIZE")
-        if number == leader or int(told[3]) == leader:
-            found.add(number)
-    while more := {number for number, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {number: sizes[number] for number in found}
+        parents[number], sizes[number] = int(fields[1]), max(0, int(fields[21])) * os.sysconf("SC_PAGE_SIZE")
+        if number == leader or int(fields[3]) == leader:
+            members.add(number)
+    while more := {number for number, parent in parents.items() if parent in members} - members:
+        members |= more
+    return {number: sizes[number] for number in members}
 
 
 def _limited(command: Sequence[str], memory: int | None) -> list[str]:

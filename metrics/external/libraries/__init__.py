@@ -21,11 +21,11 @@ from metrics.metric import Metric
 PREFIXES = ("evaluate", "st", "ce", "judge", "scores")
 
 
-def metric_class(asked: str) -> type[Metric]:
+def metric_class(requested: str) -> type[Metric]:
     """The class for PREFIX:NAME; an unknown prefix is answered with the nearest."""
-    prefix, _, name = asked.partition(":")
+    prefix, _, name = requested.partition(":")
     if prefix not in PREFIXES:
-        raise UnknownMetric(f"no metric {asked:.80}: before the colon stands {prefix[:80]!r}; "
+        raise UnknownMetric(f"no metric {requested:.80}: before the colon stands {prefix[:80]!r}; "
                             f"{nearest(prefix[:80], PREFIXES)}")
     if not name:
         raise UnknownMetric(f"{prefix}: names nothing; {prefix}:NAME is asked for")

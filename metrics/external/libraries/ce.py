@@ -43,20 +43,20 @@ class CrossEncoderScore(OfPairs):
         with quiet():
             read = _predicted(network, [list(pair) for pair in distinct], several=several)
         scores = np.asarray(read, dtype=np.float64).reshape(len(distinct), -1)[:, place]
-        found: Column = scores[[distinct[pair] for pair in pairs]]
-        return -found if self.negated else found
+        column: Column = scores[[distinct[pair] for pair in pairs]]
+        return -column if self.negated else column
 
     def files(self, models: Models) -> Weights:
         """The model's files; one without a head for pairs is refused, since its head would be drawn at random."""
-        found = OfPairs.files(self, models)
-        described_as = (described(found.folder, "config_sentence_transformers.json") or {}).get("model_type")
-        kinds = (described(found.folder, "config.json") or {}).get("architectures") or ()
+        weights = OfPairs.files(self, models)
+        described_as = (described(weights.folder, "config_sentence_transformers.json") or {}).get("model_type")
+        kinds = (described(weights.folder, "config.json") or {}).get("architectures") or ()
         is_one = (any(kind.endswith("ForSequenceClassification") for kind in kinds)
                   and described_as in {None, "CrossEncoder"}) or described_as == "CrossEncoder"
         if not is_one:
-            raise MissingResource(f"model {found.name} is no cross-encoder ({', '.join(kinds) or 'of no known kind'}); "
-                                  "a sentence encoder is asked for as st:MODEL")
-        return found
+            raise MissingResource(f"model {weights.name} is no cross-encoder ({', '.join(kinds) or 'of no known kind'}"
+                                  "); a sentence encoder is asked for as st:MODEL")
+        return weights
 
     def _place(self, labels: Mapping[int, str]) -> int:
         """The column of the label; the first of a model with one output, where no label can be chosen."""

@@ -53,11 +53,11 @@ class EvaluateModule:
                 raise
             except Exception as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
-                told = MetricError(f"{self.card.name}: item {items[row].id}: {reason}")
+                failure = MetricError(f"{self.card.name}: item {items[row].id}: {reason}")
                 if response.strip():
-                    refused.append(told)
+                    refused.append(failure)
                     if not isinstance(error, EXCUSED):
-                        raise told from error
+                        raise failure from error
         if refused and not np.isfinite(column).any():
             raise refused[0]
         return {self.card.name: column}
@@ -77,8 +77,8 @@ class EvaluateModule:
     def _number(self, response: str, references: tuple[str, ...]) -> float:
         one_call = not references or (self.script.takes_lists and self.references == "standard")
         calls = [references] if one_call else [(reference,) for reference in references]
-        found = [self._picked(self.script.compute(response, some, self._arguments())) for some in calls]
-        return over_references([-value if self.negated else value for value in found], self.references)
+        numbers = [self._picked(self.script.compute(response, some, self._arguments())) for some in calls]
+        return over_references([-value if self.negated else value for value in numbers], self.references)
 
     def _arguments(self) -> dict[str, Any]:
         """The module's own arguments that were set."""
@@ -87,8 +87,8 @@ class EvaluateModule:
 
     def _picked(self, result: Any) -> float:
         """The field that was asked for; else the only number, or the one named as the module."""
-        given = result if isinstance(result, Mapping) else {"": result}
-        numbers = {str(key): number for key, value in given.items() if (number := _as_number(value)) is not None}
+        fields = result if isinstance(result, Mapping) else {"": result}
+        numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
             raise BadOption(f"{self.card.name}: gives no number, but {result!r:.80}")
         wanted = [self.field] if self.field else list(numbers) if len(numbers) == 1 else self.script.names
@@ -102,9 +102,9 @@ class EvaluateModule:
 def metric_class(name: str) -> type[Metric]:
     """The metric of one module, with an option for each of its arguments that has a plain default."""
     script, field = find(name)
-    asked = f"evaluate:{name}"
+    full_name = f"evaluate:{name}"
     card = MetricCard(
-        name=asked, title=f"{script.names[0]} of Hugging Face evaluate", columns=(asked,), family="evaluate",
+        name=full_name, title=f"{script.names[0]} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
         needs=("references",) if script.wants_references else (),
         notes="Called item by item; what its code loads by itself is not in the signature.")
     taken = {*dir(EvaluateModule), *EvaluateModule.__annotations__}

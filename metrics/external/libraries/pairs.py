@@ -52,20 +52,20 @@ class OfPairs:
         return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card, "model": model})
 
     @classmethod
-    def for_options(cls, given: Mapping[str, Any]) -> type[Self]:
+    def for_options(cls, values: Mapping[str, Any]) -> type[Self]:
         """The class whose card needs what the response is compared with."""
-        card = dataclasses.replace(cls.card, needs=NEEDS[given.get("against", "last")])
+        card = dataclasses.replace(cls.card, needs=NEEDS[values.get("against", "last")])
         return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card})
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """One number per item; NaN without the text to compare with."""
-        found: dict[int, list[Pair]] = {}
+        pairs_of: dict[int, list[Pair]] = {}
         for row, item in enumerate(items):
             if others := list(self._others(item)):
-                found[row] = [(other, reply(item)) for other in others]
+                pairs_of[row] = [(other, reply(item)) for other in others]
         column = unscored(1, len(items))[0]
-        values = iter(self.values([pair for pairs in found.values() for pair in pairs], models) if found else ())
-        for row, pairs in found.items():
+        values = iter(self.values([pair for pairs in pairs_of.values() for pair in pairs], models) if pairs_of else ())
+        for row, pairs in pairs_of.items():
             column[row] = over_references([float(next(values)) for _ in pairs], self.references)
         return {self.card.name: column}
 
@@ -84,14 +84,14 @@ class OfPairs:
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The model's digests and the version of the package."""
-        found = self.files(models)
-        parts = f"+{digest[:6]}" if (digest := _modules(found)) else ""
-        return f"asked={self.card.name}", f"model={found.identity}{parts}", f"{PACKAGE}={_version()}"
+        weights = self.files(models)
+        parts = f"+{digest[:6]}" if (digest := _modules(weights)) else ""
+        return f"asked={self.card.name}", f"model={weights.identity}{parts}", f"{PACKAGE}={_version()}"
 
     def loaded(self, kind: str, models: Models) -> Any:
         """The package's object for the model, on the first device."""
-        found = self.files(models)
-        return _loaded(kind, found, _modules(found), models.machine.devices[0])
+        files = self.files(models)
+        return _loaded(kind, files, _modules(files), models.machine.devices[0])
 
     def _others(self, item: Item) -> Iterator[str]:
         if self.against == "references":
@@ -108,21 +108,21 @@ def _version() -> str:
 
 
 @functools.cache
-def _loaded(kind: str, found: Weights, _digest: str, device: str) -> Any:
+def _loaded(kind: str, files: Weights, _digest: str, device: str) -> Any:
     import sentence_transformers
     import torch
 
     with quiet():
         try:
             return getattr(sentence_transformers, kind)(
-                str(found.folder), device=device, local_files_only=True, trust_remote_code=False,
+                str(files.folder), device=device, local_files_only=True, trust_remote_code=False,
                 model_kwargs={"dtype": torch.float32, "use_safetensors": True})
         except MemoryError:
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
-            told = " ".join(str(error).split())
-            raise MissingResource(f"model {found.name}: {PACKAGE} cannot load it as {kind} "
-                                  f"({type(error).__name__}: {told:.160})") from error
+            reason = " ".join(str(error).split())
+            raise MissingResource(f"model {files.name}: {PACKAGE} cannot load it as {kind} "
+                                  f"({type(error).__name__}: {reason:.160})") from error
 
 
 def described(folder: Path, name: str) -> Any:
@@ -134,18 +134,18 @@ def described(folder: Path, name: str) -> Any:
         raise MissingResource(f"model {folder.name}: {path} cannot be read: {error}") from error
 
 
-def _modules(found: Weights) -> str:
+def _modules(files: Weights) -> str:
     """The digest of what the package reads besides the network: the folders that modules.json names."""
-    listed = described(found.folder, "modules.json") or ()
+    listed = described(files.folder, "modules.json") or ()
     digest = hashlib.sha256()
     try:
-        folders = [found.folder / module["path"] for module in listed if module["path"]]
+        folders = [files.folder / module["path"] for module in listed if module["path"]]
     except (KeyError, TypeError) as error:
-        raise MissingResource(f"model {found.name}: modules.json is no list of modules with a path") from error
+        raise MissingResource(f"model {files.name}: modules.json is no list of modules with a path") from error
     for folder in folders:
         own = sorted(path for path in folder.glob("*") if path.suffix in {".json", ".safetensors", ".txt", ".model"})
         if any(folder.glob("*.bin")) and not any(path.suffix == ".safetensors" for path in own):
-            raise MissingResource(f"model {found.name}: the weights in {folder.name} are a pickle, which can run code "
+            raise MissingResource(f"model {files.name}: the weights in {folder.name} are a pickle, which can run code "
                                   "and is not read; convert them to safetensors")
         for path in own:
             digest.update(f"{folder.name}/{path.name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())

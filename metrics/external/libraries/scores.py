@@ -41,26 +41,26 @@ class ScoresOfFile:
         """The scores for all qualities, and a column of its own (`NAME@QUALITY`) for each that has some."""
         name = self.card.name
         ids = [item.id for item in items]
-        found = {name: self._column(ids, self.scores)}
-        for dimension, given in self.by_quality.items():
-            if any(one in given for one in ids):
-                found[of_quality(name, dimension)] = self._column(ids, {**self.scores, **given})
-        if not any(np.isfinite(column).any() for column in found.values()):
+        columns = {name: self._column(ids, self.scores)}
+        for dimension, own in self.by_quality.items():
+            if any(item in own for item in ids):
+                columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **own})
+        if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no score of its items")
-        return found
+        return columns
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """The digest of the file."""
         return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
 
-    def _column(self, ids: Sequence[str], given: Mapping[str, float]) -> Column:
-        return np.array([given.get(one, math.nan) for one in ids], dtype=np.float64)
+    def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:
+        return np.array([scores.get(item, math.nan) for item in ids], dtype=np.float64)
 
 
 def metric_class(name: str) -> type[Metric]:
     """The metric of one file; MetricError with the reason where it cannot be taken."""
     path = Path(name).expanduser()
-    asked = f"scores:{path.name}"
+    metric = f"scores:{path.name}"
     try:
         ending, content = scorefile.opened(path)
         rows = scorefile.rows(content, ending, ROWS)
@@ -68,35 +68,35 @@ def metric_class(name: str) -> type[Metric]:
             raise rows.broken[0]
     except scorefile.Unreadable as error:
         place = f"line {error.line}: " if error.line else ""
-        raise MetricError(f"{asked}: {place}{error.text}") from error
-    _check(asked, rows)
-    scores = {one: value for one, value in zip(rows.ids, rows.numbers.tolist(), strict=True) if not math.isnan(value)}
-    card = MetricCard(name=asked, title=f"Scores of the file {path.name}", columns=(asked,), family="scores",
+        raise MetricError(f"{metric}: {place}{error.text}") from error
+    _check(metric, rows)
+    scores = {item: value for item, value in zip(rows.ids, rows.numbers.tolist(), strict=True) if not math.isnan(value)}
+    card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
                       levels=("turn", "dialogue"), notes="Made elsewhere: the harness has the numbers alone.")
     space = {"__slots__": (), "__module__": __name__, "card": card, "digest": hashlib.sha256(content).hexdigest(),
              "scores": scores, "by_quality": _by_quality(scores)}
     return cast("type[Metric]", type("ScoresOfFile", (ScoresOfFile,), space))
 
 
-def _check(asked: str, rows: scorefile.ScoreRows) -> None:
+def _check(metric: str, rows: scorefile.ScoreRows) -> None:
     """Refuse what is no number, and an id that stands there twice."""
     for row, (kind, text) in rows.wrong.items():
         if kind != "missing":
-            raise MetricError(f"{asked}: {rows.unit} {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
+            raise MetricError(f"{metric}: {rows.unit} {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
                               "harness validate says all that is wrong")
     first: dict[str, int] = {}
-    for one, line in zip(rows.ids, rows.lines, strict=True):
-        if first.setdefault(one, line) != line:
-            raise MetricError(f"{asked}: {rows.unit} {line}: {scorefile.printable(one)} stands on {rows.unit} "
-                              f"{first[one]} already; harness validate says all that is wrong")
+    for item, line in zip(rows.ids, rows.lines, strict=True):
+        if first.setdefault(item, line) != line:
+            raise MetricError(f"{metric}: {rows.unit} {line}: {scorefile.printable(item)} stands on {rows.unit} "
+                              f"{first[item]} already; harness validate says all that is wrong")
 
 
 def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """The scores for one quality, by its dimension and the item's id; a quality of no dataset is nothing."""
-    dimensions = {one.name: one.dimension for card in registry.cards().values() for one in card.qualities}
-    found: dict[str, dict[str, float]] = {}
+    dimensions = {known.name: known.dimension for card in registry.cards().values() for known in card.qualities}
+    scores_of: dict[str, dict[str, float]] = {}
     for name, value in scores.items():
         item, _, quality = name.rpartition(scorefile.BAR)
         if item and quality in dimensions:
-            found.setdefault(dimensions[quality], {})[item] = value
-    return found
+            scores_of.setdefault(dimensions[quality], {})[item] = value
+    return scores_of

@@ -29,9 +29,9 @@ PLAIN = (bool, int, float, str, type(None))
 class Script:
     """A module of evaluate that scores texts, made ready when it is first called."""
 
-    def __init__(self, asked: str, module: Any) -> None:
-        self.names = (Path(asked).stem, str(module.name))
-        self.response, self.takes_lists = _taken(asked, module.features)
+    def __init__(self, requested: str, module: Any) -> None:
+        self.names = (Path(requested).stem, str(module.name))
+        self.response, self.takes_lists = _taken(requested, module.features)
         self._module = module
 
     @property
@@ -42,13 +42,13 @@ class Script:
     @cached_property
     def arguments(self) -> dict[str, tuple[Any, Any]]:
         """Its own arguments: their types, which is any where the default is None, and defaults."""
-        found: dict[str, tuple[Any, Any]] = {}
-        for one in inspect.signature(self._module._compute).parameters.values():
-            default = None if one.default is one.empty else one.default
-            by_name = one.kind in {one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD}
-            if by_name and one.name not in {*RESPONSES, "references"} and isinstance(default, PLAIN):
-                found[one.name] = (Any if default is None else type(default), default)
-        return found
+        arguments: dict[str, tuple[Any, Any]] = {}
+        for parameter in inspect.signature(self._module._compute).parameters.values():
+            default = None if parameter.default is parameter.empty else parameter.default
+            by_name = parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+            if by_name and parameter.name not in {*RESPONSES, "references"} and isinstance(default, PLAIN):
+                arguments[parameter.name] = (Any if default is None else type(default), default)
+        return arguments
 
     @cached_property
     def digest(self) -> str:
@@ -83,12 +83,12 @@ def find(name: str) -> tuple[Script, str]:
     """The module of `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD`, and the field; a path may hold colons."""
     if importlib.util.find_spec("evaluate") is None:
         raise MissingResource("evaluate is not installed; the extra [all] brings it")
-    asked, field = name, ""
+    script, field = name, ""
     if not _exists(name):
         head, _, last = name.rpartition(":")
         if head and last and not set(last) & set("/\\"):
-            asked, field = head, last
-    return Script(asked, _instance(asked)), field
+            script, field = head, last
+    return Script(script, _instance(script)), field
 
 
 def _exists(name: str) -> bool:
@@ -98,33 +98,34 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _instance(asked: str) -> Any:
+def _instance(requested: str) -> Any:
     """The module's object, seeded, so that it gives the same in every process."""
-    here = _exists(asked)
+    here = _exists(requested)
     try:
         with _offline(), contextlib.redirect_stdout(sys.stderr):
             from evaluate import loading
 
-            found = loading.evaluation_module_factory(str(Path(asked).expanduser()) if here else asked)
-            kind = loading.import_main_class(found.module_path)
-            module = kind(hash=found.hash, keep_in_memory=True) if kind else None
+            module_file = loading.evaluation_module_factory(str(Path(requested).expanduser()) if here else requested)
+            kind = loading.import_main_class(module_file.module_path)
+            module = kind(hash=module_file.hash, keep_in_memory=True) if kind else None
     except (Exception, SystemExit) as error:
-        raise _refusal(asked, here, error) from error
+        raise _refusal(requested, here, error) from error
     if module is None:
-        raise BrokenPlugin(f"evaluate:{asked:.80}: holds no class that is an evaluate.Metric")
+        raise BrokenPlugin(f"evaluate:{requested:.80}: holds no class that is an evaluate.Metric")
     module.seed = 0
     return module
 
 
-def _refusal(asked: str, here: bool, error: BaseException) -> MetricError:
+def _refusal(requested: str, here: bool, error: BaseException) -> MetricError:
     """Why a module could not be loaded: it is foreign code, which can raise anything."""
-    told = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
+    message = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
     if isinstance(error, ImportError):
-        return MissingResource(f"evaluate:{asked:.80}: {told}")
+        return MissingResource(f"evaluate:{requested:.80}: {message}")
     if isinstance(error, OSError) and not here:
-        return MissingResource(f"evaluate:{asked:.80}: no script is there, and the cache of evaluate has no module of "
-                               "that id; fetch it once with evaluate.load(ID) in Python, for it is code to be run here")
-    return BrokenPlugin(f"evaluate:{asked:.80}: cannot be loaded: {told}")
+        return MissingResource(f"evaluate:{requested:.80}: no script is there, and the cache of evaluate has no "
+                               "module of that id; fetch it once with evaluate.load(ID) in Python, for it is code to "
+                               "be run here")
+    return BrokenPlugin(f"evaluate:{requested:.80}: cannot be loaded: {message}")
 
 
 @contextlib.contextmanager
@@ -145,13 +146,13 @@ def _offline() -> Iterator[None]:
         evaluate.logging.set_verbosity(level)
 
 
-def _taken(asked: str, features: Any) -> tuple[str, bool | None]:
+def _taken(requested: str, features: Any) -> tuple[str, bool | None]:
     """What the response is called, and whether references are taken as lists; None where none are taken."""
     offered = features if isinstance(features, list) else [features]
-    fitting = [form for one in offered if (form := _form(one))]
+    fitting = [form for form_ in offered if (form := _form(form_))]
     if not fitting:
-        wanted = "; or ".join(" ".join(str(one).split()) for one in offered)
-        raise BrokenPlugin(f"evaluate:{asked:.80}: takes {wanted:.300}; what can be given is a response and its "
+        wanted = "; or ".join(" ".join(str(form_).split()) for form_ in offered)
+        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; what can be given is a response and its "
                            "references, as texts")
     return max(fitting, key=lambda form: form[1] is True)
 

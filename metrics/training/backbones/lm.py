@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.models.pieces import END, Pieces
+from metrics.models.small_lm import END, Pieces
 from metrics.models.storage import packed, unpacked
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -69,7 +69,7 @@ class CausalLanguageModel:
 
     def objective(self, data: TrainingData) -> Objective:
         """Learn the tokenizer, prepare the network, windows of all corpora, and windows of what is held out."""
-        from metrics.training.backbones._dialogue_lm import DialogueLM
+        from metrics.training.dialogue_lm import DialogueLM
 
         pieces = Pieces.learned(_sample(data), self.pieces)
         tokenizer = pieces.tokenizer()
@@ -119,11 +119,11 @@ class CausalLanguageModel:
 
 def _sample(data: TrainingData) -> list[str]:
     """Utterances of all corpora alike, as many of each."""
-    rng, found = data.rng, []
+    rng, sample = data.rng, []
     for name in data.corpora:
         texts = [turn.text for dialogue in data.dialogues(name) for turn in dialogue.utterances]
-        found += [texts[place] for place in rng.permutation(len(texts))[: SAMPLE // len(data.corpora)]]
-    return found
+        sample += [texts[place] for place in rng.permutation(len(texts))[: SAMPLE // len(data.corpora)]]
+    return sample
 
 
 def _tensor(rows: Sequence[Tokens]) -> Any:
@@ -136,11 +136,11 @@ def _told(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, flo
     """Sizes, and the bits that a held-out character takes, with weights as they were trained and as they are stored."""
     per_token = len(stream.tokens) / stream.characters / math.log(2)
     whole = _loss(network, batches) * per_token
-    kept = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-    network.load_state_dict(unpacked(packed(kept)))
+    trained = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+    network.load_state_dict(unpacked(packed(trained)))
     stored = _loss(network, batches) * per_token
-    network.load_state_dict(kept)
-    return {"parameters": sum(one.numel() for one in network.parameters()),
+    network.load_state_dict(trained)
+    return {"parameters": sum(parameter.numel() for parameter in network.parameters()),
             "held-out characters per token": round(stream.characters / len(stream.tokens), 3),
             "held-out bits per character": round(whole, 4), "the same in eight bits": round(stored, 4)}
 

@@ -5,7 +5,7 @@ utterances, half of them read alone and half after the utterance before them, si
 always replaced by the mask, as they are when metrics ask; the loss is over masked tokens alone. `rank=0` is the head
 without adapters, on frozen states (docs/metrics.md has what each reaches).
 
-The adapters are 30 lines of our own (`_adapted.py`): they are merged before anything is scored, so that a library would
+The adapters are 30 lines of our own (adapters.py): they are merged before anything is scored, so that a library would
 be needed for the training only, and would have its own names in the checkpoint.
 """
 
@@ -28,7 +28,7 @@ from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 if TYPE_CHECKING:
-    from metrics.training.backbones._adapted import Adapted
+    from metrics.training.adapters import Adapted
 
 SHARE = 0.15
 """How much of a text is masked in training; at least one token is."""
@@ -80,7 +80,7 @@ class MaskedLanguageModel:
 
     def _network(self, body: Any, texts: Sequence[Tokenized]) -> tuple[Adapted, dict[str, Any]]:
         """A fresh network over an encoder, and its arguments; it begins with the tokens' frequencies in the texts."""
-        from metrics.training.backbones._adapted import Adapted, linears
+        from metrics.training.adapters import Adapted, linears
 
         if not texts:
             raise MetricError("mlm: the corpora hold no text to train on; take others with --corpus")
@@ -99,17 +99,17 @@ def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generato
     tokenizer = encoder.tokenizer
     inputs = padded(texts, tokenizer.pad)
     ids = inputs["input_ids"]
-    kept = tokenizer.specials - {tokenizer.whole.unk_token_id}  # a word that is not in the vocabulary is a word
-    drawn = np.where(np.isin(ids, list(kept)), 2.0, rng.random(ids.shape))
+    specials = tokenizer.specials - {tokenizer.whole.unk_token_id}  # a word that is not in the vocabulary is a word
+    drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
     chosen = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))
-    asked = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
+    masked_tokens = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
     ids[chosen] = mask_of(encoder)
-    return {name: torch.from_numpy(array) for name, array in (inputs | asked).items()}
+    return {name: torch.from_numpy(array) for name, array in (inputs | masked_tokens).items()}
 
 
 def _texts(encoder: Encoder, dialogues: Sequence[Dialogue], many: int, rng: np.random.Generator) -> list[Tokenized]:
     """Utterances drawn from the dialogues, every other one after the one before it, by length."""
-    turns = [(one, place) for one in dialogues for place in range(len(one.utterances))]
+    turns = [(dialogue, place) for dialogue in dialogues for place in range(len(dialogue.utterances))]
     alone, after = [], []
     for number, row in enumerate(rng.permutation(len(turns))[:many]):
         dialogue, place = turns[row]
@@ -119,7 +119,7 @@ def _texts(encoder: Encoder, dialogues: Sequence[Dialogue], many: int, rng: np.r
         else:
             alone.append(text)
     read = [*encoder.tokenizer.texts(alone, LONGEST), *encoder.tokenizer.pairs(after, LONGEST)]
-    return sorted((one for one in read if one.own), key=lambda one: len(one.ids))
+    return sorted((row for row in read if row.own), key=lambda row: len(row.ids))
 
 
 def _drawn(texts: Sequence[Tokenized], rng: np.random.Generator) -> Sequence[Tokenized]:
@@ -138,7 +138,7 @@ def _chunks(texts: Sequence[Tokenized]) -> list[Sequence[Tokenized]]:
 
 def _frequencies(texts: Sequence[Tokenized], vocabulary: int) -> Vectors:
     """How often each token of the vocabulary occurs, relative to all."""
-    counts = np.bincount(np.concatenate([one.ids for one in texts]), minlength=vocabulary) + SMOOTHING
+    counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
     frequencies: Vectors = (counts / counts.sum()).astype(np.float32)
     return frequencies
 
@@ -163,8 +163,8 @@ def _told(scores: Callable[[Mapping[str, Any]], Any], held_out: Sequence[Mapping
     with torch.no_grad():
         for batch in held_out:
             here = on_device(batch, device)
-            found = scores(here).float()
-            losses += functional.cross_entropy(found, here["targets"], reduction="none").tolist()
-            right += (found.argmax(1) == here["targets"]).tolist()
+            guesses = scores(here).float()
+            losses += functional.cross_entropy(guesses, here["targets"], reduction="none").tolist()
+            right += (guesses.argmax(1) == here["targets"]).tolist()
     return {"masked_tokens": len(losses), "masked_accuracy": round(float(np.mean(right)), 4),
             "masked_perplexity": round(float(np.exp(np.mean(losses))), 2)}

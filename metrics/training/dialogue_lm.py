@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from metrics.models.pieces import Pieces
-from metrics.models.small_lm import configuration
+from metrics.models.small_lm import Pieces, configuration
 
 PLACES = 256
 """For how many places scores are made at a time."""
@@ -40,8 +39,8 @@ class DialogueLM(torch.nn.Module):  # type: ignore[misc]
 
 def _quick_in_bf16() -> bool:
     """Whether this processor has matrix products in bfloat16."""
-    asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return asked is not None and bool(asked())
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return supported is not None and bool(supported())
 
 
 class _CrossEntropy(torch.autograd.Function):  # type: ignore[misc]
