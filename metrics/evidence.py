@@ -1,8 +1,7 @@
-"""Evidence: how far the inputs of a composition agreed with people on development datasets, and how they are spread.
+"""Evidence: how far the inputs of a composite agreed with people on development datasets, and how they are spread.
 
-It is what `harness calibrate` writes and what the weights of a composition are worked out from, whatever their rule:
-Spearman of every input with every quality, and what a regression needs. As the numbers of each dataset stand by
-themselves, those without one dataset are at hand, and so are weights that were learned on the others alone.
+`harness calibrate` writes it, and the weights of a composite are computed from it: Spearman of every input with every
+quality, and what a regression needs. Each dataset has numbers of its own, so weights can be learned without one.
 
 The user's own lie in HOME/calibrations, the shipped ones as metrics/checkpoints/NAME/evidence.json.
 """
@@ -35,11 +34,16 @@ KIN = (
     frozenset({"interestingness", "engagement", "specificity", "informativeness", "uses knowledge", "enjoyment",
                "depth", "diversity", "inquisitiveness", "likeability", "flexibility"}),
 )
-"""Qualities that stand in for each other where no development dataset asks for one: belonging, language, interest."""
+"""Qualities that stand in for each other where no development dataset has one: belonging, language, interest."""
+
+
+def kin(dimension: str) -> frozenset[str]:
+    """The group of a quality; empty for one of no group."""
+    return next((group for group in KIN if dimension in group), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class QualityEvidence:
     """A quality of a dataset: how many drawn items are rated, and each input's Spearman with the ratings.
 
     `ranked` is Pearson's correlation of each input with the ranks of the ratings. NaN for a constant input.
@@ -53,8 +57,8 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """A development dataset: its items that were drawn, and the inputs' means, spreads and correlations over them.
+class DatasetEvidence:
+    """A development dataset: how many items were drawn, and the inputs' means, spreads and correlations over them.
 
     `alike` is (inputs, inputs). `fingerprint` names the items, `ratings` the votes.
     """
@@ -67,110 +71,108 @@ class Witness:
     means: Vector
     spreads: Vector
     alike: Vector
-    qualities: tuple[Rated, ...]
+    qualities: tuple[QualityEvidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found of `inputs` on development datasets; `identity` is NAME@DIGEST of the file it stands in."""
+    """The numbers of `inputs` on development datasets; `identity` is NAME@DIGEST of the file they come from."""
 
     inputs: tuple[str, ...]
-    witnesses: tuple[Witness, ...]
+    parts: tuple[DatasetEvidence, ...]
     signatures: Mapping[str, str] = field(default_factory=dict)
     identity: str = ""
     card: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The development datasets it is of."""
-        return tuple(witness.dataset for witness in self.witnesses)
+        """The names of the development datasets."""
+        return tuple(part.dataset for part in self.parts)
+
+    @property
+    def qualities(self) -> list[QualityEvidence]:
+        """The qualities of all datasets."""
+        return [quality for part in self.parts for quality in part.qualities]
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The qualities that some dataset asks for."""
-        return tuple(sorted({rated.dimension for witness in self.witnesses for rated in witness.qualities}))
+        """The qualities that some dataset has, by name."""
+        return tuple(sorted({quality.dimension for quality in self.qualities}))
 
     def without(self, *datasets: str) -> Evidence:
         """The same without some datasets."""
-        return replace(self, witnesses=tuple(one for one in self.witnesses if one.dataset not in datasets))
+        return replace(self, parts=tuple(part for part in self.parts if part.dataset not in datasets))
 
     def at(self, level: Level) -> Evidence:
         """The same on the datasets of one level, where there are some."""
-        found = tuple(one for one in self.witnesses if one.level == level)
-        return replace(self, witnesses=found) if found else self
+        parts = tuple(part for part in self.parts if part.level == level)
+        return replace(self, parts=parts) if parts else self
 
     def of(self, inputs: Sequence[str]) -> Evidence:
         """The same of some of the inputs, in their order."""
         places = [self.inputs.index(name) for name in inputs]
+        return replace(self, inputs=tuple(inputs), parts=tuple(replace(
+            part, means=part.means[places], spreads=part.spreads[places], alike=part.alike[np.ix_(places, places)],
+            qualities=tuple(replace(quality, spearman=quality.spearman[places], ranked=quality.ranked[places])
+                            for quality in part.qualities)) for part in self.parts))
 
-        def rated(one: Rated) -> Rated:
-            return replace(one, spearman=one.spearman[places], ranked=one.ranked[places])
-
-        return replace(self, inputs=tuple(inputs), witnesses=tuple(
-            replace(one, means=one.means[places], spreads=one.spreads[places],
-                    alike=one.alike[np.ix_(places, places)], qualities=tuple(map(rated, one.qualities)))
-            for one in self.witnesses))
-
-    def having(self, dimension: str) -> list[tuple[Witness, Rated]]:
-        """Where a quality was asked for; if nowhere, where its kin was; if nowhere, every quality."""
-        kin = next((some for some in KIN if dimension in some), frozenset[str]())
-        every = [(witness, rated) for witness in self.witnesses for rated in witness.qualities]
-        for wanted in ({dimension}, kin):
-            found = [(witness, rated) for witness, rated in every if rated.dimension in wanted]
-            if found:
-                return found
-        return every
+    def having(self, dimension: str) -> list[QualityEvidence]:
+        """A quality on the datasets that have it; if none has, its kin; if none has those, every quality."""
+        for dimensions in ({dimension}, kin(dimension)):
+            if own := [quality for quality in self.qualities if quality.dimension in dimensions]:
+                return own
+        return self.qualities
 
     def scale(self) -> tuple[Vector, Vector]:
-        """Mean and spread of each input, each dataset counting alike; a spread of 0 is taken for 1.
+        """Mean and spread of each input, each dataset with the same weight; a spread of 0 is taken for 1.
 
         Over the turn-level datasets where there are some: means over a dialogue's turns spread less.
         """
-        of = [one for one in self.witnesses if one.level == "turn"] or self.witnesses
-        means = np.mean([one.means for one in of], axis=0)
-        spreads = np.mean([one.spreads for one in of], axis=0)
+        parts = [part for part in self.parts if part.level == "turn"] or self.parts
+        means = np.mean([part.means for part in parts], axis=0)
+        spreads = np.mean([part.spreads for part in parts], axis=0)
         return means, np.where(spreads > 0, spreads, 1.0)
 
 
 def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
-    """The evidence for inputs, given with their signatures; MissingResource where none has them all.
+    """The evidence for inputs, by name with their signatures; MissingResource where no file has them all.
 
-    What was made of the same scores goes before what was made of others, then the user's own before the shipped.
+    A file made of the same scores goes before one made of others, then the user's own before the shipped.
     """
-    covering = []
+    other = None
     for path in _files(name, home):
-        found = read(path)
-        if set(inputs) <= set(found.inputs):
-            if not strangers(found, inputs):
-                return found.of(tuple(inputs))
-            covering.append(found)
-    if not covering:
+        evidence = read(path)
+        if set(inputs) <= set(evidence.inputs):
+            if not strangers(evidence, inputs):
+                return evidence.of(tuple(inputs))
+            other = other or evidence
+    if other is None:
         more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
         raise MissingResource(f"no weights for a composition of {', '.join([*inputs][:SHOWN])}{more}: learn them with "
                               f"`harness calibrate {name}`, with the inputs it is asked for with")
-    return covering[0].of(tuple(inputs))
+    return other.of(tuple(inputs))
 
 
 def strangers(evidence: Evidence, inputs: Mapping[str, str]) -> tuple[str, ...]:
-    """The inputs whose scores were other ones when the evidence was made: other weights, options or models."""
+    """The inputs whose scores were others when the evidence was made: other weights, options or models."""
     return tuple(name for name, signature in inputs.items()
                  if _plain(evidence.signatures.get(name, "")) != _plain(signature))
 
 
 def place(name: str, inputs: Sequence[str], home: Path) -> Path:
-    """Where the user's own evidence for these inputs lies."""
+    """The path of the user's own evidence for these inputs."""
     digest = hashlib.sha256("+".join(inputs).encode()).hexdigest()[:8]
     return home / "calibrations" / f"{name}-{digest}.json"
 
 
 def read(path: Path) -> Evidence:
-    """The evidence in a file; one that was changed or cut does not read."""
+    """The evidence in a file; MissingResource for one that was changed or cut."""
     try:
         content = path.read_bytes()
         table = json.loads(content)
-        witnesses = tuple(_witness(one) for one in table["datasets"])
+        parts = tuple(map(_part, table["datasets"]))
         name = f"{table['name']}@{hashlib.sha256(content).hexdigest()[:12]}"
-        return Evidence(tuple(table["inputs"]), witnesses, table["signatures"], name, table["card"])
+        return Evidence(tuple(table["inputs"]), parts, table["signatures"], name, table["card"])
     except OSError as error:
         raise MissingResource(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -180,10 +182,9 @@ def read(path: Path) -> Evidence:
 
 def text(name: str, evidence: Evidence) -> bytes:
     """The file's content."""
-    head = {"name": name, "card": evidence.card, "inputs": evidence.inputs,
-            "signatures": evidence.signatures}
+    head = {"name": name, "card": evidence.card, "inputs": evidence.inputs, "signatures": evidence.signatures}
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-    rows = ",\n".join(json.dumps(_row(one), ensure_ascii=False) for one in evidence.witnesses)
+    rows = ",\n".join(json.dumps(_row(part), ensure_ascii=False) for part in evidence.parts)
     return f'{lines},\n "datasets": [\n{rows}\n]}}\n'.encode()
 
 
@@ -199,20 +200,18 @@ def _plain(signature: str) -> str:
     return "|".join(part.partition(" ")[0] for part in signature.split("|"))
 
 
-def _row(one: Witness) -> dict[str, Any]:
+def _row(part: DatasetEvidence) -> dict[str, Any]:
     return {
-        "dataset": one.dataset, "level": one.level, "fingerprint": one.fingerprint, "ratings": one.ratings,
-        "drawn": one.drawn,
-        "means": _numbers(one.means), "spreads": _numbers(one.spreads),
-        "alike": [_numbers(row[:place]) for place, row in enumerate(one.alike)],
-        "qualities": [{"quality": rated.quality, "dimension": rated.dimension, "items": rated.items,
-                       "spearman": _numbers(rated.spearman), "ranked": _numbers(rated.ranked)}
-                      for rated in one.qualities],
+        "dataset": part.dataset, "level": part.level, "fingerprint": part.fingerprint, "ratings": part.ratings,
+        "drawn": part.drawn, "means": _numbers(part.means), "spreads": _numbers(part.spreads),
+        "alike": [_numbers(row[:place]) for place, row in enumerate(part.alike)],
+        "qualities": [{"quality": own.quality, "dimension": own.dimension, "items": own.items,
+                       "spearman": _numbers(own.spearman), "ranked": _numbers(own.ranked)} for own in part.qualities],
     }
 
 
 def _numbers(vector: Vector) -> list[float | None]:
-    """Six digits of each number; nothing for NaN."""
+    """Six digits of each number; null for NaN."""
     return [float(f"{value:.6g}") if np.isfinite(value) else None for value in vector.tolist()]
 
 
@@ -220,11 +219,11 @@ def _vector(values: Sequence[float | None]) -> Vector:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _witness(row: Mapping[str, Any]) -> Witness:
+def _part(row: Mapping[str, Any]) -> DatasetEvidence:
     alike = np.eye(len(row["alike"]))
     for place, values in enumerate(row["alike"]):
         alike[place, :place] = alike[:place, place] = _vector(values)
-    qualities = tuple(Rated(one["quality"], one["dimension"], int(one["items"]), _vector(one["spearman"]),
-                            _vector(one["ranked"])) for one in row["qualities"])
-    return Witness(row["dataset"], row["level"], row["fingerprint"], row["ratings"], int(row["drawn"]),
-                   _vector(row["means"]), _vector(row["spreads"]), alike, qualities)
+    qualities = tuple(QualityEvidence(own["quality"], own["dimension"], int(own["items"]), _vector(own["spearman"]),
+                                      _vector(own["ranked"])) for own in row["qualities"])
+    return DatasetEvidence(row["dataset"], row["level"], row["fingerprint"], row["ratings"], int(row["drawn"]),
+                           _vector(row["means"]), _vector(row["spreads"]), alike, qualities)

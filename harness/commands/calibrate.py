@@ -110,7 +110,7 @@ def command(args: argparse.Namespace) -> str:
 def _say(metric: Composite, found: Evidence, left_out: LeftOut, path: Path) -> None:
     from harness.learning.calibrate import weights_shown
 
-    print(f"{metric.card.name}: weights from {len(found.witnesses)} datasets: {', '.join(found.datasets)}")
+    print(f"{metric.card.name}: weights from {len(found.parts)} datasets: {', '.join(found.datasets)}")
     for what, why in left_out.reasons:
         print(f"left out: {what}: {why}")
     for dimension, weights in weights_shown(metric, found):

@@ -27,9 +27,9 @@ from harness.run.correlate import Judged
 from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.panel import codes, panel
-from metrics.composition import Composite, Table, signed
+from metrics.composition import Composite, InputScores, signed
 from metrics.errors import CannotScore
-from metrics.evidence import Evidence, Rated, Vector, Witness
+from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -52,14 +52,15 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
               left_out: LeftOut) -> Evidence:
     """The evidence of a composition's inputs on some datasets; BadConfig where no quality of any can be used."""
     names = tuple(one.name for one in metric.made_of())
-    witnesses = [found for scorer in scorers if (found := _witness(metric, scorer, drawn, seed, left_out))]
-    if not witnesses:
+    parts = [part for scorer in scorers if (part := _dataset_evidence(metric, scorer, drawn, seed, left_out))]
+    if not parts:
         told = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
         raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {told}")
-    return Evidence(names, tuple(witnesses), signed(metric, models))
+    return Evidence(names, tuple(parts), signed(metric, models))
 
 
-def _witness(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: LeftOut) -> Witness | None:
+def _dataset_evidence(metric: Composite, scorer: Scorer, drawn: int, seed: int,
+                      left_out: LeftOut) -> DatasetEvidence | None:
     dataset = scorer.dataset
     try:
         table = _table(metric, scorer)
@@ -74,12 +75,12 @@ def _witness(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out:
     if not usable:
         return None
     chosen = table[:, rows]
-    return Witness(dataset.card.name, dataset.card.level, dataset.fingerprint,
+    return DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
                    store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
                    _each(np.nanstd, chosen), _alike(chosen), usable)
 
 
-def _table(metric: Composite, scorer: Scorer) -> Table:
+def _table(metric: Composite, scorer: Scorer) -> InputScores:
     """The inputs' scores (inputs, items)."""
     columns = []
     for one in metric.made_of():
@@ -99,8 +100,8 @@ def _drawn(dataset: Dataset, drawn: int, seed: int) -> Rows:
     return np.sort(np.random.default_rng([seed, own]).permutation(count)[:drawn])
 
 
-def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Table, rows: Rows,
-           left_out: LeftOut) -> Rated | None:
+def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: InputScores, rows: Rows,
+           left_out: LeftOut) -> QualityEvidence | None:
     """A quality over the drawn items; None, with the reason told, where nothing can be learned from it."""
     human = judged.means[rows]
     there = np.isfinite(human)
@@ -119,22 +120,22 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Table
         if given.n < FEWEST:
             left_out.add(f"{name}, input {one}", f"{given.n} of the rated items are scored, {FEWEST} are needed")
     enough = np.array([given.n >= FEWEST for given in panels])
-    return Rated(judged.quality.name, judged.quality.dimension, int(there.sum()),
+    return QualityEvidence(judged.quality.name, judged.quality.dimension, int(there.sum()),
                  np.where(enough, list(map(spearman, panels)), np.nan),
                  np.where(enough, list(map(pearson, ranked)), np.nan))
 
 
-def _alike(table: Table) -> Table:
+def _alike(table: InputScores) -> InputScores:
     """The inputs' correlations with each other; 0 with one that is constant."""
     there = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
     centred = there - there.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred * centred).sum(axis=1))
     unit = centred / np.where(norms > 0, norms, 1)[:, None]
-    found: Table = unit @ unit.T
+    found: InputScores = unit @ unit.T
     return found
 
 
-def _each(of: Callable[[Vector], float], table: Table) -> Vector:
+def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
     return np.array([of(row) if np.isfinite(row).any() else 0.0 for row in table])
 
 

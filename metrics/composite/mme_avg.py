@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from metrics.composite import _mme
-from metrics.composition import Composition, Input, Table, named
+from metrics.composite.mme_crs import DRAWN, Without, sub_metrics
+from metrics.composition import Composite, Input, InputScores
 from metrics.evidence import Evidence
 from metrics.metric import MetricCard
 
 
 @dataclass(frozen=True, slots=True)
-class MmeAvg(Composition):
+class MmeAvg(Composite):
     """The mean of the sub-metrics."""
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -23,17 +23,17 @@ class MmeAvg(Composition):
         needs=("context",), models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
         notes="MME-CRS with equal weights.",
     )
-    drawn: ClassVar[int] = _mme.DRAWN
+    drawn: ClassVar[int] = DRAWN
     level_apart: ClassVar[bool] = False
     encoder: str = ""
-    without: _mme.Without = "none"
+    without: Without = "none"
     scale: Literal["standard", "none"] = "standard"
     in_sample: bool = False
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the groups of MME-CRS."""
-        return named(_mme.names(self.without), encoder=self.encoder)
+        return sub_metrics(self.without, self.encoder)
 
-    def scaled(self, table: Table, evidence: Evidence) -> Table:
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """Spreads from the mean, or the scores as they are."""
-        return table if self.scale == "none" else Composition.scaled(self, table, evidence)
+        return table if self.scale == "none" else Composite.scaled(self, table, evidence)

@@ -1,10 +1,15 @@
 """MME-CRS (Zhang et al. 2022), winner of DSTC10 Track 5: five groups of sub-metrics, mixed by Correlation Re-Scaling.
 
-    S_j = sum over k of w_jk · s_k          for quality j, w_jk as in _rescaling.py
+    rho_ijk    Spearman of sub-metric k with quality j on development dataset i, negative ones made 0
+    w_ijk      rho_ijk^d / sum over k of rho_ijk^d
+    w_jk       the mean of w_ijk over the datasets i that have quality j
+    S_j        the sum over k of w_jk · s_k
+
+A dataset on which no sub-metric agrees with a quality has no weights for it and is left out of the mean.
 
 Fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and three of specificity (sm). Its
 submissions 1 to 3 are `power=1`, `2` (which won, and is the default) and `3`; 4 is `power=auto`, and 5 the same with
-`encoder=` a BERT. The challenge's test phase took one score per item, which the paper does not tell how to make of the
+`encoder=` a BERT. The challenge's test phase took one score per item, and the paper does not say how it is made of the
 S_j: here it is their mean over the qualities of the dataset, `mme-crs-single`.
 
 Departures: the paper sums the sub-metrics' scores as they are, a perplexity beside probabilities. Here each is first
@@ -17,16 +22,30 @@ development dataset those learned on the others. The paper names the correlation
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
-from metrics.composite import _mme, _rescaling
-from metrics.composition import Composition, Input, Table, named
+import numpy as np
+
+from metrics.composition import Composite, Input, InputScores, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
+GROUPS: dict[str, tuple[str, ...]] = {
+    "fm": ("mme-fm",), "rm": ("mme-rm",), "tcm": ("mme-tcm",), "em": ("mme-em",), "sm": ("sm-ll", "sm-nce", "sm-ppl"),
+}
+Without: TypeAlias = Literal["none", "fm", "rm", "tcm", "em", "sm", "rm+tcm"]
+"""The ablations of the paper's Table 5."""
+DRAWN = 300
+"""Dialogues of each dataset that correlations are computed over."""
+Power: TypeAlias = Literal["1", "2", "3", "auto"]
+LOW, HIGH = 1 / 3, 1 / 2
+"""Between which the largest weight should lie."""
+HIGHEST = 20
+"""The largest power that is tried."""
+
 
 @dataclass(frozen=True, slots=True)
-class MmeCrs(Composition):
+class MmeCrs(Composite):
     """A score per quality, and one for all."""
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -34,22 +53,57 @@ class MmeCrs(Composition):
         models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
         notes="mme-crs has weights for each quality; mme-crs-single is one score per item.",
     )
-    drawn: ClassVar[int] = _mme.DRAWN
+    drawn: ClassVar[int] = DRAWN
     level_apart: ClassVar[bool] = False
     encoder: str = ""
-    power: _rescaling.Power = "2"
-    without: _mme.Without = "none"
+    power: Power = "2"
+    without: Without = "none"
     scale: Literal["standard", "none"] = "standard"
     in_sample: bool = False
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of its groups."""
-        return named(_mme.names(self.without), encoder=self.encoder)
+        return sub_metrics(self.without, self.encoder)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Correlation Re-Scaling; the weights sum to 1."""
-        return _rescaling.weights(evidence, dimension, self.power)
+        return crs_weights(evidence, dimension, self.power)
 
-    def scaled(self, table: Table, evidence: Evidence) -> Table:
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """Spreads from the mean, or the scores as they are."""
-        return table if self.scale == "none" else Composition.scaled(self, table, evidence)
+        return table if self.scale == "none" else Composite.scaled(self, table, evidence)
+
+
+def sub_metrics(without: Without, encoder: str) -> tuple[Input, ...]:
+    """The columns of the groups that an ablation leaves, as inputs."""
+    columns = (column for group, columns in GROUPS.items() if group not in without.split("+") for column in columns)
+    return named("+".join(columns), encoder=encoder)
+
+
+def crs_weights(evidence: Evidence, dimension: str, power: Power) -> Vector:
+    """The weights of a quality: the mean over the datasets that have it; equal ones where nothing agrees anywhere."""
+    weights = [own for quality in evidence.having(dimension) if (own := rescaled(quality.spearman, power)) is not None]
+    count = len(evidence.inputs)
+    return np.asarray(np.mean(weights, axis=0)) if weights else np.full(count, 1 / count)
+
+
+def rescaled(correlations: Vector, power: Power) -> Vector | None:
+    """The weights of one quality on one dataset; they sum to 1. None where no sub-metric agrees."""
+    useful = np.maximum(np.nan_to_num(correlations), 0)
+    if not useful.any():
+        return None
+    return _powered(useful, best_power(useful) if power == "auto" else int(power))
+
+
+def best_power(useful: Vector) -> int:
+    """The smallest power for which the largest weight lies between 1/3 and 1/2; else the one that comes nearest."""
+    def off(power: int) -> float:
+        largest = float(_powered(useful, power).max())
+        return max(LOW - largest, largest - HIGH, 0.0)
+
+    return min(range(1, HIGHEST + 1), key=off)
+
+
+def _powered(useful: Vector, power: int) -> Vector:
+    raised = (useful / useful.max()) ** power
+    return np.asarray(raised / raised.sum())

@@ -11,21 +11,20 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from metrics.composite import _ensemble
-from metrics.composition import Composition, Input, Table, named
+from metrics.composition import Composite, Input, InputScores, named
 from metrics.evidence import Evidence
 from metrics.metric import MetricCard
 
 
 @dataclass(frozen=True, slots=True)
-class RankAverage(Composition):
+class RankAverage(Composite):
     """The mean rank, from 0 to 1."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="rank-average", title="Rank average", columns=("rank-average",), family="composite", scope="dataset",
         notes="The mean of the ranks under each input, among the items of the dataset.",
     )
-    inputs: str = _ensemble.AVERAGED
+    inputs: str = "deb+usr-dr-c+usl-h-nup+mme-rm+cosine+distinct-1"
 
     @property
     def learns(self) -> bool:
@@ -33,13 +32,13 @@ class RankAverage(Composition):
         return False
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns that were named, else those that tell whether a reply belongs to its context."""
+        """The columns of the option, by default such as say whether a reply belongs to its context."""
         return named(self.inputs)
 
-    def scaled(self, table: Table, evidence: Evidence) -> Table:  # noqa: ARG002  (ranks need no scale)
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002  (ranks need no scale)
         """Each input's ranks over the number of items that it scored; equals share their mean rank."""
-        found = np.full(table.shape, np.nan)
+        ranks = np.full(table.shape, np.nan)
         for row, scores in enumerate(table):
-            there = np.isfinite(scores)
-            found[row, there] = stats.rankdata(scores[there]) / max(1, int(there.sum()))
-        return found
+            finite = np.isfinite(scores)
+            ranks[row, finite] = stats.rankdata(scores[finite]) / max(1, int(finite.sum()))
+        return ranks

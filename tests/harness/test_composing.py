@@ -233,9 +233,9 @@ def test_a_metric_of_another_package_can_be_an_input(home: Path, real: dict[str,
 def test_what_was_calibrated_on_is_recorded(home: Path, real: dict[str, Dataset]) -> None:
     found = calibrated(home, "--draw", "30", "--seed", "5")
     assert found.datasets == ("persona-usr", "fed-turn", "dailydialog-grade")
-    for witness in found.witnesses:
-        assert (witness.fingerprint, witness.drawn) == (real[witness.dataset].fingerprint, 30)
-        assert witness.ratings == store.ratings_fingerprint(real[witness.dataset].ratings)
+    for part in found.parts:
+        assert (part.fingerprint, part.drawn) == (real[part.dataset].fingerprint, 30)
+        assert part.ratings == store.ratings_fingerprint(real[part.dataset].ratings)
     assert found.card["command"] == f"harness calibrate '{ASKED}' --draw 30 --seed 5"
     assert found.signatures["length"] == "length|r1"
 
@@ -253,7 +253,7 @@ def test_the_weights_are_shown(home: Path, real: dict[str, Dataset], capsys: pyt
 
 def test_the_draw_is_the_seeds_and_the_datasets_alone(home: Path, real: dict[str, Dataset]) -> None:
     def drawn(*argv: str) -> Any:
-        return calibrated(home, "--draw", "30", *argv).witnesses[-1].qualities[0].spearman.tolist()
+        return calibrated(home, "--draw", "30", *argv).parts[-1].qualities[0].spearman.tolist()
 
     first = drawn("--seed", "1")
     assert drawn("--seed", "1", "--dataset", "dailydialog-grade") == first

@@ -14,7 +14,7 @@ from metrics import evidence as evidences
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MissingResource
-from metrics.evidence import Evidence, Rated, Witness
+from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence
 from metrics.metric import Metric, signature
 from metrics.models.service import Choice, Models
 
@@ -48,7 +48,8 @@ def evidence(metric: Composite, home: Path) -> None:
     """Leave weights for a composition in the home: every input agrees with one made-up dataset a little."""
     names = tuple(one.name for one in metric.made_of())
     each = np.linspace(0.1, 0.3, len(names))
-    one = Witness("made-up", "turn", "", "", 9, each, each, np.eye(len(names)), (Rated("q", "q", 9, each, each),))
+    one = DatasetEvidence("made-up", "turn", "", "", 9, each, each, np.eye(len(names)),
+                          (QualityEvidence("q", "q", 9, each, each),))
     path = evidences.place(metric.card.name, names, home)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(evidences.text(metric.card.name, Evidence(names, (one,))))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metrics.composition import Composition, Input, Table, named
+from metrics.composition import Composite, Input, InputScores, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
@@ -16,7 +16,7 @@ INPUTS = {"context-overlap": 0.5, "log(length)": 0.3, "distinct-1": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
-class MyMetric(Composition):
+class MyMetric(Composite):
     """The sum over the inputs of weight · score."""
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -36,6 +36,6 @@ class MyMetric(Composition):
         """One weight per input."""
         return np.array([*INPUTS.values()])
 
-    def scaled(self, table: Table, evidence: Evidence) -> Table:  # noqa: ARG002
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002
         """The scores (inputs, items) as they are; without this method in spreads from their mean."""
         return table
