@@ -119,13 +119,13 @@ def _metrics(home: Path) -> Iterator[str]:
 
 def _models(home: Path) -> Iterator[str]:
     """Every model, three lines each; a broken one is a line that says what is wrong."""
-    from metrics.models import folders, weights
+    from metrics.models import weights
 
     for found in weights.here(home):
         if isinstance(found, str):
             yield f"not usable: {found}"
             continue
-        files = folders.check(found.name, found.folder)
+        files = weights.check_files(found.name, found.folder)
         size = sum(path.stat().st_size for path in files) / 1e6
         yield found.name + (" (the default encoder)" if found.name == weights.EMBEDDED else "")
         yield f"  {found.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"

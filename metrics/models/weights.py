@@ -149,7 +149,7 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:
     """The model in a folder, once its files are seen to be there and whole."""
-    parts = _check_files(name, folder)
+    parts = check_files(name, folder)
     digest = _weights_digest(parts)
     if origin.startswith("package") and digest != _EMBEDDED_SHA256:
         raise MissingResource(f"model {name}: {parts[0]} is not the published file (sha256 {digest[:12]}...); "
@@ -157,7 +157,7 @@ def _checked(name: str, folder: Path, origin: str) -> Weights:
     return Weights(name, folder, digest, _settings_digest(folder), origin)
 
 
-def _check_files(name: str, folder: Path) -> list[Path]:
+def check_files(name: str, folder: Path) -> list[Path]:
     """The files that hold the weights; MissingResource where the folder holds no whole model."""
     config = folder / "config.json"
     if not config.is_file():
