@@ -6,7 +6,7 @@
     ├── BadBundle      a bundle of results that is refused, or cannot be made
     ├── StoreError     the score store cannot be read or written
     ├── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
-    └── CellFailed     a metric crashed on a dataset, or cost its workers; the message is the error's own
+    └── ScoringFailed  a metric crashed on a dataset, or its workers died; the message is the error's own
 """
 
 from __future__ import annotations
@@ -36,5 +36,9 @@ class StoreError(HarnessError):
     """The score store cannot be read or written."""
 
 
-class CellFailed(HarnessError):
-    """A metric crashed on a dataset, or cost its workers."""
+class ScoringFailed(HarnessError):
+    """A metric crashed in a worker, or its workers died; `stack` is where an unexpected exception came from."""
+
+    def __init__(self, message: str, stack: str = "") -> None:
+        super().__init__(message)
+        self.stack = stack

@@ -19,8 +19,8 @@ from harness.challenge.plain import DECIMALS
 from harness.challenge.tables import RULES
 from harness.results.rows import Comparison, Correlation, MetricEntry, RankingRow, Reliability, Results
 from harness.run import compare, correlate, entries, environment
-from harness.run.cache import Memo
-from harness.run.compare import Draws
+from harness.run.cache import Cache
+from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
@@ -81,7 +81,7 @@ def _targets(found: Outcome) -> Iterator[correlate.TargetData]:
 def _reliability(target: correlate.TargetData, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
     """How far people agree, which needs no submission."""
     alone = replace(target, names=(), scores=np.empty((0, len(target.judged.means))))
-    return compare.measured(alone, Draws(found.rules.seed), Memo(kept)).reliability
+    return compare.on_target(alone, Draws(found.rules.seed), Cache(kept)).reliability
 
 
 def _correlations(target: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:

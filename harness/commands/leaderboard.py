@@ -73,10 +73,9 @@ def run(args: argparse.Namespace) -> int:
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     """A report of the metric alone, over the datasets of the earlier one."""
     from harness.commands.run import choice
-    from harness.run import plan, preparing
-    from harness.run import run as running
-    from harness.run.compare import Draws
-    from harness.run.plan import Selection
+    from harness.run.plan import Draws, Selection, make
+    from harness.run.run import run as run_plan
+    from harness.run.workspace import open_workspace
 
     kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets}
     kind = data or ("real" if "real" in kinds else "sample")
@@ -90,10 +89,8 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     selection = Selection(
         metrics=chosen.metric, datasets=names, limit=min(limits, default=None), seed=earlier.run.seed, data=kind,
         aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
-    draws = Draws(earlier.run.seed, ranks=0, quick=True)
-    context = preparing.prepared(plan.make(selection), home_folder(chosen.home), chosen.out, draws,
-                                 choice=choice(chosen), rescore=chosen.rescore)
-    return running.run(context, chosen.ratings, "")[0]
+    plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), rescore=chosen.rescore, ratings=chosen.ratings)
+    return run_plan(plan, open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen)))
 
 
 def _left_out(own: Results) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`harness rerun REPORT`: repeat the run behind a report, and tell what differs."""
+"""`harness rerun REPORT`: repeat the run behind a report, and say what differs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from harness.run.settings import Settings, settings
 if TYPE_CHECKING:
     from harness.results.differences import Drift
     from harness.results.rows import Results
-    from harness.run.preparing import Context
+    from harness.run.plan import Plan
+    from harness.run.workspace import Workspace
 
 NAME = "rerun"
-HELP = "repeat the run behind a report, and tell what differs"
+HELP = "repeat the run behind a report, and say what differs"
 DIGEST = "ratings sha256"
 
 
-class _Told(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """Reads the command of a report."""
 
     def error(self, message: str) -> NoReturn:
@@ -35,7 +36,7 @@ class _Told(argparse.ArgumentParser):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which report, and what it cannot tell: where files are, and who scores."""
+    """Which report, and what it does not hold: where files are, and who scores."""
     parser.add_argument("report", type=Path, metavar="REPORT", help="the results of a run, or the report in them")
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("rerun"),
                         help="scores, report and site of the repetition go here (default: ./rerun)")
@@ -54,38 +55,39 @@ def run(args: argparse.Namespace) -> int:
     before = earlier(args.report)
     if before is None or args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
         raise BadConfig(f"--out {args.out}: holds the report that is to be repeated; name another folder")
-    chosen = _settings(before, args)
-    context = command.prepared(chosen)
-    for line in _otherwise(before, context):
+    requested = _settings(before, args)
+    plan, work = command.prepare(requested)
+    for line in _differs_already(before, plan, work):
         print(f"not as it was: {line}", file=sys.stderr)
-    report, found = command.carried_out(context, chosen)
-    context.progress.line(context.seen.summary())
-    print(f"repeated: {chosen.out.resolve()}; pairs of metric and dataset: {found.scored} scored, "
-          f"{len(report.timings) - found.scored} kept from an earlier repetition there")
-    drifts = differences.drifts(before, report, args.tolerance)
-    if all(one.equal for one in drifts):
-        print("\n".join(map(_shown, drifts)))
+    results = command.carry_out(plan, work, requested)
+    work.progress.terminal.line(work.progress.summary())
+    scored = work.progress.scored
+    print(f"repeated: {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
+          f"{len(results.timings) - scored} kept from an earlier repetition there")
+    drifts = differences.drifts(before, results, args.tolerance)
+    if all(drift.equal for drift in drifts):
+        print("\n".join(map(_line, drifts)))
         return 0
-    print("\n".join((*lines(before, report), "", *map(_shown, drifts), _cause(before, report))))
+    print("\n".join((*lines(before, results), "", *map(_line, drifts), _cause(before, results))))
     return 1
 
 
 def _settings(before: Results, args: argparse.Namespace) -> Settings:
-    """What the run was told, by its own command, with what only this machine knows in place of the names of files."""
+    """The settings in the command of the results, with the paths of this machine in place of file names."""
     words = shlex.split(before.run.command)
     if words[:2] != ["harness", "run"]:
         raise BadConfig(f"{args.report}: was not made by `harness run` but by `{before.run.command}`; repeat that")
-    parser = _Told(prog="harness run", add_help=False)
+    parser = _CommandParser(prog="harness run", add_help=False)
     command.configure(parser)
-    told = parser.parse_args(words[2:])
-    if strange := sorted(name for name in (*command.UNTOLD, "config") if getattr(told, name, None) is not None):
+    repeated = parser.parse_args(words[2:])
+    if strange := sorted(name for name in (*command.UNSAID, "config") if getattr(repeated, name, None) is not None):
         raise BadConfig(f"{args.report}: its command says --{strange[0].replace('_', '-')}, which `harness run` never "
                         "writes there; it is not repeated")
     _check_ratings(before, args)
     for name, value in vars(args).items():
         if value is not None:
-            setattr(told, name, value)
-    return settings(told)
+            setattr(repeated, name, value)
+    return settings(repeated)
 
 
 def _check_ratings(before: Results, args: argparse.Namespace) -> None:
@@ -97,29 +99,30 @@ def _check_ratings(before: Results, args: argparse.Namespace) -> None:
                         f"--ratings {args.ratings}: the run had no private ratings")
 
 
-def _otherwise(before: Results, context: Context) -> Iterator[str]:
-    """What is known to differ before anything is scored: code, packages, the machine, the items."""
-    from harness.run import environment, plan
+def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
+    """What differs before anything is scored: code, packages, the machine, the items."""
+    from harness.run import environment
+    from harness.run.plan import load
     from leaderboard.model.causes import environment as environment_causes
 
-    now = environment.facts(before.run.seed, str(context.models.machine), {}, "")
+    now = environment.facts(before.run.seed, str(work.models.machine), {}, "")
     for cause in environment_causes(before.run, now):
         yield f"{cause.name}: {cause.old} then, {cause.new} now"
-    told = {entry.name: entry for entry in before.datasets}
-    for card in context.plan.cards:
-        with contextlib.suppress(BadStore):  # told when the run comes to it
-            dataset = plan.load(card, context.home, context.plan.selection)
-            if dataset and card.name in told and dataset.fingerprint != told[card.name].fingerprint:
-                yield f"items of {card.name}: {told[card.name].origin} then, {dataset.origin} now, and not the same"
+    known = {entry.name: entry for entry in before.datasets}
+    for card in plan.cards:
+        with contextlib.suppress(BadStore):  # reported when the run comes to it
+            dataset = load(card, work.home, plan.selection)
+            if dataset and card.name in known and dataset.fingerprint != known[card.name].fingerprint:
+                yield f"items of {card.name}: {known[card.name].origin} then, {dataset.origin} now, and not the same"
 
 
-def _shown(one: Drift) -> str:
-    if one.equal:
-        return f"{one.table}: {one.common} rows, all equal"
-    text = f"{one.table}: {len(one.differ)} of {one.common} rows differ"
-    if one.where:
-        text += f", most by {one.largest:.3g}: {', '.join(one.where)}"
-    return text + f"; {len(one.gone)} are gone, {len(one.new)} are new"
+def _line(drift: Drift) -> str:
+    if drift.equal:
+        return f"{drift.table}: {drift.common} rows, all equal"
+    text = f"{drift.table}: {len(drift.differ)} of {drift.common} rows differ"
+    if drift.where:
+        text += f", most by {drift.largest:.3g}: {', '.join(drift.where)}"
+    return text + f"; {len(drift.gone)} are gone, {len(drift.new)} are new"
 
 
 def _cause(before: Results, report: Results) -> str:

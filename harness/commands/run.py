@@ -1,4 +1,4 @@
-"""`harness run`: score, correlate, rank, and publish what was found."""
+"""`harness run`: score, correlate, rank, and write the results and their pages."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from harness.run.settings import Settings, home_folder, settings
 
 if TYPE_CHECKING:
     from harness.results.rows import Results
-    from harness.run.plan import Selection
-    from harness.run.preparing import Context, CrewChoice
-    from harness.run.run import Found
+    from harness.run.plan import Plan, Selection
+    from harness.run.workspace import Workers, Workspace
     from metrics.models.service import Choice
 
 NAME = "run"
 FILES = {"encoder", "lm", "vectors"}
 """Settings that may name a file or folder."""
-UNTOLD = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
+UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
           "memory", "log_json"}
-"""Settings that change no number, and are not told in the report."""
+"""Settings that change no number, and are not part of the command in the results."""
 HELP = "score datasets with metrics, correlate with ratings, and make the leaderboard"
 
 
@@ -66,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
     parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
-    parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per agreement")
+    parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per correlation")
 
 
 def configure_models(parser: argparse.ArgumentParser) -> None:
@@ -98,181 +97,183 @@ def configure_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus", type=float, metavar="SHARE",
                         help="of a GPU that each worker of a Ray cluster has: 1, 0.25 (default: none)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
-                        help="what one part of a cell may take; scored in a process of its own then")
+                        help="what one part of a pair may take; scored in a process of its own then")
     parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB; likewise")
     parser.add_argument("--log-json", type=Path, metavar="FILE", help="write what happens as JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what was asked for. 0: every cell is complete or skipped for a declared reason; 1: a cell crashed."""
-    chosen = settings(args)
-    context = prepared(chosen)
-    if chosen.dry_run:
+    """Carry out a run. 0: every pair is scored, or skipped for a declared reason; 1: a metric crashed on a dataset."""
+    requested = settings(args)
+    plan, work = prepare(requested)
+    if requested.dry_run:
         from harness.commands import _planned
 
-        with contextlib.closing(context.filling.executor):
-            print("\n".join(_planned.lines(context)))
+        with contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
+            print("\n".join(_planned.lines(plan, work)))
         return 0
-    report, found = carried_out(context, chosen)
-    _print(report, found, chosen)
-    context.progress.line(context.seen.summary())
-    if not report.timings and not report.failures:
+    results = carry_out(plan, work, requested)
+    _print(results, work.progress.scored, requested)
+    work.progress.terminal.line(work.progress.summary())
+    if not results.timings and not results.failures:
         print("nothing was scored: every pair was skipped, for the reasons above", file=sys.stderr)
-    return 1 if report.failures else 0
+    return 1 if results.failures else 0
 
 
-def prepared(chosen: Settings) -> Context:
-    """Everything that settings ask for, ready to run; nothing is scored or written yet."""
-    from harness.run import plan, preparing
-    from harness.run.compare import Draws
+def prepare(requested: Settings) -> tuple[Plan, Workspace]:
+    """The plan of these settings, and what it needs to run; nothing is scored or written yet."""
+    from harness.run import plan
+    from harness.run.workspace import open_workspace
 
-    _check(chosen)
-    planned = plan.make(_selection(chosen))
-    draws = Draws(chosen.seed, chosen.draws, chosen.permutations)
-    return preparing.prepared(planned, home_folder(chosen.home), chosen.out, draws, choice=choice(chosen),
-                              rescore=chosen.rescore, examples=chosen.examples, crew=crew(chosen))
+    _check(requested)
+    draws = plan.Draws(requested.seed, requested.draws, requested.permutations)
+    made = plan.make(_selection(requested), draws, examples=requested.examples, rescore=requested.rescore,
+                     ratings=requested.ratings, command=command(requested))
+    return made, open_workspace(made, home_folder(requested.home), requested.out, choice=choice(requested),
+                                workers=workers(requested))
 
 
-def carried_out(context: Context, chosen: Settings) -> tuple[Results, Found]:
-    """Run, and write the report and the pages."""
+def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
+    """Run, and write the results and the pages."""
     from harness.commands._output import with_exhibits, write_site
     from harness.results import files
-    from harness.run import run as running
-    from harness.scoring.executors import tracing
+    from harness.run.run import run as run_plan
+    from harness.scoring.progress import LOG
     from leaderboard import site
 
-    gc.set_threshold(100_000, 50, 50)  # a report is made of very many small rows, none of them in a cycle
+    gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
     for name in ("scores", "report", "site"):
-        (chosen.out / name).mkdir(parents=True, exist_ok=True)
-    sweep(chosen.out)
-    (chosen.out / tracing.NAME).unlink(missing_ok=True)
-    report, found = running.run(context, chosen.ratings, command(chosen))
-    with context.seen.stage("report"):
-        files.write(report, chosen.out / "report")
-    with context.seen.stage("pages"):
-        write_site(site.site(with_exhibits(report, chosen.out)), chosen.out / "site")
-    for path in context.store.set_aside:
+        (requested.out / name).mkdir(parents=True, exist_ok=True)
+    sweep(requested.out)
+    (requested.out / LOG).unlink(missing_ok=True)
+    results = run_plan(plan, work)
+    with work.progress.stage("report"):
+        files.write(results, requested.out / "report")
+    with work.progress.stage("pages"):
+        write_site(site.site(with_exhibits(results, requested.out)), requested.out / "site")
+    for path in work.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
-    return report, found
+    return results
 
 
-def _print(report: Results, found: Found, chosen: Settings) -> None:
+def _print(results: Results, scored: int, requested: Settings) -> None:
     from harness.commands._output import print_correlations
     from leaderboard.render.text import summary
 
-    if chosen.json:
-        print_correlations(report)
-    else:
-        print(summary(report))
-        if beside := _beside(report):
-            print(beside)
-        print(f"pairs of metric and dataset: {found.scored} scored, {len(report.timings) - found.scored} kept from "
-              f"before, {len(report.skips)} skipped, {len(report.failures)} crashed")
-        print(f"leaderboard: {(chosen.out / 'site' / 'index.html').resolve()}")
+    if requested.json:
+        print_correlations(results)
+        return
+    print(summary(results))
+    if beside := _beside(results):
+        print(beside)
+    print(f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
+          f"{len(results.skips)} skipped, {len(results.failures)} crashed")
+    print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")
 
 
-def _beside(report: Results) -> str:
-    """The figures beside published ones; empty where the run had none of the real datasets, or parts of them."""
+def _beside(results: Results) -> str:
+    """Published numbers and ours beside them; empty where the run had no real dataset, or only a part of one."""
     from harness.commands import _published
     from harness.published import measured
 
-    return "" if measured.partial(report) else _published.short(measured.gather([report]))
+    return "" if measured.partial(results) else _published.short(measured.gather([results]))
 
 
-def _check(chosen: Settings) -> None:
-    if not (chosen.all or chosen.metric or chosen.with_ or chosen.dataset or chosen.quality or chosen.split):
+def _check(requested: Settings) -> None:
+    selections = ("all", "metric", "with_", "dataset", "quality", "split")
+    if not any(getattr(requested, name) for name in selections):
         raise BadConfig("say what to run: --all, or a selection by --metric, --dataset, --split or --quality")
-    if chosen.limit is not None and chosen.limit < 1:
-        raise BadConfig(f"--limit should be 1 or more, not {chosen.limit}")
-    if chosen.draws < 0 or chosen.permutations < 0:
+    if requested.limit is not None and requested.limit < 1:
+        raise BadConfig(f"--limit should be 1 or more, not {requested.limit}")
+    if requested.draws < 0 or requested.permutations < 0:
         raise BadConfig("--draws and --permutations should be 0 or more")
-    if chosen.examples < 0:
-        raise BadConfig(f"--examples should be 0 or more, not {chosen.examples}")
-    _check_limits(chosen)
+    if requested.examples < 0:
+        raise BadConfig(f"--examples should be 0 or more, not {requested.examples}")
+    _check_limits(requested)
 
 
-def _check_limits(chosen: Settings) -> None:
+def _check_limits(requested: Settings) -> None:
     """Refuse what would be no limit."""
-    if chosen.jobs < 0 or not 0 <= chosen.timeout < math.inf:
+    if requested.jobs < 0 or not 0 <= requested.timeout < math.inf:
         raise BadConfig("--jobs and --timeout should be 0 or more; 0 is for no limit")
-    if chosen.jobs and chosen.executor.startswith("local:") and chosen.executor != f"local:{chosen.jobs}":
-        raise BadConfig(f"--jobs {chosen.jobs} and --executor {chosen.executor}: they differ; say one of them")
-    if not 0 <= chosen.gpus < math.inf or (chosen.gpus and chosen.executor != "ray"):
-        raise BadConfig(f"--gpus {chosen.gpus:g}: should be 0 or more, and is for --executor ray; "
+    if requested.jobs and requested.executor.startswith("local:") and requested.executor != f"local:{requested.jobs}":
+        raise BadConfig(f"--jobs {requested.jobs} and --executor {requested.executor}: they differ; say one of them")
+    if not 0 <= requested.gpus < math.inf or (requested.gpus and requested.executor != "ray"):
+        raise BadConfig(f"--gpus {requested.gpus:g}: should be 0 or more, and is for --executor ray; "
                         "local:N takes --device cuda:0,cuda:1")
-    if chosen.address and chosen.executor != "ray":
-        raise BadConfig(f"--address {chosen.address}: is of a Ray cluster, and for --executor ray")
-    if chosen.memory and chosen.executor == "ray":
+    if requested.address and requested.executor != "ray":
+        raise BadConfig(f"--address {requested.address}: is of a Ray cluster, and for --executor ray")
+    if requested.memory and requested.executor == "ray":
         raise BadConfig("--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")
 
 
-def _selection(chosen: Settings) -> Selection:
+def _selection(requested: Settings) -> Selection:
     from harness.run.plan import Selection
 
     return Selection(
-        metrics=chosen.metric, beside=chosen.with_, datasets=chosen.dataset, split=chosen.split,
-        qualities=chosen.quality, limit=chosen.limit, seed=chosen.seed,
-        aggregations=chosen.aggregate or ("mean",), data=chosen.data)
+        metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
+        qualities=requested.quality, limit=requested.limit, seed=requested.seed,
+        aggregations=requested.aggregate or ("mean",), data=requested.data)
 
 
-def choice(chosen: Settings) -> Choice:
+def choice(requested: Settings) -> Choice:
     """The models of the settings."""
     from metrics.models.service import Choice
 
     return Choice(
-        encoder=chosen.encoder, lm=chosen.lm, vectors=chosen.vectors, device=chosen.device, precision=chosen.precision,
-        batch_tokens=chosen.batch_tokens, keep_embeddings=chosen.keep_embeddings,
-        download=not (chosen.offline or chosen.dry_run))
+        encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
+        precision=requested.precision, batch_tokens=requested.batch_tokens, keep_embeddings=requested.keep_embeddings,
+        download=not (requested.offline or requested.dry_run))
 
 
-def crew(chosen: Settings) -> CrewChoice:
+def workers(requested: Settings) -> Workers:
     """Who scores, by the settings, and what a part may take."""
-    from harness.run.preparing import CrewChoice
-    from harness.scoring.executors import tracing
+    from harness.run.workspace import Workers
     from harness.scoring.executors.scheduler import Limits
+    from harness.scoring.progress import LOG
 
-    logs = (chosen.out / tracing.NAME, *([chosen.log_json] if chosen.log_json else []))
-    return CrewChoice(_executor(chosen), chosen.address, chosen.jobs, chosen.gpus, chosen.store,
-                      Limits(chosen.timeout, _size(chosen.memory)), logs)
+    logs = (requested.out / LOG, *([requested.log_json] if requested.log_json else []))
+    return Workers(_executor(requested), requested.address, requested.jobs, requested.gpus, requested.store,
+                   Limits(requested.timeout, _size(requested.memory)), logs)
 
 
-def _executor(chosen: Settings) -> str:
+def _executor(requested: Settings) -> str:
     """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself.
 
     A dry run starts no cluster: it counts the workers that one on this machine would have.
     """
-    if chosen.dry_run and chosen.executor == "ray" and not chosen.address:
-        return f"local:{chosen.jobs or os.cpu_count() or 1}"
-    if chosen.executor == "local" and (chosen.jobs or chosen.timeout or chosen.memory):
-        return f"local:{chosen.jobs or 1}"
-    return chosen.executor
+    if requested.dry_run and requested.executor == "ray" and not requested.address:
+        return f"local:{requested.jobs or os.cpu_count() or 1}"
+    if requested.executor == "local" and (requested.jobs or requested.timeout or requested.memory):
+        return f"local:{requested.jobs or 1}"
+    return requested.executor
 
 
 def _size(text: str) -> int:
     """A size as it is written, in bytes; 0 for none."""
     units = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 1000, "MB": 10**6, "GB": 10**9}
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip()) if text else None
-    if text and (found is None or found[2].upper() not in units):
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip()) if text else None
+    if text and (matched is None or matched[2].upper() not in units):
         raise BadConfig(f"--memory {text!r:.40}: should be a size such as 4GiB or 800MiB")
-    size = int(float(found[1]) * units[found[2].upper()]) if found else 0
-    if found and size < units["MIB"]:
-        raise BadConfig(f"--memory {text}: no worker fits into {size} bytes; say the unit, as in {found[1]}MiB")
+    size = int(float(matched[1]) * units[matched[2].upper()]) if matched else 0
+    if matched and size < units["MIB"]:
+        raise BadConfig(f"--memory {text}: no worker fits into {size} bytes; say the unit, as in {matched[1]}MiB")
     return size
 
 
-def command(chosen: Settings) -> str:
+def command(requested: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
     from metrics import registry
 
     words = ["harness", "run"]
-    for field in dataclasses.fields(chosen):
-        value = getattr(chosen, field.name)
-        if field.name in UNTOLD or value == field.default:
+    for field in dataclasses.fields(requested):
+        value = getattr(requested, field.name)
+        if field.name in UNSAID or value == field.default:
             continue
         if isinstance(value, Path) or (field.name in FILES and Path(value).is_absolute()):
             value = Path(value).name
         flag = f"--{field.name.rstrip('_').replace('_', '-')}"
-        for one in value if isinstance(value, tuple) else (value,):
-            told = registry.shown(one) if field.name in {"metric", "with_"} else str(one)
-            words += [flag] if one is True else [flag, told]
+        for entry in value if isinstance(value, tuple) else (value,):
+            text = registry.shown(entry) if field.name in {"metric", "with_"} else str(entry)
+            words += [flag] if entry is True else [flag, text]
     return shlex.join(words)

@@ -20,7 +20,7 @@ REVISION = 1
 """Raised when a statistic changes."""
 
 
-class Memo:
+class Cache:
     """Numbers by what they depend on, in a folder that several runs may share."""
 
     def __init__(self, root: Path) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from harness.results.rows import Comparison, Correlation, RankingRow, Reliability
 from harness.run import correlate
-from harness.run.cache import Memo
+from harness.run.cache import Cache
 from harness.run.correlate import TargetData
+from harness.run.plan import Draws
 from harness.run.rank import RULES
 from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
@@ -28,34 +29,21 @@ RELIABILITY = "split-half"
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
-    """How much is drawn at random: for the ranks' intervals, and for PERM-BOTH; 0 leaves it out.
-
-    `quick` finds the correlations alone: no comparisons, no reliability.
-    """
-
-    seed: int
-    ranks: int = 1000
-    permutations: int = 0
-    quick: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """All that one cell says by itself."""
+class TargetResults:
+    """The rows of one target."""
 
     correlations: tuple[Correlation, ...]
     comparisons: tuple[Comparison, ...]
     reliability: tuple[Reliability, ...]
 
 
-def measured(cell: TargetData, draws: Draws, memo: Memo, device: str = "cpu") -> Measured:
+def on_target(cell: TargetData, draws: Draws, cache: Cache, device: str = "cpu") -> TargetResults:
     """Every agreement, contest and ceiling of a cell; what was measured before on the same numbers is not again.
 
     A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
     """
     if draws.quick:
-        return Measured(tuple(correlate.correlations(cell)), (), ())
+        return TargetResults(tuple(correlate.correlations(cell)), (), ())
 
     def rows() -> dict[str, list[list[object]]]:
         reliability = _reliability(cell, draws)
@@ -69,8 +57,8 @@ def measured(cell: TargetData, draws: Draws, memo: Memo, device: str = "cpu") ->
     votes = [list(given) for given in cell.judged.votes]
     key = [cell.dataset, cell.quality, cell.names, votes, _digest(cell.judged.means, cell.scores), cell.system.tolist(),
            cell.context.tolist(), draws.seed, draws.permutations]
-    kept = memo.get("cells", key, rows)
-    return Measured(tuple(Correlation(*row) for row in kept["correlations"]),
+    kept = cache.get("cells", key, rows)
+    return TargetResults(tuple(Correlation(*row) for row in kept["correlations"]),
                     tuple(Comparison(*row) for row in kept["comparisons"]),
                     tuple(Reliability(*row) for row in kept["reliability"]))
 
@@ -108,7 +96,7 @@ def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -
         yield replace(row, corrected=among_people.disattenuated(row.value, split_half.value))
 
 
-def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws, memo: Memo) -> Iterator[RankingRow]:
+def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws, cache: Cache) -> Iterator[RankingRow]:
     """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
     found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
@@ -124,7 +112,7 @@ def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws
 
             key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
                                                              for cell in given]]
-            rows_of = zip(*memo.get("ranking", key, drawn), strict=True)
+            rows_of = zip(*cache.get("ranking", key, drawn), strict=True)
             found |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:
         drawn_of = found.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None

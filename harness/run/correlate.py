@@ -91,7 +91,7 @@ def columns(
             for name in aligned if _wanted(name, aligned, ways)}
 
 
-def cells(
+def targets(
     dataset: Dataset,
     qualities: Iterable[Judged],
     scored: Mapping[tuple[str, str], Scores],

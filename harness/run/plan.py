@@ -19,7 +19,7 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; an empty choice means all. `beside` are metrics that come on top of the chosen ones."""
+    """Which datasets, qualities and metrics; an empty choice means all. `beside` are metrics on top of those."""
 
     metrics: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -31,43 +31,67 @@ class Selection:
     aggregations: tuple[str, ...] = ("mean",)
     data: str = "auto"
 
-    def asked(self) -> dict[str, Any]:
-        """What was asked for, as the report keeps it; the seed stands beside it, folders of this machine nowhere."""
+    def requested(self) -> dict[str, Any]:
+        """The selection as the results keep it; the seed stands beside it, folders of this machine nowhere."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
-        values |= {name: [metrics.shown(asked) for asked in getattr(self, name)] for name in ("metrics", "beside")}
+        values |= {name: [metrics.shown(metric) for metric in getattr(self, name)] for name in ("metrics", "beside")}
         return {name: value for name, value in values.items() if value not in ([], None) and name != "seed"}
 
 
 @dataclass(frozen=True, slots=True)
+class Draws:
+    """How much is drawn at random: for the intervals of ranks, and for PERM-BOTH; 0 leaves it out.
+
+    `quick` computes correlations only: no comparisons, no reliability.
+    """
+
+    seed: int = 0
+    ranks: int = 1000
+    permutations: int = 0
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The datasets and the metrics of a run; its cells are their product."""
+    """What is asked of a run: every metric on every dataset, and what to make of the scores.
+
+    `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is how
+    many items of a dataset are kept with their texts, `ratings` a file of private ratings, `command` what is repeated
+    to get the same results.
+    """
 
     selection: Selection
     cards: tuple[DatasetCard, ...]
     chosen: tuple[Chosen, ...]
     broken: tuple[tuple[str, str], ...] = ()
-    """Plug-ins that were not asked for by name and cannot be loaded, with the reason."""
+    draws: Draws = Draws()
+    examples: int = 0
+    rescore: bool = False
+    ratings: Path | None = None
+    command: str = ""
 
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
-        """The qualities of a dataset that were asked for."""
+        """The qualities of a dataset that were selected."""
         return _matching(card.qualities, self.selection.qualities)
 
 
-def make(selection: Selection) -> Plan:
+def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0, rescore: bool = False,
+         ratings: Path | None = None, command: str = "") -> Plan:
     """Turn a selection into a plan; an unknown name is answered with the nearest."""
-    asked = {datasets.card(name.casefold()).name for name in selection.datasets or datasets.names()}
-    cards = [card for card in datasets.cards().values() if card.name in asked and selection.split in (None, card.split)]
+    requested = {datasets.card(name.casefold()).name for name in selection.datasets or datasets.names()}
+    cards = [card for card in datasets.cards().values()
+             if card.name in requested and selection.split in (None, card.split)]
     if not cards:
         raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is of the split {selection.split}")
     _check_qualities(cards, selection.qualities)
     cards = [card for card in cards if _matching(card.qualities, selection.qualities)]
     chosen, broken = _choose(selection)
-    return Plan(selection, tuple(cards), chosen, broken)
+    return Plan(selection, tuple(cards), chosen, broken, draws or Draws(), examples, rescore, ratings, command)
 
 
 def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
-    """The metrics that were asked for by name; else all, but for the plug-ins that cannot be loaded."""
+    """The metrics that were named; else all but the plug-ins that cannot be loaded, which come with the reason."""
     chosen: dict[str, Chosen] = {}
     places: dict[str, str] = {}
     broken = []
@@ -86,22 +110,22 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)  # so that their order changes nothing
 
 
-def _place(asked: str) -> str:
+def _place(requested: str) -> str:
     """What holds a metric: the name it is registered by, or the path of its file."""
-    name = metrics.split(asked)[0]
+    name = metrics.split(requested)[0]
     return str(Path(name).expanduser().resolve()) if metrics.is_path(name) else name
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
-    """The dataset of a card, cut to the limit; None where the data asked for is of the other kind."""
+    """The dataset of a card, cut to the limit; None where the selection is of the other kind of data."""
     dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
     if selection.data == "real" and dataset.origin == "sample":
         return None
     if selection.limit is None or selection.limit >= len(dataset.items):
         return dataset
     items = dataset.items[: selection.limit]
-    kept = {item.id for item in items}
-    return Dataset(card, items, tuple(rating for rating in dataset.ratings if rating.item in kept), dataset.origin)
+    ids = {item.id for item in items}
+    return Dataset(card, items, tuple(rating for rating in dataset.ratings if rating.item in ids), dataset.origin)
 
 
 def _matching(qualities: Sequence[Quality], wanted: Sequence[str]) -> tuple[Quality, ...]:

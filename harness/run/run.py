@@ -1,21 +1,22 @@
-"""Running a plan: load, score, agree, rank. One dataset is in memory at a time."""
+"""A run, in the order in which it happens: load, score, correlate, rank. One dataset is in memory at a time.
+
+    Plan  ->  for each dataset: load -> score -> correlate, compare  ->  rank  ->  Results
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import math
-import traceback
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
-from harness.errors import CellFailed, HarnessError, StoreError
-from harness.results import examples
-from harness.results import item_scores as points
+from harness.results import examples, item_scores
 from harness.results.rows import (
     Comparison,
     Correlation,
@@ -29,220 +30,232 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment, plan
+from harness.run import compare, correlate, entries, environment
+from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
-from harness.run.preparing import Context
-from harness.run.rank import Board, ranking
+from harness.run.plan import Plan
+from harness.run.rank import Board, Target, ranking
 from harness.run.redaction import redacted
+from harness.run.workspace import Workspace
 from harness.scoring import composites
-from harness.scoring.executors import cutting, worker
-from harness.scoring.executors.seeing import SCORING
+from harness.scoring.executors import Outcome, score_pairs
+from harness.scoring.pairs import Pair, pairs
+from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
-from metrics.errors import CannotScore, MetricError, MissingResource
-from metrics.registry import Chosen
 
 EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
 
 
-@dataclass(slots=True)
-class Found:
-    """What a run has found so far."""
+@dataclass(frozen=True, slots=True)
+class DatasetResults:
+    """The rows of one dataset; `board` is the split and the kind of data that its `targets` count for."""
 
-    datasets: list[DatasetEntry] = field(default_factory=list)
-    correlations: list[Correlation] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
-    reliability: list[Reliability] = field(default_factory=list)
-    points: list[ItemScores] = field(default_factory=list)
-    examples: list[Example] = field(default_factory=list)
+    board: tuple[str, str]
+    targets: frozenset[Target] = frozenset()
+    entries: tuple[DatasetEntry, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    reliability: tuple[Reliability, ...] = ()
+    points: tuple[ItemScores, ...] = ()
+    examples: tuple[Example, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    data: tuple[TargetData, ...] = ()
+    """What the ranking draws from, without the votes."""
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What became of each metric on a dataset."""
+
+    scores: dict[tuple[str, str], Scores] = field(default_factory=dict)
     skips: list[Skip] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
-    cells: dict[tuple[str, str], set[tuple[str, str]]] = field(default_factory=dict)
-    scored_cells: list[TargetData] = field(default_factory=list)
-    scored: int = 0
+    fresh: int = 0
 
 
-def run(context: Context, ratings: Path | None, command: str) -> tuple[Results, Found]:
-    """Run the plan to its report."""
-    extra = _private(context, ratings) if ratings else {}
-    found = Found(failures=[Failure("every dataset", name, reason) for name, reason in context.plan.broken])
-    context.seen.began(command)
-    with context.seen:
-        with context.filling:
-            if context.filling.ahead:
-                _fill(context)
-            _datasets(context, extra, found)
-        context.models.close()
-        with context.seen.stage("ranking"):
-            return _report(context, found, command, ratings), found
+def run(plan: Plan, work: Workspace) -> Results:
+    """Carry out a plan."""
+    return run_with_data(plan, work)[0]
 
 
-def _fill(context: Context) -> None:
-    """Score all there is to be scored, before the first dataset is measured."""
-    cells: list[cutting.Cell] = []
-    with context.seen.stage("planning"):
-        for card in context.plan.cards:
-            with contextlib.suppress(BadStore):  # told when the run comes to it
-                if dataset := plan.load(card, context.home, context.plan.selection):
-                    cells += context.filling.cells(dataset, context.plan.chosen)
-                    del dataset  # so that two are never held at once
-    with context.seen.stage(SCORING):
-        context.filling.fill(cells)
+def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetData, ...]]:
+    """Carry out a plan; beside the results, the scores and mean ratings of every target, as the studies need them."""
+    ratings = _private_ratings(plan, work)
+    work.progress.began(plan.command)
+    with work.progress:
+        with work.locks, contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
+            outcome = _score_ahead(plan, work)
+            datasets = []
+            for number, card in enumerate(plan.cards, 1):
+                work.progress.position = f" ({number} of {len(plan.cards)})"
+                datasets.append(_run_dataset(plan, work, card, ratings.get(card.name, ()), outcome))
+        work.models.close()
+        with work.progress.stage("ranking"):
+            return _results(plan, work, datasets), tuple(chain.from_iterable(rows.data for rows in datasets))
 
 
-def _datasets(context: Context, extra: Mapping[str, tuple[Rating, ...]], found: Found) -> None:
-    for number, card in enumerate(context.plan.cards, 1):
-        context.seen.place = f" ({number} of {len(context.plan.cards)})"
-        _card(context, card, extra.get(card.name, ()), found)
-
-
-def _card(context: Context, card: DatasetCard, extra: tuple[Rating, ...], found: Found) -> None:
-    """Run one dataset, which is held no longer than that takes."""
-    try:
-        with context.seen.stage("loading", card.name):
-            dataset = plan.load(card, context.home, context.plan.selection)
-    except BadStore as error:  # the other datasets are none the worse for it
-        found.failures.append(Failure(card.name, EVERY, str(error)))
-        lost = {(card.name, quality.name) for quality in context.plan.qualities(card)}
-        found.cells.setdefault((card.split, "real"), set()).update(lost)  # so that no average leaves it out
-        return
-    if dataset is None:
-        reason = "only the bundled sample is here, and real data was asked for"
-        found.skips.append(Skip(card.name, EVERY, reason))
-    else:
-        _dataset(context, dataset, extra, found)
-
-
-def _private(context: Context, path: Path) -> dict[str, tuple[Rating, ...]]:
+def _private_ratings(plan: Plan, work: Workspace) -> dict[str, tuple[Rating, ...]]:
+    if plan.ratings is None:
+        return {}
     owners = private.Owners()
-    for card in context.plan.cards:
-        dataset = plan.load(card, context.home, replace(context.plan.selection, limit=None))
+    for card in plan.cards:
+        dataset = plans.load(card, work.home, dataclasses.replace(plan.selection, limit=None))
         if dataset is not None:
             owners.add(dataset)
-    return private.read(path, owners)
+    return private.read(plan.ratings, owners)
 
 
-def _dataset(context: Context, dataset: Dataset, extra: tuple[Rating, ...], found: Found) -> None:
-    dataset, extra = private.join(dataset, extra)
-    before, timings = found.scored, len(found.timings)
-    scored: dict[tuple[str, str], Scores] = {}
-    if not context.filling.ahead:
-        with context.seen.stage(SCORING, dataset.card.name):
-            context.filling.fill(context.filling.cells(dataset, context.plan.chosen))
-    source = context.filling.source(dataset)
-    with context.seen.stage("composing", dataset.card.name):
-        for chosen in context.plan.chosen:
-            context.progress.at(dataset.card.name, chosen.label)
-            scores = _cell(context, source, chosen, found)
-            if scores is not None:
-                scored[chosen.label, chosen.suffix] = scores
-                seconds = round(scores.seconds, 6)
-                found.timings.append(Timing(dataset.card.name, chosen.label, len(dataset.items), seconds))
-            context.progress.advance()
-    qualities = correlate.judged(dataset, context.plan.qualities(dataset.card))
-    with context.seen.stage("measuring", dataset.card.name):
-        _measure(context, correlate.cells(dataset, qualities, scored, context.plan.selection.aggregations), found)
-        columns = correlate.columns(dataset, scored, context.plan.selection.aggregations)
-        found.points.append(points.of(dataset, qualities, columns))
-        found.examples += _examples(context, dataset, qualities, found)
-    found.datasets.append(entries.dataset_entry(dataset, qualities, extra))
-    usable = {(dataset.card.name, quality.quality.name) for quality in qualities if quality.usable}
-    found.cells.setdefault((dataset.card.split, entries.kind(dataset)), set()).update(usable)
-    if extra:
-        context.progress.line(f"{dataset.card.name:<18} {entries.joined(dataset, extra)}")
-    fresh, all_ = found.scored - before, len(found.timings) - timings
-    context.progress.line(f"{dataset.card.name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  "
-                          f"{fresh} metrics scored, {all_ - fresh} kept from before")
+def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
+    """With several workers everything is scored before the first dataset is correlated."""
+    if work.executor is None:
+        return Outcome()
+    to_score: list[Pair] = []
+    with work.progress.stage("planning"):
+        for card in plan.cards:
+            with contextlib.suppress(BadStore):  # reported when the run comes to it
+                if dataset := plans.load(card, work.home, plan.selection):
+                    to_score += pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore)
+                    del dataset  # so that two are never held at once
+    with work.progress.stage(SCORING):
+        return score_pairs(to_score, work.executor, work.store, work.locks, work.limits, work.progress,
+                           rescore=plan.rescore)
 
 
-def _measure(context: Context, cells: tuple[TargetData, ...], found: Found) -> None:
-    """What the cells of a dataset say by themselves."""
-    found.scored_cells += [replace(cell, judged=replace(cell.judged, votes=())) for cell in cells]  # means are enough
-    for cell in cells:
-        measured = compare.measured(cell, context.draws, context.memo, context.models.machine.devices[0])
-        found.correlations += measured.correlations
-        found.comparisons += measured.comparisons
-        found.reliability += measured.reliability
-
-
-def _examples(context: Context, dataset: Dataset, qualities: tuple[Judged, ...], found: Found) -> tuple[Example, ...]:
-    """The examples of the dataset that was measured last, as its metrics judge it that are no controls.
-
-    Metrics that learned on its ratings are no judges of it.
-    """
-    if not context.examples:
-        return ()
-    metrics = {chosen.label for chosen in context.plan.chosen if chosen.metric.card.family != "control"
-               and dataset.card.name not in composites.learned_on(chosen.metric, context.models)}
-    rows = [row for row in found.correlations if row.dataset == dataset.card.name]
-    return examples.find(dataset, qualities, found.points[-1], rows, metrics, context.examples)
-
-
-def _cell(context: Context, source: Scorer, chosen: Chosen, found: Found) -> Scores | None:
-    """The scores of a cell, from the store or fresh. What a metric raises costs its cell alone."""
-    name, label = source.dataset.card.name, chosen.label
+def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[Rating, ...], outcome: Outcome,
+                 ) -> DatasetResults:
+    """Load, score, correlate and compare one dataset, which is held no longer than that takes."""
     try:
-        scores = source.scores(chosen.metric)
-        found.scored += composites.key(chosen.metric, source.dataset, context.models) in source.fresh
-    except (MissingResource, CannotScore) as error:
-        found.skips.append(Skip(name, label, redacted(str(error))))
-        return None
-    except CellFailed as error:
-        found.failures.append(Failure(name, label, redacted(str(error))))
-        return None
-    except (StoreError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # a metric is foreign code
-        told = worker.told(error)
-        found.failures.append(Failure(name, label, redacted(told)))
-        trace = "" if isinstance(error, MetricError | HarnessError) else f"\n{traceback.format_exc()}"
-        context.progress.line(f"{name}: {label} crashed: {told}{trace}")
-        return None
-    return scores
-
-
-def _report(context: Context, found: Found, command: str, ratings: Path | None) -> Results:
-    selection = context.plan.selection
-    options = {**selection.asked(), "draws": context.draws.ranks, "permutations": context.draws.permutations,
-               "examples": context.examples}
+        with work.progress.stage("loading", card.name):
+            dataset = plans.load(card, work.home, plan.selection)
+    except BadStore as error:  # fails only this dataset, whose targets still count so that no average leaves them out
+        lost = frozenset((card.name, quality.name) for quality in plan.qualities(card))
+        return DatasetResults((card.split, "real"), lost, failures=(Failure(card.name, EVERY, str(error)),))
+    if dataset is None:
+        reason = "only the bundled sample is here, and real data was asked for"
+        return DatasetResults((card.split, "real"), skips=(Skip(card.name, EVERY, reason),))
+    dataset, ratings = private.join(dataset, ratings)
+    scorer = _scorer(plan, work, dataset, outcome)
+    rows = _score(plan, work, scorer)
+    qualities = correlate.judged(dataset, plan.qualities(card))
+    with work.progress.stage("correlating", card.name):
+        results = _correlate(plan, work, dataset, qualities, rows)
     if ratings:
-        options["ratings sha256"] = hashlib.sha256(ratings.read_bytes()).hexdigest()
+        work.progress.terminal.line(f"{card.name:<18} {entries.joined(dataset, ratings)}")
+    work.progress.terminal.line(
+        f"{card.name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  {rows.fresh} metrics scored, "
+        f"{len(rows.timings) - rows.fresh} kept from before")
+    return dataclasses.replace(results, entries=(entries.dataset_entry(dataset, qualities, ratings),))
+
+
+def _scorer(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome) -> Scorer:
+    """The scorer of a dataset, which knows what the workers have scored and why they could not."""
+    own = dataset.fingerprint
+    return Scorer(dataset, work.models, work.store, plan.rescore,
+                  {key for fingerprint, key in outcome.scored if fingerprint == own},
+                  {key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own})
+
+
+def _score(plan: Plan, work: Workspace, scorer: Scorer) -> _Rows:
+    """The scores of every metric on a dataset, from the store or fresh. An exception fails only its metric."""
+    dataset, rows = scorer.dataset, _Rows()
+    name = dataset.card.name
+    if work.executor is None:
+        with work.progress.stage(SCORING, name):
+            scorer.score_all(pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore),
+                             work.locks, work.progress)
+    with work.progress.stage("composing", name):
+        for chosen in plan.chosen:
+            scores, stack = scorer.attempt(chosen.metric, chosen.label)
+            if isinstance(scores, Skip):
+                rows.skips.append(dataclasses.replace(scores, reason=redacted(scores.reason)))
+            elif isinstance(scores, Failure):
+                rows.failures.append(dataclasses.replace(scores, error=redacted(scores.error)))
+                work.progress.say(f"{name}: {chosen.label} crashed: {scores.error}" + (f"\n{stack}" if stack else ""))
+            else:
+                rows.scores[chosen.label, chosen.suffix] = scores
+                rows.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6)))
+                rows.fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
+    work.progress.scored += rows.fresh
+    return rows
+
+
+def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...], rows: _Rows,
+               ) -> DatasetResults:
+    """Correlate every column with every quality, compare the columns, and keep what people and metrics gave."""
+    aggregations = plan.selection.aggregations
+    data = correlate.targets(dataset, qualities, rows.scores, aggregations)
+    device = work.models.machine.devices[0]
+    by_target = [compare.on_target(target, plan.draws, work.cache, device) for target in data]
+    correlations = tuple(chain.from_iterable(target.correlations for target in by_target))
+    points = item_scores.of(dataset, qualities, correlate.columns(dataset, rows.scores, aggregations))
+    return DatasetResults(
+        board=(dataset.card.split, entries.kind(dataset)),
+        targets=frozenset((dataset.card.name, quality.quality.name) for quality in qualities if quality.usable),
+        correlations=correlations,
+        comparisons=tuple(chain.from_iterable(target.comparisons for target in by_target)),
+        reliability=tuple(chain.from_iterable(target.reliability for target in by_target)),
+        points=(points,), examples=_examples(plan, work, dataset, qualities, points, correlations),
+        skips=tuple(rows.skips), failures=tuple(rows.failures), timings=tuple(rows.timings),
+        data=tuple(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())) for target in data))
+
+
+def _examples(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...], points: ItemScores,
+              correlations: Sequence[Correlation]) -> tuple[Example, ...]:
+    """Items on which people and metrics disagree, by non-control metrics that have not learned from their ratings."""
+    if not plan.examples:
+        return ()
+    metrics = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
+               and dataset.card.name not in composites.learned_on(chosen.metric, work.models)}
+    return tuple(examples.find(dataset, qualities, points, correlations, metrics, plan.examples))
+
+
+def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Results:
+    """The rows of all datasets, and their ranking."""
+    selection = plan.selection
+    options = {**selection.requested(), "draws": plan.draws.ranks, "permutations": plan.draws.permutations,
+               "examples": plan.examples}
+    if plan.ratings:
+        options["ratings sha256"] = hashlib.sha256(plan.ratings.read_bytes()).hexdigest()
+    device = (work.executor.device if work.executor else "") or str(work.models.machine)
+    rows = {name: tuple(chain.from_iterable(getattr(one, name) for one in datasets))
+            for name in ("correlations", "comparisons", "reliability", "skips", "timings", "points", "examples")}
+    broken = (Failure("every dataset", name, reason) for name, reason in plan.broken)
+    entries_ = tuple(chain.from_iterable(one.entries for one in datasets))
     return Results(
-        run=environment.facts(selection.seed, context.filling.executor.device or str(context.models.machine), options,
-                              command),
-        datasets=tuple(found.datasets),
-        metrics=tuple(entries.metric_entry(chosen, context.models) for chosen in context.plan.chosen),
-        correlations=tuple(found.correlations),
-        ranking=tuple(_ranking(context, found)),
-        comparisons=tuple(found.comparisons),
-        reliability=tuple(found.reliability),
-        trainings=entries.training_entries(context.plan.chosen, context.models),
-        skips=tuple(found.skips),
-        failures=tuple(found.failures),
-        timings=tuple(found.timings),
-        points=tuple(found.points),
-        examples=tuple(found.examples),
-    )
+        run=environment.facts(selection.seed, device, options, plan.command), datasets=entries_,
+        metrics=tuple(entries.metric_entry(chosen, work.models) for chosen in plan.chosen),
+        trainings=entries.training_entries(plan.chosen, work.models),
+        ranking=tuple(_rank(plan, work, datasets, entries_)),
+        failures=(*broken, *chain.from_iterable(one.failures for one in datasets)), **rows)
 
 
-def _ranking(context: Context, found: Found) -> Iterator[RankingRow]:
+def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], known: Iterable[DatasetEntry],
+          ) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
-    A cell whose dataset the weights were learned on counts for nothing.
+    The correlation of a column whose weights were learned on the dataset's ratings does not count.
     """
-    real = {entry.name for entry in found.datasets if entry.origin != "sample"}
-    seen = {(chosen.label, dataset) for chosen in context.plan.chosen
-            for dataset in composites.learned_on(chosen.metric, context.models) if dataset in real}
-    unseen = [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in found.correlations]
-    referenced = {entry.name for entry in found.datasets if "references" in entry.has}
-    for (split, kind), cells in sorted(found.cells.items()):
-        boards = [Board(split, kind, frozenset(cells))]
-        some = frozenset(cell for cell in cells if cell[0] in referenced)
-        if some and some != cells:
-            boards.append(Board(f"{split}-references", kind, some))
-        for board in boards:
-            on_it = [cell for cell in found.scored_cells if (cell.dataset, cell.quality) in board.cells]
-            rows = tuple(ranking(board, unseen))
-            yield from compare.ranked(rows, on_it, context.draws, context.memo)
+    real = {entry.name for entry in known if entry.origin != "sample"}
+    referenced = {entry.name for entry in known if "references" in entry.has}
+    learned = {(chosen.label, dataset) for chosen in plan.chosen
+               for dataset in composites.learned_on(chosen.metric, work.models) if dataset in real}
+    correlations = [dataclasses.replace(row, value=math.nan) if (row.metric, row.dataset) in learned else row
+                    for rows in datasets for row in rows.correlations]
+    boards: Mapping[tuple[str, str], set[Target]] = {rows.board: set() for rows in datasets if rows.targets}
+    for rows in datasets:
+        if rows.targets:
+            boards[rows.board].update(rows.targets)
+    for (split, kind), targets in sorted(boards.items()):
+        some = frozenset(target for target in targets if target[0] in referenced)
+        own = [Board(split, kind, frozenset(targets))]
+        if some and some != targets:
+            own.append(Board(f"{split}-references", kind, some))
+        for board in own:
+            data = [target for rows in datasets for target in rows.data
+                    if (target.dataset, target.quality) in board.cells]
+            yield from compare.ranked(tuple(ranking(board, correlations)), data, plan.draws, work.cache)

@@ -1,11 +1,11 @@
-"""Who works on what, where several runs share a store: a claim on a cell, and the heartbeat of the run that holds it.
+"""Locks: what each of several runs in one store is scoring.
 
-    owners/OWNER           written anew every few seconds while its run lives
-    claims/CELL.OWNER      what it works on
+    owners/OWNER          written anew every few seconds while its run lives
+    locks/NAME.OWNER      what this run is scoring
 
-A claim counts as long as its owner's heart beats; one whose process is no more on this machine, or whose last beat is
-older than STALE, is taken over. Two runs that ask at the same moment both step back and come again. No score depends on
-this: it only keeps two runs from doing the same work.
+A lock counts while its owner lives. One whose process has ended on this machine, or whose file was last written more
+than STALE seconds ago, is taken over. Two runs that ask at the same moment both step back and try again. No score
+depends on locks: they only keep two runs from doing the same work.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ import threading
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from harness.scoring.storage import Blobs
+from harness.scoring.storage import Files
 
 BEAT, STALE = 5.0, 60.0
-"""Seconds between two beats, and after how many without one an owner is taken for dead."""
+"""Seconds between two signs of life, and after how many without one an owner counts as dead."""
 
-_HERE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
-def _me() -> str:
-    return f"{_HERE}-{os.getpid()}-{secrets.token_hex(4)}"
+def _own_name() -> str:
+    return f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 @dataclass(slots=True)
-class Claims:
-    """The claims of one run in a store; a context that ends with all of them given back."""
+class Locks:
+    """The locks of one run in a store; a context that ends with all of them released."""
 
-    blobs: Blobs
-    owner: str = field(default_factory=_me)
+    files: Files
+    owner: str = field(default_factory=_own_name)
     held: set[str] = field(default_factory=set)
     _done: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> Claims:
+    def __enter__(self) -> Locks:
         self._sweep()
         self._beat()
         threading.Thread(target=self._keep_beating, daemon=True).start()
@@ -49,54 +49,54 @@ class Claims:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._done.set()
-        for cell in list(self.held):
-            self.release(cell)
-        self.blobs.remove(f"owners/{self.owner}")
+        for name in list(self.held):
+            self.release(name)
+        self.files.remove(f"owners/{self.owner}")
         self._sweep()
 
-    def company(self) -> bool:
-        """Whether another run in this store lives."""
+    def shared(self) -> bool:
+        """Whether another run is using this store."""
         return any(_owner(name) != self.owner and self._lives(_owner(name))
-                   for name in self.blobs.names("owners", "*"))
+                   for name in self.files.names("owners", "*"))
 
-    def take(self, cell: str) -> bool:
-        """Claim a cell; False where another run that lives has done so."""
-        mine = f"claims/{cell}.{self.owner}"
-        self.blobs.write(mine, b"", lasting=False)
-        others = [name for name in self.blobs.names("claims", f"{cell}.*") if name != mine]
-        if any(self._lives(_owner(name)) for name in others):
-            self.blobs.remove(mine)
+    def take(self, name: str) -> bool:
+        """Take a lock; False where another run that lives holds it."""
+        own = f"locks/{name}.{self.owner}"
+        self.files.write(own, b"", lasting=False)
+        rivals = [file for file in self.files.names("locks", f"{name}.*") if file != own]
+        if any(self._lives(_owner(file)) for file in rivals):
+            self.files.remove(own)
             return False
-        for name in others:
-            self.blobs.remove(name)
-            self.blobs.remove(f"owners/{_owner(name)}")
-        self.held.add(cell)
+        for file in rivals:
+            self.files.remove(file)
+            self.files.remove(f"owners/{_owner(file)}")
+        self.held.add(name)
         return True
 
-    def release(self, cell: str) -> None:
-        """Give a claim back."""
-        self.held.discard(cell)
-        self.blobs.remove(f"claims/{cell}.{self.owner}")
+    def release(self, name: str) -> None:
+        """Give a lock back."""
+        self.held.discard(name)
+        self.files.remove(f"locks/{name}.{self.owner}")
 
     def _sweep(self) -> None:
-        """Take away what dead runs have left: nobody may ever ask for what they were at again."""
-        claims = self.blobs.names("claims", "*")
-        for owner in {_owner(name) for name in [*claims, *self.blobs.names("owners", "*")]}:
+        """Remove what dead runs have left: nobody may ever score the same pair again."""
+        locks = self.files.names("locks", "*")
+        for owner in {_owner(name) for name in [*locks, *self.files.names("owners", "*")]}:
             if not self._lives(owner):
-                for name in [*(claim for claim in claims if _owner(claim) == owner), f"owners/{owner}"]:
-                    self.blobs.remove(name)
+                for name in [*(lock for lock in locks if _owner(lock) == owner), f"owners/{owner}"]:
+                    self.files.remove(name)
 
     def _lives(self, owner: str) -> bool:
         host, process, _ = [*owner.split("-"), "", ""][:3]
-        if host == _HERE and os.name == "posix" and process.isdigit() and not _runs(int(process)):
+        if host == _MACHINE and os.name == "posix" and process.isdigit() and not _runs(int(process)):
             return False
         try:
-            return self.blobs.age(f"owners/{owner}") < STALE
+            return self.files.age(f"owners/{owner}") < STALE
         except FileNotFoundError:
             return False
 
     def _beat(self) -> None:
-        self.blobs.write(f"owners/{self.owner}", b"", lasting=False)
+        self.files.write(f"owners/{self.owner}", b"", lasting=False)
 
     def _keep_beating(self) -> None:
         while not self._done.wait(BEAT):
@@ -105,7 +105,7 @@ class Claims:
 
 
 def _owner(name: str) -> str:
-    """Whose heart or claim a file is."""
+    """The owner that a file belongs to."""
     return name.rpartition("/")[2].rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Scoring one cell: a metric over a dataset, at the level either of them has.
+"""Scoring one metric on one dataset, at the level of either.
 
 A turn-level metric meets a whole dialogue turn by turn: every turn of the system is a response to what came before,
 and the scores of the turns are brought together by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
@@ -39,7 +39,7 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The columns of one cell, with the items they belong to and the seconds they took."""
+    """The columns of a metric on a dataset, with the items they belong to and the seconds they took."""
 
     items: tuple[str, ...]
     columns: dict[str, Column]
@@ -50,10 +50,10 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of the dataset; CannotScore where no item has what the metric needs."""
     if lacking := unmet(metric, dataset):
         raise CannotScore(f"no item has {lacking}")
-    return scored(metric, dataset, models)
+    return score_part(metric, dataset, models)
 
 
-def scored(metric: Metric, dataset: Dataset, models: Models) -> Scores:
+def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
     by_turn = _by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items

@@ -1,27 +1,45 @@
 """The one way to the scores of a dataset: taken from the store, or scored now and stored.
 
-A run, the studies, calibration, `harness.score` and bundles ask a `Scorer`. A composition takes the scores of its
-inputs from the same scorer, so nothing is scored twice.
-
     metric -> score.score -> store -> Scores
+
+A run, the studies, calibration, `harness.score` and bundles ask a `Scorer`. A composition takes the scores of its
+inputs from the same scorer, so nothing is scored twice. Datasets of more than PART items are scored and stored part by
+part: a run that is killed loses one part at most, and a metric never holds more than that many items.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from benchmarks.dataset import Dataset, DatasetCard, Item
-from harness.errors import BadConfig, CellFailed, HarnessError, StoreError
+from harness.errors import BadConfig, HarnessError, ScoringFailed, StoreError
 from harness.results.rows import Failure, Skip
 from harness.scoring import composites
-from harness.scoring.score import Scores, score
-from harness.scoring.store import ScoreStore
+from harness.scoring.interrupts import first_waits
+from harness.scoring.locks import Locks
+from harness.scoring.pairs import Pair
+from harness.scoring.progress import RunProgress
+from harness.scoring.score import Scores, score, score_part
+from harness.scoring.store import ScoreStore, Span, cut, lock_name
 from metrics.composition import Composite
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import Metric
 from metrics.models.service import Models
+
+PART = 16_384
+"""Items that are scored at once, at most."""
+
+TRIES = 3
+"""How often damaged parts are scored again."""
+
+WAIT = 1.0
+"""Seconds between two looks at what another run is scoring."""
 
 
 def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
@@ -36,11 +54,16 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
     return Dataset(card, tuple(items), (), "imported")
 
 
+def unwatched(span: Span) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Nobody watches the scoring of a part."""
+    return contextlib.nullcontext()
+
+
 @dataclass(slots=True)
 class Scorer:
     """The scores of one dataset, registered or not; without a store they are kept in memory alone.
 
-    `fresh` holds the keys of scores that were made in this run; `rescore` takes nothing else from the store.
+    `fresh` holds the keys of scores that were made in this run; `rescore` takes no other from the store.
     """
 
     dataset: Dataset
@@ -49,6 +72,8 @@ class Scorer:
     rescore: bool = False
     fresh: set[str] = field(default_factory=set)
     known: dict[str, Scores | BaseException] = field(default_factory=dict)
+    unit: Callable[[Span], AbstractContextManager[None]] = unwatched
+    """What is entered around the scoring of each part, until it is stored."""
 
     def scores(self, metric: Metric) -> Scores:
         """The scores of a metric; an exception of the first call is raised again by later ones."""
@@ -66,7 +91,7 @@ class Scorer:
         return scores
 
     def attempt(self, metric: Metric, label: str) -> tuple[Scores | Skip | Failure, str]:
-        """The scores of a metric, or the reason why there are none and the stack of an error that nobody expected."""
+        """The scores of a metric, or why there are none, with the stack of an exception that nobody expected."""
         name = self.dataset.card.name
         try:
             return self.scores(metric), ""
@@ -74,11 +99,44 @@ class Scorer:
             return Skip(name, label, str(error)), ""
         except (KeyboardInterrupt, StoreError):
             raise
-        except CellFailed as error:
-            return Failure(name, label, str(error)), ""
+        except ScoringFailed as error:
+            return Failure(name, label, str(error)), error.stack
         except BaseException as error:
             expected = isinstance(error, MetricError | HarnessError)
             return Failure(name, label, one_line(error)), "" if expected else traceback.format_exc()
+
+    def score_all(self, pairs: Iterable[Pair], locks: Locks, progress: RunProgress) -> None:
+        """Score pairs in this process; those that another run is scoring come last, or are taken from it."""
+        waiting, announced = list(pairs), False
+        count = len(self.dataset.items)
+        progress.planned(sum(1 if pair.whole else -(-count // PART) for pair in waiting),
+                         sum(pair.cost for pair in waiting) * count)
+        while waiting:
+            busy = [pair for pair in waiting if not self._score_locked(pair, locks, progress)]
+            if len(busy) == len(waiting):
+                if not announced:
+                    announced = True
+                    progress.say(f"{locks.files.root}: another run works on {len(busy)} pairs of metric and dataset; "
+                                 "waiting for its scores")
+                time.sleep(WAIT)
+            waiting = busy
+
+    def _score_locked(self, pair: Pair, locks: Locks, progress: RunProgress) -> bool:
+        """Score a pair; False where another run is at it. An exception of the metric is left to `attempt`."""
+        name = lock_name(*pair.key)
+        if not locks.take(name):
+            return False
+        self.unit = functools.partial(watched, pair, progress)
+        try:
+            self.scores(pair.chosen.metric)
+        except (KeyboardInterrupt, StoreError):
+            raise
+        except BaseException:  # noqa: S110  (kept for `attempt`)
+            pass
+        finally:
+            self.unit = unwatched
+            locks.release(name)
+        return True
 
     def _stored(self, key: str) -> Scores | None:
         if self.store is None or (self.rescore and key not in self.fresh):
@@ -88,12 +146,70 @@ class Scorer:
     def _scored(self, key: str, metric: Metric) -> Scores:
         if isinstance(metric, Composite):
             scores = composites.compose_scores(metric, self.dataset, self.models, self.scores)
+            self._put(key, scores)
+        elif self.store is not None and metric.card.scope == "item" and self._in_parts(self.store, key):
+            scores = self._by_parts(self.store, key, metric)
+            self._put(key, scores)
         else:
-            scores = score(metric, self.dataset, self.models)
-        if self.store is not None:
-            self.store.put(self.dataset.fingerprint, key, scores)
+            with self.unit((0, len(self.dataset.items))):
+                scores = score(metric, self.dataset, self.models)
+                self._put(key, scores)
         self.fresh.add(key)
         return scores
+
+    def _put(self, key: str, scores: Scores) -> None:
+        if self.store is not None:
+            self.store.put(self.dataset.fingerprint, key, scores)
+
+    def _in_parts(self, store: ScoreStore, key: str) -> bool:
+        """Whether the dataset is large, or a run that was killed has left parts of it."""
+        if self.rescore:
+            store.clear(self.dataset.fingerprint, key)
+        return len(self.dataset.items) > PART or bool(store.parts(self.dataset.fingerprint, key))
+
+    def _by_parts(self, store: ScoreStore, key: str, metric: Metric) -> Scores:
+        """Score what no stored part covers, and join the parts; a part that is damaged is scored again."""
+        whole, items = self.dataset, tuple(item.id for item in self.dataset.items)
+        if lacking := composites.unmet(metric, whole):
+            raise CannotScore(f"no item has {lacking}")
+        refused: dict[Span, Exception] = {}
+        for _ in range(TRIES):
+            for gap in store.gaps(whole.fingerprint, key, len(items)):
+                for span in cut(gap, PART):
+                    if span not in refused:
+                        self._score_part(store, key, metric, span, refused)
+            if sum(stop - start for start, stop in refused) == len(items):
+                raise refused[min(refused)]
+            if (scores := store.joined(whole.fingerprint, key, items, refused)) is not None:
+                return scores
+        raise StoreError(f"{store.root}: parts of {metric.card.name} on {whole.card.name} do not read back")
+
+    def _score_part(self, store: ScoreStore, key: str, metric: Metric, span: Span, refused: dict[Span, Exception],
+                    ) -> None:
+        whole = self.dataset
+        part = Dataset(whole.card, whole.items[slice(*span)], (), whole.origin, whole.fingerprint)
+        try:
+            with self.unit(span):
+                store.put_part(whole.fingerprint, key, span, score_part(metric, part, self.models))
+        except CannotScore as error:
+            refused[span] = error
+
+
+@contextlib.contextmanager
+def watched(pair: Pair, progress: RunProgress, span: Span) -> Iterator[None]:
+    """Report the scoring of a part, and let the first Ctrl-C wait for its end."""
+    start, outcome = time.monotonic(), "crashed"
+    with first_waits(lambda: progress.say("stopping: waiting for what is being scored to end; it is kept, and the same "
+                                          "command goes on; Ctrl-C again does not wait")):
+        try:
+            yield
+            outcome = "scored"
+        except (MissingResource, CannotScore):
+            outcome = "refused"
+            raise
+        finally:
+            progress.part(pair.dataset, pair.label, span, start, time.monotonic(), outcome,
+                          estimate=pair.cost * (span[1] - span[0]))
 
 
 def one_line(error: BaseException) -> str:

@@ -27,7 +27,7 @@ _NO_FOLDERS = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
-class Blobs(Protocol):
+class Files(Protocol):
     """Files by name; FileNotFoundError for one that is not there, OSError for a place that does not answer.
 
     `place` opens the same files elsewhere; `root` is how the place is shown, without a password that its URL may hold.
@@ -55,16 +55,16 @@ class Blobs(Protocol):
         """Seconds since a file was written, by the clock of this machine."""
 
 
-def opened(place: str | Path) -> Blobs:
+def open_files(place: str | Path) -> Files:
     """The files of a folder, or of a URL."""
     if isinstance(place, str) and _NOWHERE.match(place):
         raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
     if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
-        return Remote(place.rstrip("/"))
-    return Folder(Path(_FOLDER.sub("", str(place), count=1)))
+        return RemoteFiles(place.rstrip("/"))
+    return LocalFiles(Path(_FOLDER.sub("", str(place), count=1)))
 
 
-class Folder:
+class LocalFiles:
     """Files below a folder of this machine, or of a disk that machines share."""
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +99,7 @@ class Folder:
         return time.time() - (self.path / name).stat().st_mtime
 
 
-class Remote:
+class RemoteFiles:
     """Files below a URL, through fsspec."""
 
     def __init__(self, url: str) -> None:
@@ -107,7 +107,7 @@ class Remote:
         import fsspec
 
         self._made: set[str] = set()
-        with self._told():
+        with self._errors():
             try:
                 self._files, self._path = fsspec.core.url_to_fs(url)
             except (ValueError, ImportError) as error:  # no such protocol, or its package is not here
@@ -115,14 +115,14 @@ class Remote:
 
     def read(self, name: str) -> bytes:
         """What a file holds."""
-        with self._told():
+        with self._errors():
             content: bytes = self._files.cat_file(self._at(name))
         return content
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
         """Put a file there; an object store shows it when all of it is there."""
         folder = self._at(name).rpartition("/")[0]
-        with self._told():
+        with self._errors():
             if folder not in self._made and not _NO_FOLDERS.match(self.place):
                 self._files.makedirs(folder, exist_ok=True)
                 self._made.add(folder)
@@ -131,7 +131,7 @@ class Remote:
     def names(self, folder: str, pattern: str) -> list[str]:
         """The names of the files in a folder that match a pattern, in order."""
         listed: list[Any] = []
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache(self._at(folder))
             listed = self._files.ls(self._at(folder), detail=False)
         names = (str(path).rpartition("/")[2] for path in listed)
@@ -139,17 +139,17 @@ class Remote:
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there."""
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.rm_file(self._at(name))
 
     def rename(self, name: str, other: str) -> None:
         """Give a file another name, if it is there."""
-        with self._told(), contextlib.suppress(FileNotFoundError):
+        with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.mv(self._at(name), self._at(other))
 
     def age(self, name: str) -> float:
         """Seconds since a file was written, by the clock of this machine; 0 where the place does not tell."""
-        with self._told():
+        with self._errors():
             try:
                 return time.time() - float(self._files.modified(self._at(name)).timestamp())
             except NotImplementedError:
@@ -159,7 +159,7 @@ class Remote:
         return f"{self._path}/{name}"
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         """Whatever the place's own package raises, as an error of one line that names the place."""
         try:
             yield
@@ -169,5 +169,5 @@ class Remote:
             raise FileNotFoundError(errno.ENOENT, "is not there", self.root) from error
         except Exception as error:  # each package has errors of its own
             lines = str(error).strip().splitlines()
-            told = f"does not answer as a store should: {type(error).__name__}: {lines[0] if lines else ''}"[:300]
-            raise OSError(getattr(error, "errno", None) or errno.EIO, _SECRET.sub("", told), self.root) from error
+            reason = f"does not answer as a store should: {type(error).__name__}: {lines[0] if lines else ''}"[:300]
+            raise OSError(getattr(error, "errno", None) or errno.EIO, _SECRET.sub("", reason), self.root) from error

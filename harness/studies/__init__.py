@@ -13,6 +13,7 @@ with `_` is shared by several studies.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from harness.results.rows import DatasetEntry
     from harness.run.correlate import TargetData
     from harness.run.plan import Plan, Selection
-    from harness.run.preparing import Context
+    from harness.run.workspace import Workspace
     from metrics.models.service import Choice
 
 ORIGINS = {"real": "real data", "sample": "the bundled sample (made by a script, simulated raters)"}
@@ -77,15 +78,14 @@ class StudyRequest:
         """The chosen metrics and datasets."""
         from harness.run import plan
 
-        return plan.make(self.selection)
+        return plan.make(self.selection, plan.Draws(self.seed, ranks=0))
 
     @cached_property
-    def context(self) -> Context:
+    def workspace(self) -> Workspace:
         """Models, score store and cache, as for a run."""
-        from harness.run import preparing
-        from harness.run.compare import Draws
+        from harness.run.workspace import open_workspace
 
-        return preparing.prepared(self.plan, self.home, self.out, Draws(self.seed, ranks=0), choice=self.choice)
+        return open_workspace(self.plan, self.home, self.out, choice=self.choice)
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -101,11 +101,11 @@ class StudyRequest:
 
     def targets(self, command: str) -> tuple[list[TargetGroup], tuple[str, ...]]:
         """Score what has no score yet, as a run does; the targets by kind of data, and what failed."""
-        from harness.run import run as running
+        from harness.run.run import run_with_data
 
-        report, scored = running.run(self.context, None, command)
+        report, targets = run_with_data(dataclasses.replace(self.plan, command=command), self.workspace)
         failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures)
-        return list(target_groups(scored.scored_cells, report.datasets)), failures
+        return list(target_groups(targets, report.datasets)), failures
 
 
 class Study(Protocol):

@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard
 from harness.run import compare
-from harness.run.cache import Memo
-from harness.run.compare import Draws
+from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
+from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
 
@@ -47,9 +47,9 @@ def bench(metrics: int, draws: int) -> list[dict[str, object]]:
     rng = np.random.default_rng(0)
     every = [cell for card in registry.cards().values() for cell in cells(card, metrics, rng)]
     with TemporaryDirectory() as folder:
-        memo = Memo(Path(folder))
+        memo = Cache(Path(folder))
         start = time.perf_counter()
-        found = [compare.measured(cell, Draws(0), memo) for cell in every]
+        found = [compare.on_target(cell, Draws(0), memo) for cell in every]
         measured = time.perf_counter() - start
         correlations = [row for one in found for row in one.correlations]
         start = time.perf_counter()

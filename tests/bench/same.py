@@ -44,8 +44,8 @@ def carried_out(executor: str, out: Path, asked: list[str]) -> float:
 
 def told(out: Path) -> tuple[int, int, int]:
     """How many workers there were, pairs of metric and dataset, and parts that were scored."""
-    events = [json.loads(line) for line in (out / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
-    parts = [event for event in events if event["event"] == "part" and event["told"] == "scored"]
+    events = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    parts = [event for event in events if event["event"] == "part" and event["outcome"] == "scored"]
     return (len({part["worker"] for part in parts}), len({(part["metric"], part["dataset"]) for part in parts}),
             len(parts))
 

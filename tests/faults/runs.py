@@ -69,7 +69,7 @@ def report(out: Path) -> dict[str, bytes]:
 def events(out: Path) -> list[dict[str, Any]]:
     """What has happened in a run so far; without a last line that is still being written."""
     try:
-        lines = (out / "trace.jsonl").read_text().splitlines(keepends=True)
+        lines = (out / "log.jsonl").read_text().splitlines(keepends=True)
     except FileNotFoundError:
         return []
     return [json.loads(line) for line in lines if line.endswith("\n")]
@@ -78,7 +78,7 @@ def events(out: Path) -> list[dict[str, Any]]:
 def scored(out: Path) -> Counter[tuple[str, str, int]]:
     """The items that a run has scored, by dataset, metric and place, and how often."""
     return Counter((event["dataset"], event["metric"], place) for event in events(out)
-                   if event["event"] == "part" and event["told"] == "scored" for place in range(*event["items"]))
+                   if event["event"] == "part" and event["outcome"] == "scored" for place in range(*event["items"]))
 
 
 def costly(out: Path, *metrics: str, each: float = 1.0) -> None:
@@ -95,7 +95,7 @@ def left_behind(out: Path) -> list[str]:
     """
     parts = [part for part in out.rglob("*.shard")
              if not list(part.parent.glob(f"{part.name.partition('.')[0]}-*.parquet"))]
-    found = [*out.rglob(".*.part"), *out.rglob("claims/*"), *out.rglob("owners/*"), *parts]
+    found = [*out.rglob(".*.part"), *out.rglob("locks/*"), *out.rglob("owners/*"), *parts]
     return sorted(path.relative_to(out).as_posix() for path in found)
 
 

@@ -14,10 +14,10 @@ import pytest
 from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
-from harness.scoring.executors import cutting
+from harness.scoring.executors import tasks as cutting
 from tests.faults.conftest import Whole
 from tests.faults.faults import fault
-from tests.faults.runs import QUICK, costly, events, left_behind, metric, report, scored, words
+from tests.faults.runs import QUICK, costly, left_behind, metric, report, scored, words
 
 pytestmark = pytest.mark.faults
 
@@ -50,7 +50,6 @@ UNSEEN = fault(GROUP, "a bit flipped in the words of `report.json`", "read by `h
                "it has no digest of its own: not noticed while it is JSON; `harness run` writes the same report again")
 TIMINGS = fault(GROUP, "measured times overwritten", "`report/timings.json` before a run",
                 "costs are guessed; exit status 0, the same report")
-TRACE = fault(GROUP, "trace cut short", "`trace.jsonl`, read by `harness trace`", "the line is left out; exit status 0")
 HALF = fault(GROUP, "half-written files of a dead process", "`scores/`, `statistics/`, `report/`, `site/`",
              "removed; exit status 0, the same report")
 
@@ -190,17 +189,6 @@ def test_times_that_do_not_read_change_nothing(tmp_path: Path, undisturbed: Whol
         assert main(["run", *ASKED, *QUICK, "--out", str(out)]) == 0
         assert report(out) == undisturbed(*ASKED)
     TIMINGS.seen("exit status 0, the same bytes", 5)
-
-
-def test_a_trace_that_was_cut_short_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert main(["run", *ASKED, *QUICK, "--out", str(out)]) == 0
-    count = len(events(out))
-    trace = out / "trace.jsonl"
-    trace.write_bytes(trace.read_bytes()[:-9])
-    assert main(["trace", "--out", str(out)]) == 0
-    assert len(events(out)) == count - 1
-    TRACE.seen(f"exit status 0; {count - 1} of {count} lines")
 
 
 def test_what_a_dead_process_left_half_written_is_removed(tmp_path: Path, undisturbed: Whole) -> None:

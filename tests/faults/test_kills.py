@@ -22,7 +22,8 @@ from tests.faults.runs import QUICK, begun, costly, events, left_behind, metric,
 pytestmark = [pytest.mark.faults, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")]
 
 ANYWHERE = "anywhere"
-AFTER = {"scoring": ("loading", "planning"), "measuring": ("composing",), "report": ("ranking",), "pages": ("report",)}
+AFTER = {"scoring": ("loading", "planning"), "correlating": ("composing",), "report": ("ranking",),
+         "pages": ("report",)}
 """The stages that a run is killed in, and those whose end is their beginning."""
 
 PLAIN = [*words("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
@@ -76,7 +77,7 @@ def killed_and_continued(asked: list[str], out: Path, kills: int, stages: tuple[
     at: Counter[str] = Counter()
     done: Counter[tuple[str, str, int]] = Counter()
     for stage in moments(2 * kills, stages, rng):
-        (out / "trace.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
+        (out / "log.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
         with begun(*asked, *QUICK, "--out", str(out), start_new_session=True) as process:
             if wait_for(stage, process, out, rng):
                 (os.killpg if everybody else os.kill)(process.pid, signal.SIGKILL)

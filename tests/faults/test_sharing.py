@@ -28,11 +28,11 @@ KILLED = {executor: fault(GROUP, f"SIGKILL of the run that holds the claims, {ex
                           f"one `--store`, `--executor {executor}`",
                           "the other takes over at once; exit status 0, the same report; what was scored is not again")
           for executor in ("local", "local:2")}
-STALE = fault(GROUP, "claims of another machine whose heart stopped", "`claims/`, `owners/` with a beat of 61 s ago",
+STALE = fault(GROUP, "claims of another machine whose heart stopped", "`locks/`, `owners/` with a beat of 61 s ago",
               "taken over at once")
-LATE = fault(GROUP, "claims of another machine whose heart stops", "`claims/`, `owners/` with a beat of 50 s ago",
+LATE = fault(GROUP, "claims of another machine whose heart stops", "`locks/`, `owners/` with a beat of 50 s ago",
              "waited for, and taken over when the beat is 60 s old")
-ORPHAN = fault(GROUP, "claims without an owner", "`claims/`", "taken over at once")
+ORPHAN = fault(GROUP, "claims without an owner", "`locks/`", "taken over at once")
 
 
 def slow(folder: Path, seconds: float) -> list[str]:
@@ -104,10 +104,10 @@ def test_claims_that_nobody_keeps(known: Fault, age: int | None, waits: bool, tm
     store, owner = tmp_path / "store", "0badcafe-1-00000000"
     with begun(*asked, *QUICK, "--store", str(tmp_path / "other"), "--out", str(tmp_path / "names")) as process:
         process.communicate(timeout=60)
-    for folder in ("claims", "owners"):
+    for folder in ("locks", "owners"):
         (store / folder).mkdir(parents=True)
     for path in (tmp_path / "other").glob("*/*.parquet"):
-        (store / "claims" / f"{path.parent.name}-{path.stem.rpartition('-')[0]}.{owner}").touch()
+        (store / "locks" / f"{path.parent.name}-{path.stem.rpartition('-')[0]}.{owner}").touch()
     heart = store / "owners" / owner
     if age is not None:
         heart.touch()

@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.storage import store as datasets
-from harness.run.cache import Memo
+from harness.run.cache import Cache
 from harness.scoring.score import Scores
-from harness.scoring.store import ScoreStore, _packed, _stem
+from harness.scoring.store import ScoreStore, _stem, _to_parquet
 from metrics.judges import archive as answers
 from metrics.judges.answer import Answer
 from metrics.models.cache import EmbeddingCache, _content
@@ -37,7 +37,7 @@ def _cache() -> dict[str, list[bytes]]:
     vectors = {hashlib.sha256(f"text\0{text!r}".encode()).digest()[:16]: np.ones((2, 3), np.float16)
                for text in ("a", "b")}
     answer = asdict(Answer("4", tokens=((0, "4", (("4", -0.5), ("5", -1.0))),)))
-    cell = _packed(KEPT, SIGNATURE)
+    cell = _to_parquet(KEPT, SIGNATURE)
     return {"cell": [cell], "part": [cell], "memo": [json.dumps({"p": [0.5, math.nan], "n": 3}).encode()],
             "embeddings": [_content(vectors)], "answers": [json.dumps({"key": "k", **answer}).encode()]}
 
@@ -78,15 +78,15 @@ def _read_part(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
     _placed(folder / PRINT[:20] / f"{_stem(SIGNATURE)}.0000002-0000004-{_digest(content)[:20]}.shard", content, stack)
     store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
     items = ("a", "b", "a", "b")
-    if store.merge(PRINT, SIGNATURE, items):
-        found = store.get(PRINT, SIGNATURE)
-        sound(found is not None and found.items == items, "a cell that is not the items")
+    found = store.joined(PRINT, SIGNATURE, items)
+    if found is not None:
+        sound(found.items == items, "joined scores that are not of the items")
     else:
-        sound(store.set_aside, "a part that is neither merged nor set aside")
+        sound(store.set_aside, "a part that is neither joined nor set aside")
 
 
 def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    memo = Memo(folder / "statistics")
+    memo = Cache(folder / "statistics")
     memo.get("kind", "key", lambda: 1)
     (path,) = (folder / "statistics").glob("kind-*.json")
     path.unlink()

@@ -140,7 +140,7 @@ def _read_config(folder: Path, form: str, content: bytes) -> None:
     path.write_bytes(content)
     chosen = settings(argparse.Namespace(config=path))
     run._check(chosen)
-    run.crew(chosen)
+    run.workers(chosen)
     home_folder(chosen.home)
     run.command(chosen).encode()
 

@@ -110,11 +110,11 @@ def test_parts_that_do_not_belong_together_are_set_aside(items: tuple[str, str],
     store, good = ScoreStore(tmp_path), Scores(("a", "b"), {"x": np.array([0.5, 1.0])}, 1.0)
     store.put_part("f", "toy|r1", (0, 2), good)
     store.put_part("f", "toy|r1", (2, 4), Scores(items, {column: np.array([0.5, 1.0])}, 1.0))
-    assert not store.merge("f", "toy|r1", "abab")
+    assert store.joined("f", "toy|r1", "abab") is None
     assert store.set_aside
     for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
         store.put_part("f", "toy|r1", span, good)
-    assert store.merge("f", "toy|r1", "abab")
+    assert store.joined("f", "toy|r1", "abab")
 
 
 def test_a_find_is_noticed(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Workers of a Ray cluster: one actor each, so that models stay loaded; where they run and on how many nodes is Ray's.
 
-An actor is given nothing before it is there. So a cluster that scales itself has the time it needs, one that is full or
-has lost a node goes on with the actors that it has room for, and no part is lost with an actor that never came. What an
-actor was at when it died is lost. Every node needs this package, and the home and the store under the same paths: disks
-that are shared, or a store behind a URL.
+An actor gets no task before it has started. So a cluster that scales itself has the time it needs, one that is full or
+has lost a node goes on with the actors that it has room for, and no part is lost with an actor that never started. The
+part that an actor was scoring when it died is lost. Every node needs this package, and the home and the store under the
+same paths: disks that are shared, or a store behind a URL.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from typing import Any
 
 from benchmarks.errors import BenchmarkError
 from harness.errors import BadConfig, HarnessError
-from harness.scoring.executors.processes import TAIL
-from harness.scoring.executors.tasks import Began, Event, Finished, Full, Lost, Setup, Task
-from harness.scoring.executors.worker import Worker
+from harness.scoring.executors.messages import Began, Event, Finished, Full, Lost, Setup, Task
+from harness.scoring.executors.workers import TAIL, Worker
 from metrics.errors import MetricError
 from metrics.models.service import Models
 
@@ -41,21 +40,21 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ActorPlace:
     """Where an actor runs, and the files that hold what it prints."""
 
     node: str
     output: tuple[str, ...]
 
 
-class Remote:
+class Actor:
     """What an actor does."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._worker: Worker | None = None
 
-    def ready(self) -> Place | Full:
+    def ready(self) -> ActorPlace | Full:
         """Be there: where it is, or why it cannot work there."""
         node = socket.gethostname()
         try:
@@ -64,33 +63,33 @@ class Remote:
             models.machine  # noqa: B018  (a device that is not there is told before anything is lost)
         except (BenchmarkError, HarnessError, MetricError, OSError) as error:
             return Full(f"node {node}: {error}")
-        return Place(node, tuple(os.path.realpath(f"/proc/self/fd/{stream}") for stream in (1, 2)))
+        return ActorPlace(node, tuple(os.path.realpath(f"/proc/self/fd/{stream}") for stream in (1, 2)))
 
-    def score(self, task: Task, asked: str) -> Event:
+    def score(self, task: Task, metric: str) -> Event:
         """Score one metric of a task."""
         try:
-            return self._there().score(task, asked)
+            return self._ready().score(task, metric)
         except (BenchmarkError, HarnessError, OSError) as error:  # the home or the store, not the metric
             return Full(f"node {socket.gethostname()}: {error}")
 
     def close(self) -> None:
         """Write what the models keep for later runs."""
-        self._there().models.close()
+        self._ready().models.close()
 
-    def _there(self) -> Worker:
+    def _ready(self) -> Worker:
         if self._worker is None:
-            raise HarnessError("an actor was given work before it was ready")
+            raise HarnessError("an actor got work before it was ready")
         return self._worker
 
 
 @dataclass(frozen=True, slots=True)
-class _Actor:
+class _Started:
     handle: Any
-    place: Place
+    place: ActorPlace
 
 
 @dataclass(slots=True)
-class _Given:
+class _Assigned:
     """A task; when an actor is at it, its calls that are not answered, in order."""
 
     task: Task
@@ -114,30 +113,30 @@ class Cluster:
         if self._ours:
             self._join(address or os.environ.get("RAY_ADDRESS", ""), jobs)
         self.workers = jobs or self._room()
-        self._actors: dict[int, _Actor] = {}
+        self._actors: dict[int, _Started] = {}
         self._coming: dict[Any, Any] = {}
-        self._given: dict[int, _Given] = {}
+        self._assigned: dict[int, _Assigned] = {}
         self._failed = 0
         self._heard = time.monotonic()
 
     def send(self, worker: int, task: Task) -> None:
         """Give an idle worker a task; it waits until there is an actor."""
-        self._given[worker] = _Given(task)
-        waiting = sum(one not in self._actors for one in self._given)
+        self._assigned[worker] = _Assigned(task)
+        waiting = sum(worker not in self._actors for worker in self._assigned)
         for _ in range(waiting - len(self._coming)):
-            made = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=0)(Remote)
+            made = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=0)(Actor)
             actor = made.remote(self._setup)
             self._coming[actor.ready.remote()] = actor
 
     def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
         """What workers have to say, waiting so long for the first of it."""
         self._lend()
-        for worker, given in self._given.items():
-            if worker in self._actors and not given.calls:
+        for worker, assigned in self._assigned.items():
+            if worker in self._actors and not assigned.calls:
                 score = self._actors[worker].handle.score
-                given.calls = [score.remote(given.task, asked) for asked in given.task.metrics]
-                yield worker, Began(given.task.metrics[0])
-        calls = {given.calls[0]: worker for worker, given in self._given.items() if given.calls}
+                assigned.calls = [score.remote(assigned.task, metric) for metric in assigned.task.metrics]
+                yield worker, Began(assigned.task.metrics[0])
+        calls = {assigned.calls[0]: worker for worker, assigned in self._assigned.items() if assigned.calls}
         for call in self._answers([*calls, *self._coming], seconds):
             yield from self._answered(calls[call]) if call in calls else self._came(call)
         if not self._actors and time.monotonic() - self._heard > PATIENCE:
@@ -146,7 +145,7 @@ class Cluster:
 
     def kill(self, worker: int) -> str:
         """Stop a worker at once; the end of what it printed, or where that is."""
-        self._given.pop(worker, None)
+        self._assigned.pop(worker, None)
         actor = self._actors.pop(worker, None)
         if actor is None:
             return ""
@@ -160,7 +159,7 @@ class Cluster:
 
     def close(self) -> None:
         """End all workers, idle ones when they have written what their models keep; and the cluster if it is ours."""
-        idle = [actor.handle.close.remote() for worker, actor in self._actors.items() if worker not in self._given]
+        idle = [actor.handle.close.remote() for worker, actor in self._actors.items() if worker not in self._assigned]
         if idle:
             self._ray.wait(idle, num_returns=len(idle), timeout=30)
         for handle in [*self._coming.values(), *(actor.handle for actor in self._actors.values())]:
@@ -184,14 +183,14 @@ class Cluster:
 
     def _room(self) -> int:
         """How many workers there is room for now."""
-        there = self._ray.cluster_resources()
-        rooms = [there.get("CPU", 0.0), *([there.get("GPU", 0.0) / self._gpus] if self._gpus else [])]
+        resources = self._ray.cluster_resources()
+        rooms = [resources.get("CPU", 0.0), *([resources.get("GPU", 0.0) / self._gpus] if self._gpus else [])]
         return max(1, int(min(rooms)))
 
     def _lend(self) -> None:
         """Actors that are idle take the tasks of workers that have none."""
-        idle = [worker for worker in self._actors if worker not in self._given]
-        for worker in [worker for worker in self._given if worker not in self._actors][:len(idle)]:
+        idle = [worker for worker in self._actors if worker not in self._assigned]
+        for worker in [worker for worker in self._assigned if worker not in self._actors][:len(idle)]:
             self._actors[worker] = self._actors.pop(idle.pop())
 
     def _answers(self, calls: list[Any], seconds: float) -> list[Any]:
@@ -210,46 +209,46 @@ class Cluster:
             self._failed += 1
             if self._failed >= STARTS:
                 yield from self._stuck(f"no worker starts on the Ray cluster: {str(error).strip().splitlines()[-1]}")
-            for worker in [worker for worker in self._given if worker not in self._actors][:1]:
-                self.send(worker, self._given[worker].task)  # which has another placed
+            for worker in [worker for worker in self._assigned if worker not in self._actors][:1]:
+                self.send(worker, self._assigned[worker].task)  # which has another placed
             return
         if isinstance(place, Full):
             yield from self._stuck(place.reason)
             return
         self._failed = 0
         free = [worker for worker in range(self.workers) if worker not in self._actors]
-        self._actors[min(free, key=lambda worker: worker not in self._given)] = _Actor(handle, place)
+        self._actors[min(free, key=lambda worker: worker not in self._assigned)] = _Started(handle, place)
 
     def _stuck(self, reason: str) -> Iterator[tuple[int, Event]]:
         """The run cannot go on; whichever worker has a task says so."""
-        yield from ((worker, Full(reason)) for worker in list(self._given)[:1])
+        yield from ((worker, Full(reason)) for worker in list(self._assigned)[:1])
 
     def _answered(self, worker: int) -> Iterator[tuple[int, Event]]:
-        given, self._heard = self._given[worker], time.monotonic()
+        assigned, self._heard = self._assigned[worker], time.monotonic()
         try:
-            event: Event = self._ray.get(given.calls.pop(0))
+            event: Event = self._ray.get(assigned.calls.pop(0))
         except self._ray.exceptions.RayError as error:
             yield worker, Lost(_cause(error), self.kill(worker))
             return
-        if not given.calls:
-            del self._given[worker]
+        if not assigned.calls:
+            del self._assigned[worker]
         yield worker, event
-        if not given.calls:
+        if not assigned.calls:
             yield worker, Finished()
-        elif worker in self._given:  # it was not stopped meanwhile
-            yield worker, Began(given.task.metrics[-len(given.calls)])
+        elif worker in self._assigned:  # it was not stopped meanwhile
+            yield worker, Began(assigned.task.metrics[-len(assigned.calls)])
 
 
 def _cause(error: Exception) -> str:
     """Why an actor is no more, from what Ray says about it."""
     lines = str(error).strip().splitlines()
-    found = re.search(r"because (its [^.]+)\.(?:.*exit detail: ([^.]+)\.)?", " ".join(lines))
-    if found is None:
+    matched = re.search(r"because (its [^.]+)\.(?:.*exit detail: ([^.]+)\.)?", " ".join(lines))
+    if matched is None:
         return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:200]
-    return f"{found[1]} ({found[2]})" if found[2] else found[1]
+    return f"{matched[1]} ({matched[2]})" if matched[2] else matched[1]
 
 
-def _printed(place: Place) -> str:
+def _printed(place: ActorPlace) -> str:
     """The end of what an actor printed; on another machine, where it is."""
     ends = []
     for name in place.output:

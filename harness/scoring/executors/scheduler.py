@@ -1,33 +1,40 @@
-"""The crew: hands tasks to workers, and takes care that what is lost with a worker is tried again.
+"""The scheduler: hands tasks to workers, and retries what is lost with a worker.
 
-A worker that dies, hangs or grows too large costs the part that it was at: that part is tried again, elsewhere if there
-is an elsewhere, at most so many times; what the task held besides goes to whoever is free. When all parts of a cell are
-there they become one. Ctrl-C once lets what is being scored come to its end; a second one kills the workers.
+A worker that dies, hangs or grows too large loses the part that it was scoring. That part is tried again, by another
+worker if there is one, at most `Limits.tries` times; the rest of its task goes to any free worker. When all parts of a
+pair are there they are joined.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
-from typing import Protocol
 
-from harness.errors import CellFailed, StoreError
-from harness.scoring.executors import cutting
-from harness.scoring.executors.cutting import Cell
-from harness.scoring.executors.queue import Queue
-from harness.scoring.executors.tasks import Began, Crashed, Event, Executor, Finished, Full, Lost, Refused, Scored, Task
+from harness.errors import ScoringFailed, StoreError
+from harness.scoring.executors.messages import (
+    Began,
+    Crashed,
+    Event,
+    Executor,
+    Finished,
+    Full,
+    Lost,
+    Refused,
+    Scored,
+    Task,
+)
+from harness.scoring.executors.tasks import Queue, tasks
+from harness.scoring.interrupts import first_waits
+from harness.scoring.pairs import Pair
+from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore, Span
 from metrics.errors import CannotScore, MissingResource
 
-Outcomes = Mapping[tuple[str, str], Exception]
-"""Why cells, by fingerprint and signature, have no scores; those that are not here have theirs in the store."""
+Errors = Mapping[tuple[str, str], Exception]
+"""Why pairs, by fingerprint and signature, have no scores; the scores of all others are in the store."""
 
 TICK = 0.5
 """Seconds between two looks at the limits."""
@@ -42,19 +49,6 @@ class Limits:
     tries: int = 3
 
 
-class Watcher(Protocol):
-    """Whoever wants to see the crew at work."""
-
-    def planned(self, tasks: Sequence[Task]) -> None:
-        """These are to be done."""
-
-    def done(self, worker: int, task: Task, metric: str, start: float, end: float, told: str) -> None:
-        """A worker has ended a part, at these moments of the monotonic clock; `told` says how."""
-
-    def say(self, text: str) -> None:
-        """Something that a reader should know."""
-
-
 @dataclass(slots=True)
 class _Running:
     task: Task
@@ -64,81 +58,79 @@ class _Running:
 
 
 @dataclass(slots=True)
-class Crew:
-    """One run of tasks by the workers of an executor."""
+class Scheduler:
+    """Scores pairs by the workers of an executor, once."""
 
     executor: Executor
     store: ScoreStore
     limits: Limits
-    watcher: Watcher
+    progress: RunProgress
     stopping: bool = False
-    outcomes: dict[tuple[str, str], Exception] = field(default_factory=dict)
-    _cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    errors: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    _pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
     _queue: Queue = field(default_factory=Queue)
     _running: dict[int, _Running] = field(default_factory=dict)
     _last: dict[int, Task] = field(default_factory=dict)
-    _lost: Counter[tuple[str, str, Span]] = field(default_factory=Counter)
+    _losses: Counter[tuple[str, str, Span]] = field(default_factory=Counter)
     _avoid: dict[tuple[str, str, Span], int] = field(default_factory=dict)
     _open: dict[tuple[str, str], set[Span]] = field(default_factory=dict)
     _bad: dict[tuple[str, str], dict[Span, Exception]] = field(default_factory=dict)
-    _merged: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _rounds: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def run(self, cells: Iterable[Cell]) -> Outcomes:
-        """Score cells; why some have no scores. KeyboardInterrupt once it was stopped and all is put away."""
-        for cell in cells:
-            self._cells[cell.dataset, cell.asked] = cell
-        self._add(list(self._cells.values()))
+    def run(self, pairs: Iterable[Pair]) -> Errors:
+        """Score pairs; why some have no scores. KeyboardInterrupt once it was stopped and all is stored."""
+        for pair in pairs:
+            self._pairs[pair.dataset, pair.metric] = pair
+        self._add(list(self._pairs.values()))
         try:
-            with _interrupts(self):
-                self._work()
+            with first_waits(self.stop):
+                while (self._queue and not self.stopping) or self._running:
+                    self._send()
+                    for worker, event in self.executor.events(TICK):
+                        self._handle(worker, event)
+                    self._enforce()
         except KeyboardInterrupt:
             for worker in self._running:
                 self.executor.kill(worker)
             raise
         if self.stopping:
             raise KeyboardInterrupt
-        return self.outcomes
-
-    def _work(self) -> None:
-        while (self._queue and not self.stopping) or self._running:
-            self._send()
-            for worker, event in self.executor.events(TICK):
-                self._heard(worker, event)
-            self._enforce()
+        return self.errors
 
     def stop(self) -> None:
         """Begin nothing more."""
         self.stopping = True
         count = len(self._running)
-        self.watcher.say(f"stopping: waiting for {count} part{'s' * (count != 1)} to end; what is scored is kept, and "
-                         "the same command goes on; Ctrl-C again does not wait")
+        self.progress.say(f"stopping: waiting for {count} part{'s' * (count != 1)} to end; what is scored is kept, and "
+                          "the same command goes on; Ctrl-C again does not wait")
 
-    def _add(self, cells: Sequence[Cell]) -> None:
-        made = cutting.tasks(cells, self.store)
+    def _add(self, pairs: Sequence[Pair]) -> None:
+        made = tasks(pairs, self.store)
         for task in made:
-            for asked in task.metrics:
-                self._open.setdefault((task.dataset, asked), set()).add(task.span)
+            for metric in task.metrics:
+                self._open.setdefault((task.dataset, metric), set()).add(task.span)
         self._queue.add(made)
-        self.watcher.planned(made)
-        for cell in cells:
-            if not self._open.get((cell.dataset, cell.asked)):
-                self._complete(cell)  # a run before was killed when all its parts were there
+        self.progress.planned(sum(len(task.metrics) for task in made), sum(task.seconds for task in made))
+        for pair in pairs:
+            if not self._open.get((pair.dataset, pair.metric)):
+                self._complete(pair)  # an earlier run was killed when all its parts were there
 
     def _send(self) -> None:
         for worker in range(self.executor.workers):
             if worker in self._running or self.stopping:
                 continue
-            task = self._queue.take(self._last.get(worker), functools.partial(self._may, worker))
+            task = self._queue.take(self._last.get(worker), functools.partial(self._allowed, worker))
             if task is not None:
                 self._running[worker] = _Running(task, list(task.metrics))
                 self._last[worker] = task
                 self.executor.send(worker, task)
 
-    def _may(self, worker: int, task: Task) -> bool:
+    def _allowed(self, worker: int, task: Task) -> bool:
+        """Whether a worker may try a task: not where it has just lost a part of it."""
         return self.executor.workers == 1 or all(
-            self._avoid.get((task.dataset, asked, task.span)) != worker for asked in task.metrics)
+            self._avoid.get((task.dataset, metric, task.span)) != worker for metric in task.metrics)
 
-    def _heard(self, worker: int, event: Event) -> None:
+    def _handle(self, worker: int, event: Event) -> None:
         running = self._running.get(worker)
         if running is None:
             return
@@ -149,7 +141,7 @@ class Crew:
         elif isinstance(event, Finished):
             del self._running[worker]
         elif isinstance(event, Lost):
-            self._take_back(worker, event)
+            self._retry(worker, event)
         elif isinstance(event, Full):
             raise StoreError(event.reason)
 
@@ -160,44 +152,45 @@ class Crew:
             kind = MissingResource if event.missing else CannotScore
             self._bad.setdefault(key, {})[task.span] = kind(event.reason)
         elif isinstance(event, Crashed):
-            self._bad.setdefault(key, {})[task.span] = CellFailed(event.error)
-            self.watcher.say(f"{task.dataset}: {self._cells[key].label} crashed: {event.error}"
-                             + (f"\n{event.log}" if event.log else ""))
-        told = {Scored: "scored", Refused: "refused", Crashed: "crashed"}[type(event)]
-        self.watcher.done(worker, task, self._cells[key].label, running.since, time.monotonic(), told)
+            self._bad.setdefault(key, {})[task.span] = ScoringFailed(event.error, event.stack)
+        self._report(worker, running, event.metric, type(event).__name__.lower())
         running.metric, running.since = "", time.monotonic()
         self._close(key, task.span)
         if self.stopping and running.left:
             self.executor.kill(worker)
             del self._running[worker]
 
-    def _take_back(self, worker: int, lost: Lost) -> None:
-        """What a dead worker had: the part that it was at is tried again or given up, the others go back."""
+    def _report(self, worker: int, running: _Running, metric: str, outcome: str) -> None:
+        task = running.task
+        self.progress.part(task.dataset, self._pairs[task.dataset, metric].label, task.span, running.since,
+                           time.monotonic(), outcome, worker=worker, estimate=task.seconds / len(task.metrics))
+
+    def _retry(self, worker: int, lost: Lost) -> None:
+        """A worker has died: its part is tried again or given up, the rest of its task goes back to the queue."""
         running = self._running.pop(worker)
         if not running.left:  # it had done all of it
             return
         task, metric = running.task, running.metric or running.left[0]
-        part, label = (task.dataset, metric, task.span), self._cells[task.dataset, metric].label
-        self._lost[part] += 1
+        part, label = (task.dataset, metric, task.span), self._pairs[task.dataset, metric].label
+        self._losses[part] += 1
         self._avoid[part] = worker
-        self.watcher.done(worker, task, label, running.since, time.monotonic(), "lost")
-        others = tuple(asked for asked in running.left if asked != metric)
-        if others:
-            self._queue.add([replace(task, metrics=others)], first=True)
-        again = self._lost[part] < self.limits.tries
+        self._report(worker, running, metric, "lost")
+        rest = tuple(other for other in running.left if other != metric)
+        if rest:
+            self._queue.add([replace(task, metrics=rest)], first=True)
+        again, where = self._losses[part] < self.limits.tries, f"items {task.span[0]} to {task.span[1] - 1}"
         then = ("left to the next run" if self.stopping else "tried again") if again else "given up"
         log = f"\n{lost.log}" if lost.log.strip() else ""
-        self.watcher.say(f"{task.dataset}: a worker was lost at {label}, items {task.span[0]} to {task.span[1] - 1}: "
-                         f"{lost.reason}; {then}{log}")
+        self.progress.say(f"{task.dataset}: a worker was lost at {label}, {where}: {lost.reason}; {then}{log}")
         if again:
             self._queue.add([replace(task, metrics=(metric,))])
         else:
-            self._bad.setdefault((task.dataset, metric), {})[task.span] = CellFailed(
-                f"items {task.span[0]} to {task.span[1] - 1} cost a worker {self.limits.tries} times: {lost.reason}")
+            error = ScoringFailed(f"{where} cost a worker {self.limits.tries} times: {lost.reason}")
+            self._bad.setdefault((task.dataset, metric), {})[task.span] = error
             self._close((task.dataset, metric), task.span)
 
     def _enforce(self) -> None:
-        """End what takes too long or too much."""
+        """Kill workers that take too long or hold too much."""
         for worker, running in list(self._running.items()):
             took = time.monotonic() - running.since
             reason = ""
@@ -206,49 +199,26 @@ class Crew:
             elif self.limits.memory and self.executor.memory(worker) > self.limits.memory:
                 reason = f"held more than {self.limits.memory / (1 << 30):.3g} GiB"
             if reason:
-                self._take_back(worker, Lost(reason, self.executor.kill(worker)))
+                self._retry(worker, Lost(reason, self.executor.kill(worker)))
 
     def _close(self, key: tuple[str, str], span: Span) -> None:
         self._open[key].discard(span)
         if not self._open[key]:
-            self._complete(self._cells[key])
+            self._complete(self._pairs[key])
 
-    def _complete(self, cell: Cell) -> None:
-        """All parts of a cell have been tried: they become one, or it has none."""
-        bad = self._bad.pop((cell.dataset, cell.asked), {})
+    def _complete(self, pair: Pair) -> None:
+        """All parts of a pair have been tried: they are joined, or it has no scores."""
+        key = (pair.dataset, pair.metric)
+        bad = self._bad.pop(key, {})
         failed = [error for _, error in sorted(bad.items()) if not isinstance(error, CannotScore)]
         if failed:
-            self.outcomes[cell.fingerprint, cell.signature] = failed[0]
-        elif self.store.merge(cell.fingerprint, cell.signature, cell.items, bad):
-            return
-        elif sum(stop - start for start, stop in bad) == len(cell.items):
-            self.outcomes[cell.fingerprint, cell.signature] = bad[min(bad)]
-        elif self._merged[cell.dataset, cell.asked] < self.limits.tries:
-            self._merged[cell.dataset, cell.asked] += 1
-            self._add([cell])  # a part was damaged, and set aside
+            self.errors[pair.key] = failed[0]
+        elif (scores := self.store.joined(*pair.key, pair.items, bad)) is not None:
+            self.store.put(*pair.key, scores)
+        elif sum(stop - start for start, stop in bad) == len(pair.items):
+            self.errors[pair.key] = bad[min(bad)]
+        elif self._rounds[key] < self.limits.tries:
+            self._rounds[key] += 1
+            self._add([pair])  # a part was damaged, and set aside
         else:
-            raise StoreError(f"{self.store.root}: parts of {cell.label} on {cell.dataset} do not read back")
-
-
-@contextlib.contextmanager
-def _interrupts(crew: Crew) -> Iterator[None]:
-    """The first Ctrl-C, or SIGTERM as schedulers send it, stops the crew; the second is a signal like any other."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        restore()
-        crew.stop()
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        restore()
+            raise StoreError(f"{self.store.root}: parts of {pair.label} on {pair.dataset} do not read back")

@@ -1,115 +1,99 @@
-"""What goes to a worker, and what comes back from it; all of it can be pickled."""
+"""From pairs to tasks: pairs that share a model are cut into parts together; and the tasks that wait for a worker.
+
+A part is cut so that its task takes about a minute. What an earlier run has left of a pair is kept as it was cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, TypeAlias
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from harness.run.plan import Selection
-from harness.scoring.store import Span
-from metrics.models.service import Choice
+from harness.scoring.executors.messages import Task
+from harness.scoring.pairs import Pair
+from harness.scoring.store import ScoreStore, Span, cut
 
+TARGET = 60.0
+"""Seconds that a task should take."""
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """All that a worker must know once: where data and scores are, and which models were chosen."""
-
-    selection: Selection
-    home: Path
-    store: str
-    choice: Choice
+SMALLEST, LARGEST = 64, 16_384
+"""Items of a part, at least and at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Metrics, as they are asked for, that share a model, to be scored on the same items of a dataset, in turn.
-
-    `group` names what they share, `seconds` is what they will take by what was measured before.
-    """
-
-    dataset: str
-    span: Span
-    metrics: tuple[str, ...]
-    group: str = ""
-    seconds: float = 0.0
+def tasks(pairs: Iterable[Pair], store: ScoreStore) -> list[Task]:
+    """The tasks of these pairs, longest first."""
+    groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        own = pair.group or f"alone:{pair.label}"  # without a model there is nothing to share, and more to spread
+        groups[pair.dataset, own].append(pair)
+    made = [task for (dataset, group), members in groups.items() for task in _of_group(dataset, group, members, store)]
+    return sorted(made, key=lambda task: (-task.seconds, task.dataset, task.group, task.span))
 
 
-@dataclass(frozen=True, slots=True)
-class Began:
-    """A worker has begun with a metric of its task."""
-
-    metric: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The scores of a metric are in the store."""
-
-    metric: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A metric cannot score; `missing` where something is not on this machine, else the items lack something."""
-
-    metric: str
-    reason: str
-    missing: bool
+def _of_group(dataset: str, group: str, members: Sequence[Pair], store: ScoreStore) -> Iterator[Task]:
+    size = _size(sum(pair.cost for pair in members if not pair.whole))
+    together: dict[Span, list[Pair]] = defaultdict(list)
+    for pair in members:
+        if pair.whole:
+            together[0, len(pair.items)].append(pair)
+            continue
+        for gap in store.gaps(*pair.key, len(pair.items)):
+            for part in cut(gap, size):
+                together[part].append(pair)
+    for span, some in together.items():
+        seconds = sum(pair.cost for pair in some) * (span[1] - span[0])
+        yield Task(dataset, span, tuple(pair.metric for pair in some), group, seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Crashed:
-    """A metric raised; `log` is what a reader needs beside the error's own line."""
-
-    metric: str
-    error: str
-    log: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A worker has done its task and waits for another."""
+def _size(cost: float) -> int:
+    """Items of a part: a power of two, so that grids of two sizes fit."""
+    size = SMALLEST
+    while size < LARGEST and 2 * size * cost <= TARGET:
+        size *= 2
+    return size
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A worker is no more; `log` is the end of what it printed."""
+@dataclass(slots=True)
+class Queue:
+    """Waiting tasks, longest first, by group and dataset: taking one costs the same however many there are."""
 
-    reason: str
-    log: str = ""
+    _waiting: dict[tuple[str, str], deque[Task]] = field(default_factory=dict)
+    _datasets: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The datasets for which tasks of a group wait."""
 
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
 
-@dataclass(frozen=True, slots=True)
-class Full:
-    """The store takes no more: no fault of a metric, and the end of the run."""
+    def add(self, tasks: Iterable[Task], *, first: bool = False) -> None:
+        """Let tasks wait, behind those of their group and dataset or before them."""
+        for task in tasks:
+            waiting = self._waiting.setdefault((task.group, task.dataset), deque())
+            (waiting.appendleft if first else waiting.append)(task)
+            self._datasets.setdefault(task.group, {})[task.dataset] = None
 
-    reason: str
+    def take(self, last: Task | None, allowed: Callable[[Task], bool]) -> Task | None:
+        """The next task of a worker that did `last`: one of the same models and data, else of the models, else any."""
+        for key in self._nearest(last):
+            for place, task in enumerate(self._waiting[key]):
+                if allowed(task):
+                    self._remove(key, place)
+                    return task
+        return None
 
+    def _nearest(self, last: Task | None) -> Iterator[tuple[str, str]]:
+        """Groups and datasets with waiting tasks, those that cost least to change to first."""
+        if last is not None:
+            own = self._datasets.get(last.group, {})
+            if last.dataset in own:
+                yield last.group, last.dataset
+            yield from ((last.group, dataset) for dataset in own if dataset != last.dataset)
+        yield from (key for key in self._waiting if last is None or key[0] != last.group)
 
-Event: TypeAlias = Began | Scored | Refused | Crashed | Finished | Lost | Full
-
-
-class Executor(Protocol):
-    """Starts workers, by number from 0, and carries tasks and events between them and the crew."""
-
-    workers: int
-    device: str
-    """What its workers compute on, where that is not what the run itself does; else empty."""
-
-    def send(self, worker: int, task: Task) -> None:
-        """Give an idle worker a task; it is started if it is not there."""
-
-    def events(self, seconds: float) -> Iterable[tuple[int, Event]]:
-        """What workers have to say, waiting so long for the first of it; those that died are Lost."""
-
-    def kill(self, worker: int) -> str:
-        """Stop a worker at once; the end of what it printed. The next task starts another in its place."""
-
-    def memory(self, worker: int) -> int:
-        """The bytes that a worker holds; 0 where that is not known."""
-
-    def close(self) -> None:
-        """End all workers."""
+    def _remove(self, key: tuple[str, str], place: int) -> None:
+        waiting = self._waiting[key]
+        del waiting[place]
+        if not waiting:
+            del self._waiting[key]
+            del self._datasets[key[0]][key[1]]
+            if not self._datasets[key[0]]:
+                del self._datasets[key[0]]

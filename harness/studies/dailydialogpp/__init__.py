@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.corpora import dailydialogpp as data
 from harness.errors import BadConfig
-from harness.run.cache import Memo
+from harness.run.cache import Cache
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.dailydialogpp.changes import changes
@@ -37,18 +37,18 @@ FLAGS = ("metric", "folder")
 def study(request: StudyRequest) -> Findings:
     """Score what has no score yet, judge, compare."""
     source = _source(request)
-    context, limit = request.context, request.selection.limit
+    context, limit = request.workspace, request.selection.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
     words, missing = _lexicon(context.models)
     scores = ReplyScores(contexts, changes(request.seed, words), request.seed, context.models, context.store,
                          Progress(len(request.plan.chosen)))
     if missing:
         scores.skips["nouns only, synonyms"] = missing
-    found = compare(request.plan.chosen, scores, context.memo)
+    found = compare(request.plan.chosen, scores, context.cache)
     return dataclasses.replace(found, failures=(*request.broken, *found.failures))
 
 
-def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Memo) -> Findings:
+def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Findings:
     """Judge metrics on the replies, and compare them."""
     rows: list[ScoredColumn] = []
     for chosen in metrics:
@@ -83,7 +83,7 @@ def _lexicon(models: Models) -> tuple[Lexicon | None, str]:
         return None, str(error)
 
 
-def _conicities(metrics: Sequence[Chosen], scores: ReplyScores, cache: Memo) -> Iterator[Conicity]:
+def _conicities(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[Conicity]:
     """The conicity of the encoder where a metric takes one, and of what the last layers of trained metrics read."""
     replies, models = scores.replies("test", "none"), scores.models
     spaces: list[tuple[str, Callable[[], str], Callable[[], Vectors]]] = []

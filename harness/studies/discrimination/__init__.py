@@ -55,9 +55,9 @@ def _check_options(chosen: Chosen) -> None:
 
 def _accuracies(request: StudyRequest, systems: Sequence[Chosen], parts: Sequence[CorpusPart],
                 ) -> tuple[list[Accuracies], list[str]]:
-    context = request.context
+    context = request.workspace
     planned = [Training(chosen.label, chosen.metric, part, kind, request.seed, request.selection.limit, request.home,
-                        context.memo.root, context.models.choice)
+                        context.cache.root, context.models.choice)
                for part in parts for kind in KINDS for chosen in systems]
     trainings.encode_all(context.models, planned)
     progress, start = Progress(len(planned)), time.monotonic()

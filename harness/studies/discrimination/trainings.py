@@ -24,7 +24,7 @@ from benchmarks.corpora import corpora
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.errors import BenchmarkError
 from harness.errors import HarnessError
-from harness.run.cache import Memo
+from harness.run.cache import Cache
 from harness.studies.discrimination.trials import CorpusPart, Scores, Trial, adjacent, dialogues, make_trial, share
 from metrics.errors import MetricError
 from metrics.graph.dynaeval import data as graphs
@@ -116,7 +116,7 @@ def encode_all(models: Models, planned: Sequence[Training]) -> None:
 def accuracies(training: Training) -> list[float]:
     """The accuracy with each seed, from the cache where it is known."""
     work = Work(training)
-    cache = Memo(training.cache)
+    cache = Cache(training.cache)
     return [float(cache.get("discrimination", [*work.key, seed],
                             lambda seed=seed: work.accuracy(seed)))  # type: ignore[misc]
             for seed in range(training.seed, training.seed + SEEDS)]

@@ -81,7 +81,7 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         own = dict(scores(1, 12))
         ids = tuple(item.id for item in one.dataset.items)
         given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
-        for cell in correlate.cells(one.dataset, one.judged, given):
+        for cell in correlate.targets(one.dataset, one.judged, given):
             expected = estimates.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
 
@@ -98,7 +98,7 @@ def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> 
     for one in loaded:
         ids = tuple(item.id for item in one.items)
         made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
-        (cell,) = correlate.cells(one, correlate.judged(one, one.card.qualities), made)
+        (cell,) = correlate.targets(one, correlate.judged(one, one.card.qualities), made)
         value = estimates.estimate(cell.panel(0), "spearman").value
         assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
 

@@ -119,7 +119,7 @@ def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(
         told: Told, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from metrics import registry
     from metrics.metric import MetricCard
-    from tests.harness.test_entries import Likeness
+    from tests.harness.run.test_entries import Likeness
 
     class Alike(Likeness):
         card = MetricCard(name="alike", title="Alike", columns=("alike",), family="toy", models=("encoder",))

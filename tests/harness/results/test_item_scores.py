@@ -81,7 +81,7 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
     np.testing.assert_array_equal(found.scores["m[x=1]", "m[x=1]@overall"], [np.nan, 3.0])
     np.testing.assert_array_equal(found.human["Overall"], [np.nan, 1.5])
     np.testing.assert_array_equal(found.human["Fluent"], [4.0, np.nan])
-    for cell in correlate.cells(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
+    for cell in correlate.targets(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
         own = found.scores.get(("m[x=1]", f"m[x=1]@{cell.judged.quality.dimension}"), found.scores["m[x=1]", "m[x=1]"])
         np.testing.assert_array_equal(own, np.clip(cell.scores[0], -largest, largest).astype(np.float32))
 

@@ -24,7 +24,7 @@ from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
 from harness.cli import main
 from harness.published import table
-from harness.run.cache import Memo
+from harness.run.cache import Cache
 from harness.scoring.progress import Progress
 from harness.scoring.store import ScoreStore
 from harness.studies import Findings, dailydialogpp
@@ -99,7 +99,7 @@ def compared(metrics: Sequence[registry.Chosen], folder: Path, tmp_path: Path, h
     contexts = {part: data.read(folder, part) for part in data.PARTS}
     scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"),
                          Progress(len(metrics)))
-    return dailydialogpp.compare(metrics, scores, Memo(tmp_path / "cache"))
+    return dailydialogpp.compare(metrics, scores, Cache(tmp_path / "cache"))
 
 
 # --- numbers worked by hand

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from harness.run import plan, preparing, run
-from harness.run.compare import Draws
-from harness.run.plan import Selection
-from harness.run.preparing import CrewChoice
-from harness.scoring.executors.processes import Processes
-from harness.scoring.executors.tasks import Began, Event, Finished, Lost, Scored, Setup, Task
+from harness.run import plan
+from harness.run.plan import Draws, Selection
+from harness.run.run import run
+from harness.run.workspace import Workers, open_workspace
+from harness.scoring.executors.messages import Began, Event, Finished, Lost, Scored, Setup, Task
+from harness.scoring.executors.workers import Processes
 from harness.scoring.store import ScoreStore
 from metrics.models.service import Choice
 
@@ -72,13 +72,13 @@ def reported(planned: plan.Plan, home: Path, out: Path, executor: str) -> dict[s
     """The files of a report, as that executor makes it."""
     from harness.results import files
 
-    context = preparing.prepared(planned, home, out, Draws(0, 20), examples=2, crew=CrewChoice(executor))
-    files.write(run.run(context, None, "harness run")[0], out / "report")
+    files.write(run(planned, open_workspace(planned, home, out, workers=Workers(executor))), out / "report")
     return tree(out / "report")
 
 
 def test_the_report_is_that_of_one_process(tmp_path: Path, home: Path) -> None:
-    planned = plan.make(Selection(metrics=("length", "bleu", "distinct"), datasets=("convai2-grade", "persona-zhao")))
+    planned = plan.make(Selection(metrics=("length", "bleu", "distinct"), datasets=("convai2-grade", "persona-zhao")),
+                        Draws(0, 20), examples=2)
     assert reported(planned, home, tmp_path / "two", "local:2") == reported(planned, home, tmp_path / "one", "local")
 
 
@@ -166,9 +166,8 @@ def test_each_process_has_one_device_and_its_share_of_the_cores(
 
 
 def test_scores_of_processes_are_in_the_store_of_the_run(tmp_path: Path, home: Path) -> None:
-    planned = plan.make(Selection(metrics=("length",), datasets=("esl",), limit=20))
-    run.run(preparing.prepared(planned, home, tmp_path, Draws(0, 0), crew=CrewChoice(
-        "local:1", store=f"file://{tmp_path}/elsewhere")), None, "")
+    planned = plan.make(Selection(metrics=("length",), datasets=("esl",), limit=20), Draws(0, 0))
+    run(planned, open_workspace(planned, home, tmp_path, workers=Workers("local:1", store=f"file://{tmp_path}/elsewhere")))
     dataset = plan.load(planned.cards[0], home, planned.selection)
     assert dataset is not None
     assert ScoreStore(tmp_path / "elsewhere").get(dataset.fingerprint, "length|r1") is not None

@@ -1,4 +1,4 @@
-"""Seeing a run: what a line says, where time went, what is logged, and the trace that is made of it."""
+"""The progress of a run: what a line says, where time went, and what is logged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.errors import BadReport
-from harness.scoring.executors import tracing
-from harness.scoring.executors.seeing import Seen, span
-from harness.scoring.executors.tasks import Task
-from harness.scoring.progress import Progress
+from harness.scoring.progress import LOG, Progress, RunProgress, duration
 
-TASK = Task("toy", (0, 64), ("a", "b"), "", 4.0)
+PART = ("toy", "a", (0, 64))
 
 
 class Terminal(io.StringIO):
@@ -36,42 +32,42 @@ def logged(path: Path) -> list[dict[str, Any]]:
     (0.034, "0.03 s"), (1.26, "1.3 s"), (65.4, "1:05"), (7200, "2:00:00"), (-1, "0.00 s"),
 ])
 def test_a_time_as_one_reads_it(seconds: float, told: str) -> None:
-    assert span(seconds) == told
+    assert duration(seconds) == told
 
 
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    seen = Seen(Progress(1, io.StringIO()), started=100)
-    seen.planned([TASK, Task("toy", (64, 128), ("a", "b"), "", 4.0)])
-    seen.place = " (2 of 3)"
-    with seen.stage("scoring", "toy"):
-        assert seen.line() == "0/4 parts  0 items/s  toy (2 of 3)"
+    progress = RunProgress(terminal=Progress(1, io.StringIO()), started=100)
+    progress.planned(4, 8.0)
+    progress.position = " (2 of 3)"
+    with progress.stage("scoring", "toy"):
+        assert progress.line() == "0/4 parts  0 items/s  toy (2 of 3)"
         clock[0] += 4
-        seen.done(0, TASK, "a", 100, 104, "scored")
+        progress.part(*PART, 100, 104, "scored", estimate=2.0)
         told = "1/4 parts  16 items/s  about 0:12 left of this dataset  toy (2 of 3)"
-        assert seen.line() == told, "a quarter of what was planned took 4 s"
-        seen.done(1, TASK, "b", 100, 104, "lost")
-        assert seen.line().startswith("1/4 parts"), "what was lost is still to be done"
+        assert progress.line() == told, "a quarter of what was planned took 4 s"
+        progress.part("toy", "b", (0, 64), 100, 104, "lost", worker=1, estimate=2.0)
+        assert progress.line().startswith("1/4 parts"), "what was lost is still to be done"
     clock[0] += 2
-    with seen.stage("measuring", "toy"):
-        assert seen.line() == "measuring toy"
-    assert seen.summary() == ("time: 6.0 s in all; scoring 4.0 s, measuring 0.00 s\n"
+    with progress.stage("correlating", "toy"):
+        assert progress.line() == "correlating toy"
+    assert progress.summary() == ("time: 6.0 s in all; scoring 4.0 s, correlating 0.00 s\n"
                               "scoring by 2 workers: a 4.0 s, b 4.0 s")
 
 
 def test_a_summary_names_the_longest_and_counts_the_others() -> None:
-    seen = Seen(Progress(1, io.StringIO()))
+    progress = RunProgress(terminal=Progress(1, io.StringIO()))
     for number, name in enumerate("abcdefg"):
-        seen.done(0, TASK, name, 0, 7 - number, "scored")
-    assert seen.summary().splitlines()[1] == "scoring: a 7.0 s, b 6.0 s, c 5.0 s, d 4.0 s, e 3.0 s, 2 others 3.0 s"
+        progress.part("toy", name, (0, 64), 0, 7 - number, "scored")
+    assert progress.summary().splitlines()[1] == "scoring: a 7.0 s, b 6.0 s, c 5.0 s, d 4.0 s, e 3.0 s, 2 others 3.0 s"
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
-    seen = Seen(Progress(1, stream), every=0.02)
-    with seen, seen.stage("scoring", "toy"):
-        seen.planned([TASK])
+    progress = RunProgress(terminal=Progress(1, stream), every=0.02)
+    with progress, progress.stage("scoring", "toy"):
+        progress.planned(2, 4.0)
         until = time.monotonic() + 20
         while stream.getvalue().count("0/2 parts") < 2:
             assert time.monotonic() < until
@@ -82,15 +78,15 @@ def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
 
 
 def test_ten_thousand_parts_cost_next_to_nothing() -> None:
-    seen = Seen(Progress(1, io.StringIO()))
-    seen.planned([TASK] * 10_000)
+    progress = RunProgress(terminal=Progress(1, io.StringIO()))
+    progress.planned(20_000, 4e4)
     start = time.process_time()
     for _ in range(10_000):
-        seen.done(0, TASK, "a", 0.0, 1.0, "scored")
+        progress.part(*PART, 0.0, 1.0, "scored")
     assert time.process_time() - start < 2, "each costs the same however many there were"
 
 
-def test_a_run_is_logged_and_traced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, log = tmp_path / "out", tmp_path / "log.jsonl"
     asked = ["run", "--dataset", "esl", "--metric", "length", "--metric", "distinct", "--limit", "20", "--draws", "0",
              "--out", str(out)]
@@ -99,29 +95,18 @@ def test_a_run_is_logged_and_traced(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "in all; " in said.err
     assert "scoring: " in said.err
     events = logged(log)
-    assert events == logged(out / tracing.NAME)
+    assert events == logged(out / LOG)
     assert events[0]["event"] == "run"
     assert "--metric distinct --metric length" in events[0]["command"]
     parts = [event for event in events if event["event"] == "part"]
-    assert sorted((part["metric"], part["dataset"], part["items"], part["told"]) for part in parts) == [
+    assert sorted((part["metric"], part["dataset"], part["items"], part["outcome"]) for part in parts) == [
         ("distinct", "esl", [0, 20], "scored"), ("length", "esl", [0, 20], "scored")]
     stages = [event["stage"] for event in events if event["event"] == "stage"]
-    assert stages == ["loading", "scoring", "composing", "measuring", "ranking", "report", "pages"]
-
-    assert main(["trace", "--out", str(out)]) == 0
-    assert str(out / "trace.json") in capsys.readouterr().out
-    made = json.loads((out / "trace.json").read_text())["traceEvents"]
-    rows = {event["tid"]: event["args"]["name"] for event in made if event["ph"] == "M"}
-    assert rows == {0: "the run", 1: "worker 0"}
-    spans = {event["name"]: event for event in made if event["ph"] == "X"}
-    assert {name for name, event in spans.items() if event["tid"] == 1} == {"distinct", "length"}
-    for name in ("distinct", "length"):
-        scoring, part = spans["scoring"], spans[name]
-        assert scoring["ts"] <= part["ts"] <= part["ts"] + part["dur"] <= scoring["ts"] + scoring["dur"] + 2
+    assert stages == ["loading", "scoring", "composing", "correlating", "ranking", "report", "pages"]
 
     assert main(asked) == 0
     assert len(logged(log)) == len(events), "only the run that was asked to"
-    assert [event for event in logged(out / tracing.NAME) if event["event"] == "part"] == [], "that of the last run"
+    assert [event for event in logged(out / LOG) if event["event"] == "part"] == [], "that of the last run"
 
 
 def test_a_log_that_cannot_be_written_is_known_before_anything_is_scored(
@@ -131,18 +116,6 @@ def test_a_log_that_cannot_be_written_is_known_before_anything_is_scored(
                  "--log-json", str(log)]) == 2
     assert f"{log}: No such file" in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("*.parquet"))
-
-
-def test_a_trace_of_a_killed_run_and_of_none(tmp_path: Path) -> None:
-    path = tmp_path / tracing.NAME
-    with pytest.raises(BadReport, match="harness run"):
-        tracing.read(path)
-    path.write_text('{"at": 1, "event": "note", "text": "lost\\nmore"}\n{"at": 2, "eve')
-    (note,) = (event for event in tracing.chrome(tracing.read(path))["traceEvents"] if event["ph"] == "i")
-    assert (note["name"], note["ts"]) == ("lost", 1_000_000)
-    path.write_text('{"at\n{"at": 1, "event": "note", "text": ""}\n')
-    with pytest.raises(BadReport, match="line 1"):
-        tracing.read(path)
 
 
 def test_a_plan_tells_parts_costs_and_what_shares_a_model(tmp_path: Path, tiny_encoder: Path,

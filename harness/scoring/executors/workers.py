@@ -1,8 +1,9 @@
-"""Processes of this machine: one worker each, over a pipe; what it prints goes to a file, whose end is told if it dies.
-The file has no name, so that none is left behind by a run that is killed.
+"""Workers: what scores tasks, and the processes of this machine that do so, one worker each.
 
-A worker on `--device cuda:0,cuda:1` has one of the devices; on a processor each has its share of the cores. Workers
-ignore Ctrl-C, which is for the crew to answer, and end by themselves when the run that started them is no more.
+Tasks and events go over a pipe. What a process prints goes to a file, whose end is shown if the process dies. The file
+has no name, so that a run that is killed leaves none behind. A worker on `--device cuda:0,cuda:1` has one of the
+devices; on a processor each has its share of the cores. Workers ignore Ctrl-C, which the scheduler answers, and end by
+themselves when the run that started them has died.
 """
 
 from __future__ import annotations
@@ -16,18 +17,82 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from harness.errors import StoreError
-from harness.scoring.executors.tasks import Event, Full, Lost, Setup, Task
+from benchmarks import registry as datasets
+from benchmarks.dataset import Dataset
+from harness.errors import HarnessError, StoreError
+from harness.run import plan
+from harness.scoring.executors.messages import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Setup, Task
+from harness.scoring.score import score_part
+from harness.scoring.scorer import one_line
+from harness.scoring.store import ScoreStore
+from metrics import registry
+from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.metric import Metric, signature
+from metrics.models.service import Models
 
 TAIL = 4000
-"""Bytes of what a dead worker printed that are told."""
+"""How much of a dead worker's log to show, in bytes."""
+
+
+@dataclass(slots=True)
+class Worker:
+    """Does one task after the other; keeps the models, and the dataset that it read last."""
+
+    setup: Setup
+    models: Models
+    store: ScoreStore = field(init=False)
+    dataset: Dataset | None = None
+    metrics: dict[str, Metric] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.store = ScoreStore(self.setup.store)
+
+    def run(self, task: Task) -> Iterator[Event]:
+        """Do a task; an exception fails only its metric."""
+        for metric in task.metrics:
+            yield Began(metric)
+            yield self.score(task, metric)
+        yield Finished()
+
+    def score(self, task: Task, name: str) -> Event:
+        """Score one metric of a task, and store the part."""
+        whole = self._loaded(task.dataset)
+        part = Dataset(whole.card, whole.items[slice(*task.span)], (), whole.origin, whole.fingerprint)
+        try:
+            metric = self._metric(name)
+            scores = score_part(metric, part, self.models)
+            key = signature(metric, self.models)
+        except (MissingResource, CannotScore) as error:
+            return Refused(name, str(error), isinstance(error, MissingResource))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a metric is foreign code
+            expected = isinstance(error, MetricError | HarnessError)
+            return Crashed(name, one_line(error), "" if expected else traceback.format_exc())
+        self.store.put_part(whole.fingerprint, key, task.span, scores)
+        return Scored(name, scores.seconds)
+
+    def _metric(self, name: str) -> Metric:
+        if name not in self.metrics:
+            self.metrics[name] = registry.choose(name, seed=self.setup.selection.seed).metric
+        return self.metrics[name]
+
+    def _loaded(self, name: str) -> Dataset:
+        if self.dataset is None or self.dataset.card.name != name:
+            self.dataset = None  # so that two are never held at once
+            dataset = plan.load(datasets.card(name), self.setup.home, self.setup.selection)
+            if dataset is None:
+                raise StoreError(f"{name}: was here when the run was planned, and is no longer")
+            self.dataset = dataset
+        return self.dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +103,7 @@ class _Child:
 
 
 class Processes:
-    """So many workers, each started when it gets its first task."""
+    """So many worker processes, each started when it gets its first task."""
 
     device = ""
 
@@ -49,21 +114,21 @@ class Processes:
         self._children: dict[int, _Child] = {}
 
     def send(self, worker: int, task: Task) -> None:
-        """Give an idle worker a task; it is started if it is not there."""
+        """Give an idle worker a task; it is started if it is not running."""
         if worker not in self._children:
             self._children[worker] = self._started(worker)
-        with contextlib.suppress(OSError):  # it has died just now, which its end tells
+        with contextlib.suppress(OSError):  # it has just died, which `events` notices
             self._children[worker].pipe.send(task)
 
     def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
-        """What workers have to say, waiting so long for the first of it."""
+        """The events of workers, waiting so long for the first."""
         ready = connection.wait([child.pipe for child in self._children.values()], seconds)
         for worker, child in list(self._children.items()):
-            dead = child.process.exitcode is not None  # which its pipe does not tell if a child of its own holds it
+            dead = child.process.exitcode is not None  # not seen from its pipe if a child of its own holds it
             if dead or child.pipe in ready:
-                yield from self._heard(worker, child, dead=dead)
+                yield from self._received(worker, child, dead=dead)
 
-    def _heard(self, worker: int, child: _Child, *, dead: bool) -> Iterator[tuple[int, Event]]:
+    def _received(self, worker: int, child: _Child, *, dead: bool) -> Iterator[tuple[int, Event]]:
         try:
             while self._children.get(worker) is child and child.pipe.poll():
                 yield worker, child.pipe.recv()
@@ -114,23 +179,20 @@ class Processes:
         setup = replace(self._setup, choice=replace(self._setup.choice, device=device))
         prints = Connection(os.dup(log.fileno()), readable=False)  # the form in which a child is handed a file
         process = self._context.Process(target=serve, args=(theirs, setup, prints), daemon=True)
-        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _deaf(), prints:
+        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _ignoring_interrupts(), prints:
             process.start()
         theirs.close()
         return _Child(process, ours, log)
 
 
 def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
-    """What a child process does: one task after the other, until it is told to end or the run is no more."""
+    """What a child process does: one task after the other, until the run ends it or has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with prints:
         for descriptor in (1, 2):
             os.dup2(prints.fileno(), descriptor)
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, errors="replace") for stream in (1, 2))
-    threading.Thread(target=_outlive_no_parent, args=(os.getppid(),), daemon=True).start()
-    from harness.scoring.executors.worker import Worker
-    from metrics.models.service import Models
-
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     worker = Worker(setup, Models(setup.home, setup.choice))
     while (task := _next(pipe)) is not None:
         try:
@@ -149,8 +211,8 @@ def _next(pipe: Connection) -> Task | None:
     return task
 
 
-def _outlive_no_parent(parent: int) -> None:
-    """A run that was killed cannot end its workers: they look for it themselves."""
+def _end_with_parent(parent: int) -> None:
+    """A run that was killed cannot end its workers: they check for themselves."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -158,7 +220,7 @@ def _outlive_no_parent(parent: int) -> None:
 
 @contextlib.contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Let libraries of a process that is started now use so many threads, unless the user has said."""
+    """Let libraries of a process that is started now use so many threads, unless the environment says otherwise."""
     names = [name for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS") if name not in os.environ]
     os.environ.update(dict.fromkeys(names, str(count)))
     try:
@@ -169,8 +231,8 @@ def _threads(count: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Let a process that is started now not hear Ctrl-C, even before it has come so far as to ignore it."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C from a process that is started now, which is to ignore it from its first moment."""
     resource_tracker.ensure_running()  # which is started with the first one, and would end the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

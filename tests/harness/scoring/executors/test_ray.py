@@ -16,11 +16,11 @@ from harness.errors import BadConfig
 from harness.run.plan import Selection
 from harness.scoring import executors
 from harness.scoring.executors import ray as place
-from harness.scoring.executors.ray import Cluster, Remote
-from harness.scoring.executors.tasks import Began, Finished, Full, Lost, Scored, Setup, Task
+from harness.scoring.executors.messages import Began, Finished, Full, Lost, Scored, Setup, Task
+from harness.scoring.executors.ray import Actor, Cluster
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
-from tests.harness.executors.test_processes import dying, setup, tree, until_idle
+from tests.harness.scoring.executors.test_workers import dying, setup, tree, until_idle
 
 # Ray leaves its files to be closed by the collector
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning",
@@ -147,11 +147,11 @@ def until_full(cluster: Cluster) -> list[tuple[int, Full]]:
 def test_an_actor_that_cannot_start_ends_the_run(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Broken(Remote):
+    class Broken(Actor):
         def __init__(self, setup: Setup) -> None:
             raise ImportError("no module named harness")
 
-    monkeypatch.setattr(place, "Remote", Broken)
+    monkeypatch.setattr(place, "Actor", Broken)
     cluster = Cluster(setup(home, tmp_path, "length"), jobs=1)
     cluster.send(0, Task("esl", (0, 10), ("length",)))
     try:
@@ -162,12 +162,12 @@ def test_an_actor_that_cannot_start_ends_the_run(
 
 
 def test_an_actor_tells_what_is_wrong_on_its_node(tmp_path: Path, home: Path) -> None:
-    actor = Remote(setup(home, tmp_path, "length"))
+    actor = Actor(setup(home, tmp_path, "length"))
     assert isinstance(actor.score(Task("esl", (0, 10), ("length",)), "length"), Full), "it is not ready"
-    assert isinstance(actor.ready(), place.Place)
+    assert isinstance(actor.ready(), place.ActorPlace)
     assert isinstance(actor.score(Task("esl", (0, 10), ("length",)), "length"), Scored)
     (tmp_path / "none").touch()
-    full = Remote(setup(home, tmp_path / "none" / "scores", "length"))
+    full = Actor(setup(home, tmp_path / "none" / "scores", "length"))
     full.ready()
     event = full.score(Task("esl", (0, 10), ("length",)), "length")
     assert isinstance(event, Full)
@@ -187,7 +187,7 @@ def test_why_an_actor_is_no_more(said: str, cause: str) -> None:
 
 
 def test_what_an_actor_printed_elsewhere_is_named(tmp_path: Path) -> None:
-    there = place.Place("node-7", (str(tmp_path / "a.out"), str(tmp_path / "a.err")))
+    there = place.ActorPlace("node-7", (str(tmp_path / "a.out"), str(tmp_path / "a.err")))
     assert place._printed(there) == f"what it printed is on node node-7: {tmp_path}/a.out {tmp_path}/a.err"
 
 
@@ -223,7 +223,7 @@ def test_a_gpu_is_shared_by_who_says_so_and_precision_is_the_same_everywhere(
     monkeypatch.setattr(place, "Cluster", lambda setup, address, jobs, gpus: given.append((setup, gpus)))
     asked = Setup(Selection(), tmp_path, str(tmp_path), Choice())
     with pytest.raises(BadConfig, match="say what a worker has, --gpus 1"):
-        executors.opened("ray", asked, models)
-    executors.opened("ray", asked, models, gpus=0.25)
+        executors.open_executor("ray", asked, models)
+    executors.open_executor("ray", asked, models, gpus=0.25)
     (told, gpus), = given
     assert (told.choice.precision, gpus) == ("bf16", 0.25)

@@ -18,12 +18,11 @@ import pytest
 
 from harness.cli import main, parser
 from harness.commands import run as command
-from harness.run import plan, preparing
-from harness.run import run as running
-from harness.run.compare import Draws
-from harness.run.plan import Selection
-from harness.run.preparing import CrewChoice
+from harness.run import plan
+from harness.run.plan import Draws, Selection
+from harness.run.run import run as run_plan
 from harness.run.settings import settings
+from harness.run.workspace import Workers, open_workspace
 from harness.scoring.executors.scheduler import Limits
 
 METRIC = """
@@ -61,12 +60,12 @@ def tree(folder: Path) -> dict[str, bytes]:
             if path.is_file() and path.name != "timings.json"}
 
 
-def test_a_limit_costs_its_cell_alone(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_fails_only_its_metric(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (metric(tmp_path, "hang", "time.sleep(60)"), metric(tmp_path, "raises", "raise MemoryError('no more')"),
              metric(tmp_path, "hog", "held = b'x' * (500 << 20); time.sleep(60)"), "length")
-    planned = plan.make(Selection(metrics=asked, datasets=("esl",), limit=20))
-    crew = CrewChoice("local:2", limits=Limits(3.0, 300 << 20, tries=1))
-    report, _ = running.run(preparing.prepared(planned, home, tmp_path / "out", Draws(0, 0), crew=crew), None, "")
+    planned = plan.make(Selection(metrics=asked, datasets=("esl",), limit=20), Draws(0, 0))
+    workers = Workers("local:2", limits=Limits(3.0, 300 << 20, tries=1))
+    report = run_plan(planned, open_workspace(planned, home, tmp_path / "out", workers=workers))
     assert {failure.metric: failure.error for failure in report.failures} == {
         "hang": "items 0 to 19 cost a worker 1 times: took longer than 3 s",
         "hog": "items 0 to 19 cost a worker 1 times: held more than 0.293 GiB",
@@ -81,8 +80,8 @@ def test_a_limit_costs_its_cell_alone(tmp_path: Path, home: Path, capsys: pytest
     (("--timeout", "2", "--executor", "ray", "--jobs", "3"), "ray", Limits(seconds=2)),
 ])
 def test_what_a_part_may_take(argv: tuple[str, ...], executor: str, limits: Limits) -> None:
-    crew = command.crew(settings(parser().parse_args(["run", "--all", *argv])))
-    assert (crew.executor, crew.limits) == (executor, limits)
+    workers = command.workers(settings(parser().parse_args(["run", "--all", *argv])))
+    assert (workers.executor, workers.limits) == (executor, limits)
 
 
 def test_a_limit_makes_a_worker_of_its_own(tmp_path: Path) -> None:
@@ -176,7 +175,7 @@ def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(
             process.send_signal(told)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
-    assert re.search(r"stopping: waiting for [12] parts? to end", said)
+    assert re.search(r"stopping: waiting for ([12] parts?|what is being scored) to end", said)
     assert "the same command goes on" in said.splitlines()[-1]
     assert "Traceback" not in said
     kept = list((tmp_path / "out" / "scores").glob("*/slow-*.parquet"))
@@ -202,4 +201,4 @@ def test_ctrl_c_twice_does_not_wait(executor: str, tmp_path: Path) -> None:
     assert time.monotonic() - start < 15
     assert "the same command goes on" in said
     assert "Traceback" not in said
-    assert list((tmp_path / "out" / "scores" / "claims").iterdir()) == []
+    assert list((tmp_path / "out" / "scores" / "locks").iterdir()) == []

@@ -16,9 +16,9 @@ from benchmarks.dataset import Quality
 from harness.cli import main
 from harness.results import files
 from harness.run import compare
-from harness.run.cache import Memo
-from harness.run.compare import Draws
+from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
+from harness.run.plan import Draws
 from harness.statistics import reliability, significance, williams
 from harness.statistics.panel import codes
 
@@ -35,7 +35,7 @@ def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "
 
 
 def measured(given: TargetData, tmp_path: Path, **more: int) -> compare.Measured:
-    return compare.measured(given, Draws(seed=1, **more), Memo(tmp_path))
+    return compare.on_target(given, Draws(seed=1, **more), Cache(tmp_path))
 
 
 def test_comparisons_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_labels_name_the_metric_where_columns_share_a_name() -> None:
 
 
 def test_the_memo_keeps_and_never_takes_what_is_damaged(tmp_path: Path) -> None:
-    memo, made = Memo(tmp_path), []
+    memo, made = Cache(tmp_path), []
 
     def make() -> list[float]:
         made.append(1)

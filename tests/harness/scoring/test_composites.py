@@ -81,7 +81,7 @@ def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[st
     scores = Scorer(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
     qualities = correlate.judged(dataset, dataset.card.qualities)
     return {(cell.quality, column): spearman(cell.panel(row))
-            for cell in correlate.cells(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
+            for cell in correlate.targets(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
             for row, (_, column) in enumerate(cell.names)}
 
 

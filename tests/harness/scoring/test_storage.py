@@ -14,35 +14,35 @@ from fsspec.implementations.memory import MemoryFileSystem
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.scoring import storage
-from harness.scoring.locks import _HERE, Claims
-from harness.scoring.storage import Blobs
+from harness.scoring.locks import _MACHINE, Locks
+from harness.scoring.storage import Files
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Blobs]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
     """An empty place of each kind."""
     MemoryFileSystem.store.clear()
-    yield storage.opened({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
+    yield storage.open_files({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
         request.param])
     MemoryFileSystem.store.clear()
 
 
-def test_a_file_is_what_was_written_last(place: Blobs) -> None:
+def test_a_file_is_what_was_written_last(place: Files) -> None:
     place.write("x/one", b"1")
     place.write("x/one", b"2", lasting=False)
     assert place.read("x/one") == b"2"
-    assert storage.opened(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
+    assert storage.open_files(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
     assert 0 <= place.age("x/one") < 60
 
 
-def test_names_are_those_of_a_folder_that_match(place: Blobs) -> None:
+def test_names_are_those_of_a_folder_that_match(place: Files) -> None:
     assert place.names("x", "*") == []
     for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "y/a.shard"):
         place.write(name, b"")
     assert place.names("x", "*.shard") == ["x/a.shard", "x/b.shard"]
 
 
-def test_what_is_renamed_or_removed_is_gone(place: Blobs) -> None:
+def test_what_is_renamed_or_removed_is_gone(place: Files) -> None:
     place.write("x/one", b"1")
     place.rename("x/one", "x/two")
     assert place.names("x", "*") == ["x/two"]
@@ -55,25 +55,25 @@ def test_what_is_renamed_or_removed_is_gone(place: Blobs) -> None:
             look("x/two")
 
 
-def test_a_claim_whose_owner_left_nothing_is_no_claim(place: Blobs) -> None:
-    place.write("claims/cell.elsewhere-1-dead", b"")
-    with Claims(place) as claims:
-        assert claims.take("cell")
-    assert place.names("claims", "*") == place.names("owners", "*") == []
+def test_a_lock_whose_owner_left_nothing_does_not_count(place: Files) -> None:
+    place.write("locks/cell.elsewhere-1-dead", b"")
+    with Locks(place) as locks:
+        assert locks.take("cell")
+    assert place.names("locks", "*") == place.names("owners", "*") == []
 
 
-def test_what_dead_runs_left_is_taken_away(place: Blobs) -> None:
-    dead = f"{_HERE}-{1 << 22}-dead"  # no process has so high a number
-    for name in (f"owners/{dead}", f"claims/a.{dead}", "claims/b.elsewhere-1-dead", "owners/elsewhere-2-living"):
+def test_what_dead_runs_left_is_taken_away(place: Files) -> None:
+    dead = f"{_MACHINE}-{1 << 22}-dead"  # no process has so high a number
+    for name in (f"owners/{dead}", f"locks/a.{dead}", "locks/b.elsewhere-1-dead", "owners/elsewhere-2-living"):
         place.write(name, b"")
-    with Claims(place) as claims:
-        assert place.names("claims", "*") == []
-        assert place.names("owners", "*") == sorted([f"owners/{claims.owner}", "owners/elsewhere-2-living"])
+    with Locks(place) as locks:
+        assert place.names("locks", "*") == []
+        assert place.names("owners", "*") == sorted([f"owners/{locks.owner}", "owners/elsewhere-2-living"])
 
 
 def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert storage.opened("scores").place == str(tmp_path / "scores")
+    assert storage.open_files("scores").place == str(tmp_path / "scores")
 
 
 class Refusing(MemoryFileSystem):
@@ -96,7 +96,7 @@ class Refusing(MemoryFileSystem):
 
 def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
     fsspec.register_implementation("az", Refusing, clobber=True)
-    place = storage.opened("az://me:secret@bucket/scores/")
+    place = storage.open_files("az://me:secret@bucket/scores/")
     place.write("x/one", b"1")
     with pytest.raises(OSError, match="does not answer as a store should: RuntimeError") as told:
         place.read("x/one")
@@ -110,7 +110,7 @@ def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
 @pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket"])
 def test_an_unknown_kind_of_place_is_refused(url: str) -> None:
     with pytest.raises(BadConfig, match=f"--store {url.replace('+', '.')}: .*rotocol"):
-        storage.opened(url)
+        storage.open_files(url)
 
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,11 +53,11 @@ def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ("--split", "test", *FEW)
     run(tmp_path, *argv)
-    before = tree(tmp_path, "trace.jsonl")
+    before = tree(tmp_path, "log.jsonl")
     capsys.readouterr()
     run(tmp_path, *argv)
     assert "dataset: 0 scored, " in capsys.readouterr().out
-    assert tree(tmp_path, "trace.jsonl") == before
+    assert tree(tmp_path, "log.jsonl") == before
 
 
 def test_two_runs_agree_in_all_but_the_timings(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Which pairs of metric and dataset are to be scored, which models they share, and what they will take.
+
+What a metric takes per item is known from earlier runs (`report/timings.json`), else estimated from metrics with the
+same models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.dataset import Dataset
+from harness.results.rows import Timing
+from harness.scoring import composites
+from harness.scoring.store import ScoreStore
+from metrics.errors import MissingResource
+from metrics.metric import Metric, checkpoints, options, signature
+from metrics.models.service import Models
+from metrics.registry import Chosen
+
+UNKNOWN = {False: 0.0005, True: 0.02}
+"""Seconds per item where nothing was ever measured: of a metric without a model, and of one with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A metric and a dataset on which it is to be scored; `group` names the models that it reads.
+
+    `items` are the ids of the dataset's items, `cost` is in seconds per item. A metric that is `whole` is scored on all
+    items at once.
+    """
+
+    dataset: str
+    fingerprint: str
+    items: tuple[str, ...]
+    chosen: Chosen
+    signature: str
+    group: str
+    cost: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What its scores are stored by: fingerprint and signature."""
+        return self.fingerprint, self.signature
+
+    @property
+    def metric(self) -> str:
+        """The metric as it was requested, by which a worker chooses it."""
+        return self.chosen.asked
+
+    @property
+    def label(self) -> str:
+        """The metric's name with its options."""
+        return self.chosen.label
+
+    @property
+    def whole(self) -> bool:
+        """Whether a score depends on the other items of the dataset."""
+        return self.chosen.metric.card.scope == "dataset"
+
+
+def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: ScoreStore,
+          costs: Mapping[str, float], *, rescore: bool = False) -> list[Pair]:
+    """What is to be scored on a dataset, inputs of compositions included: each once, by the models that they read."""
+    items = tuple(item.id for item in dataset.items)
+    stored = store.stored(dataset.fingerprint)
+    found: dict[str, Pair] = {}
+    for part in composites.parts(chosen):
+        try:
+            key = signature(part.metric, models)
+        except MissingResource:
+            continue
+        if key in found or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
+            continue
+        group = shared(part.metric, models)
+        cost = costs.get(part.label) or costs.get(group) or UNKNOWN[bool(group)]
+        found[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group, cost)
+    return sorted(found.values(), key=lambda pair: pair.group)
+
+
+def shared(metric: Metric, models: Models) -> str:
+    """The models that a metric reads, as one line; empty where it reads none, or a model is not on this machine."""
+    names = {kind: options(metric)[kind] for kind in metric.card.models}
+    if not names and checkpoints(metric):
+        names = {"encoder": getattr(metric, "encoder", "")}
+    try:
+        return "|".join(f"{kind}={models.identity(kind, name)}" for kind, name in names.items())
+    except MissingResource:
+        return ""
+
+
+def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[str, float]:
+    """Seconds per item that the last run under `out` took, by metric; and by group the median of its metrics."""
+    try:
+        timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
+    except (OSError, ValueError, TypeError):
+        timings = []
+    return costs(timings, {metric.label: shared(metric.metric, models) for metric in chosen})
+
+
+def costs(timings: Iterable[Timing], groups: Mapping[str, str]) -> dict[str, float]:
+    """Seconds per item by metric, and by group the median of its metrics."""
+    seconds: dict[str, float] = defaultdict(float)
+    items: dict[str, int] = defaultdict(int)
+    for row in timings:
+        seconds[row.metric] += row.seconds
+        items[row.metric] += row.items
+    by_metric = {metric: seconds[metric] / items[metric] for metric in seconds if items[metric]}
+    members: dict[str, list[float]] = defaultdict(list)
+    for metric, cost in by_metric.items():
+        if groups.get(metric):
+            members[groups[metric]].append(cost)
+    return by_metric | {group: median(values) for group, values in members.items()}
