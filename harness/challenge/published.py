@@ -15,8 +15,8 @@ from harness import published as print_
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.published import exhibit
+from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.dstc10 import contests
-from harness.published.reproduce.winners import PrintedBoard
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over

@@ -13,9 +13,9 @@ from harness.errors import BadConfig
 
 if TYPE_CHECKING:
     from harness.published.reproduce import Paper
+    from harness.published.reproduce.boards import Winner
     from harness.published.reproduce.check import CheckedClaim
     from harness.published.reproduce.rounding import State
-    from harness.published.reproduce.winners import Winner
 
 NAME = "reproduce"
 HELP = "recompute the averages, rankings and claims that papers print"

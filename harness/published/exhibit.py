@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from harness.published import measured
 from harness.published import table as printed_table
-from harness.published.measured import CONTROLS, TURNS, PublishedComparison
+from harness.published.measured import CONTROLS, TURNS, MeasuredColumn, PublishedComparison
 from harness.published.pictures import bars, ranks
 from harness.published.reproduce import PAPERS
+from harness.published.reproduce.boards import PrintedBoard, Winner
 from harness.published.reproduce.check import CheckedClaim, Tables, number
-from harness.published.reproduce.dstc10 import CELLS
-from harness.published.reproduce.dstc10 import contests as boards
+from harness.published.reproduce.dstc10 import AVERAGED, contests
 from harness.published.reproduce.rounding import State
-from harness.published.reproduce.winners import PrintedBoard, Winner
 from harness.results.rows import Exhibit, Grid, Results
-from harness.run.rank import BY_NAME, CountedMean, Rule, borda, over
+from harness.run.rank import BY_NAME, Target, over
 
 COMMAND = "harness reproduce dstc10 --all"
 LEAD = ("What the papers about DSTC10 Track 5 print of the teams' submissions, what follows from those numbers, and "
@@ -37,57 +35,31 @@ WHOLE = ("This run was made with {}: its figures are not those of whole datasets
          "print here.")
 NOTHING = ("This run has none of the challenge's datasets with real judgements, so nothing of it stands here: figures "
            "on the bundled sample are not comparable.")
+CAVEAT = ("The means in the first table are over {} of this run, and those of the teams are formed "
+          "of their printed figures on the same datasets; so they differ from the averages over 14 datasets in "
+          "the organisers' Table 3. The teams had the ratings of the development datasets when they chose what "
+          "to submit; a column of this run has no figure where its weights were learned on a dataset's ratings.")
+REMARKS = (
+    ("recomputed: from the other numbers in the same table. A printed average is an average of numbers that are "
+     "rounded in print; “within rounding” means that inputs exist which round to what is printed, “differs” that "
+     "none do."),
+    ("The organisers ranked development datasets by the dev rule and test datasets by the test rule. The "
+     "tables print one average per dataset; under the test rule it counts as often as the dataset has qualities. "
+     "Team 5 is MME-CRS; its own paper prints another run than the organisers' does, and names the teams behind "
+     "it only Top 2 to Top 5."))
 MOST = 12
 """So many of this run's best columns stand beside the teams."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardInPrint:
-    """A board in print: the paper and table it is in, the rule by which its averages are printed, and what it holds."""
-
-    source: str
-    table: str
-    rule: str
-    board: PrintedBoard
-
-    def averages(self) -> dict[str, float]:
-        """The average that is printed of each competitor."""
-        rows = (row for row in printed_table(self.source) if row.table == self.table and row.dataset == "all")
-        return {row.metric: float(row.value) for row in rows}
-
-    def values(self) -> dict[str, dict[tuple[str, str], float]]:
-        """Each competitor's printed cells."""
-        return {name: {cell: float(one.value) for cell, one in row.items()} for name, row in self.board.rows.items()}
-
-    def under(self, rule: str) -> dict[str, float]:
-        """What each competitor has under a rule, from the printed cells."""
-        rows = self.values()
-        cells = frozenset(cell for row in rows.values() for cell in row)
-        if rule == "borda":
-            return borda(rows, cells)
-        mean: Rule = CountedMean(self.board.counts) if rule == "micro" and self.board.counts else BY_NAME[rule]
-        return {name: over(mean, row, cells) for name, row in rows.items()}
-
-
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
-    paper, printed = PAPERS["dstc10"], tuple(_printed())
-    found = paper.findings()
+    paper, boards = PAPERS["dstc10"], tuple(contests())
+    claims = paper.findings()
     here, pictures, remarks = _here(report)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, _winners(paper.winners()), *map(_board, printed), _summary(found), _differing(found)),
-        pictures=(*pictures, *(_picture(one) for one in printed)), remarks=(*remarks, *_remarks()))
-
-
-def _printed() -> Iterator[BoardInPrint]:
-    kinds = (("dstc10", "Table 2", "micro"), ("mmecrs", "Table 3", "micro"), ("dstc10", "Table 3", "macro"))
-    for kind, board in zip(kinds, boards(), strict=True):
-        yield BoardInPrint(*kind, board)
-
-
-def _places(values: Mapping[str, float]) -> dict[str, int]:
-    return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
+        grids=(*here, _winners(paper.winners()), *map(_board, boards), _summary(claims), _differing(claims)),
+        pictures=(*pictures, *map(_picture, boards)), remarks=(*remarks, *REMARKS))
 
 
 def _winners(rows: Sequence[Winner]) -> Grid:
@@ -98,159 +70,145 @@ def _winners(rows: Sequence[Winner]) -> Grid:
                 PRINT)
 
 
-def _board(one: BoardInPrint) -> Grid:
-    """The rows of a board with their averages, as printed and as they come out, and the ranks under both rules."""
-    other = "macro" if one.rule == "micro" else "micro"
-    average, own, across = one.averages(), one.under(one.rule), one.under(other)
-    rank, mine, theirs = _places(average), _places(own), _places(across)
-    cells = list(next(iter(one.board.rows.values())))
+def _board(board: PrintedBoard) -> Grid:
+    """The rows of a board with their averages, as printed and as recomputed, and the ranks under both rules."""
+    other = "macro" if board.rule == "micro" else "micro"
+    ranked = [(values, _ranks(values)) for values in (board.averages(), board.under(board.rule), board.under(other))]
+    targets = list(next(iter(board.rows.values())))
     texts = {(row.metric, row.dataset, row.quality): str(row.value)
-             for row in printed_table(one.source) if row.table == one.table}
+             for row in printed_table(board.source) if row.table == board.table}
     head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {_short(other)}", "rank",
-            *(name if quality == "average" else f"{name}, {quality}" for name, quality in cells))
-    rows = tuple((name, _number(average[name], 4), str(rank[name]), _number(own[name], 4), str(mine[name]),
-                  _number(across[name], 4), str(theirs[name]),
-                  *(texts[name, *cell].replace("-", "−") for cell in cells))
-                 for name in sorted(average, key=lambda name: rank[name]))
-    return Grid(f"{one.source}-{one.table}", f"Printed and recomputed: {one.board.name}", head, rows,
-                f"Spearman as printed; recomputed by the {_short(one.rule)}, under which it was printed")
+            *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
+    printed_rank = ranked[0][1]
+    rows = tuple((name, *(text for values, places in ranked for text in (_number(values[name], 4), str(places[name]))),
+                  *(texts[name, *target].replace("-", "−") for target in targets))
+                 for name in sorted(printed_rank, key=lambda name: printed_rank[name]))
+    return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,
+                f"Spearman as printed; recomputed by the {_short(board.rule)}, under which it was printed")
+
+
+def _ranks(values: Mapping[str, float]) -> dict[str, int]:
+    return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
 
 
 def _short(rule: str) -> str:
     return RULES[rule].partition(":")[0]
 
 
-def _picture(one: BoardInPrint) -> tuple[str, str]:
-    own, other = ("micro", "macro") if one.rule == "micro" else ("macro", "micro")
-    columns = {"as printed": _places(one.averages()), _short(own): _places(one.under(own)),
-               _short(other): _places(one.under(other)), "Borda": _places(one.under("borda"))}
-    first = "; ".join(f"{rule}: {' and '.join(name for name, rank in found.items() if rank == 1)}"
-                      for rule, found in columns.items())
-    title = f"Ranks under each rule: {one.board.name}"
-    told = f"{title}. First {first}. All ranks are in the tables below."
-    return ranks(title, told, columns), told
+def _picture(board: PrintedBoard) -> tuple[str, str]:
+    other = "macro" if board.rule == "micro" else "micro"
+    columns = {"as printed": _ranks(board.averages()), _short(board.rule): _ranks(board.under(board.rule)),
+               _short(other): _ranks(board.under(other)), "Borda": _ranks(board.under("borda"))}
+    first = "; ".join(f"{rule}: {' and '.join(name for name, rank in places.items() if rank == 1)}"
+                      for rule, places in columns.items())
+    title = f"Ranks under each rule: {board.name}"
+    text = f"{title}. First {first}. All ranks are in the tables below."
+    return ranks(title, text, columns), text
 
 
-def _summary(found: Sequence[CheckedClaim]) -> Grid:
-    counts = {name: Counter(one.state for one in found if one.check.table == name)
-              for name in dict.fromkeys(one.check.table for one in found)}
-    sums = Counter(one.state for one in found)
-    return Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()),
-                tuple((name, *(str(one[state]) for state in STATES)) for name, one in (*counts.items(), ("all", sums))),
+def _summary(claims: Sequence[CheckedClaim]) -> Grid:
+    counts = {name: Counter(each.state for each in claims if each.check.table == name)
+              for name in dict.fromkeys(each.check.table for each in claims)}
+    sums = Counter(each.state for each in claims)
+    rows = tuple((name, *(str(count[state]) for state in STATES)) for name, count in (*counts.items(), ("all", sums)))
+    return Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()), rows,
                 PRINT)
 
 
-def _differing(found: Sequence[CheckedClaim]) -> Grid:
-    rows = tuple((one.check.what, one.check.table, str(one.check.printed).replace("-", "−"),
-                  _number(float(one.check.recomputed.value), _digits(one)), one.check.how,
-                  one.check.reason or "not known") for one in found if one.state == "differs")
+def _differing(claims: Sequence[CheckedClaim]) -> Grid:
+    rows = tuple((each.check.what, each.check.table, str(each.check.printed).replace("-", "−"),
+                  _number(float(each.check.recomputed.value), _digits(each)), each.check.how,
+                  each.check.reason or "not known") for each in claims if each.state == "differs")
     return Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"), rows,
                 PRINT)
 
 
-def _digits(one: CheckedClaim) -> int:
-    printed = max(0, -int(one.check.printed.as_tuple().exponent))
-    return printed + 1 if printed else 0 if float(one.check.recomputed.value) % 1 == 0 else 2
+def _digits(claim: CheckedClaim) -> int:
+    printed = max(0, -int(claim.check.printed.as_tuple().exponent))
+    return printed + 1 if printed else 0 if float(claim.check.recomputed.value) % 1 == 0 else 2
 
 
 def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The run beside the teams: tables, a picture and remarks, or why there are none."""
     if flag := measured.partial(report):
         return (), (), (WHOLE.format(flag),)
-    found = measured.gather([report])
-    grids = (*(_dev(found) if found.turns else ()), *_test(report))
+    beside = measured.gather([report])
+    grids = (*([_development(beside)] if beside.turns else []), *_test(report))
     if not grids:
         return (), (), (NOTHING,)
-    return grids, tuple(_bars(found)), tuple(_caveats(found))
+    return grids, tuple(_bars(beside)), (CAVEAT.format(_sets(beside)),) if beside.turns else ()
 
 
-def _dev(found: PublishedComparison) -> Iterator[Grid]:
+def _development(beside: PublishedComparison) -> Grid:
     """The best columns of the run, its controls and what the challenge prints, by the mean over turn-level datasets."""
-    rows = [(one.mean.mean, (_modelled(one), "this run", _number(one.mean.mean),
-                             *(_number(one.sets[name].mean) for name in found.datasets))) for one in _chosen(found)]
-    rows += [(one.mean(found.turns), (one.name, "challenge, as printed", _number(one.mean(found.turns)), *(
-        _number(one.sets[name].value if name in one.sets else math.nan) for name in found.datasets)))
-        for one in found.challenge]
+    rows = [(row.mean.mean, (_with_models(row), "this run", _number(row.mean.mean),
+                             *(_number(row.sets[name].mean) for name in beside.datasets))) for row in _best(beside)]
+    rows += [(team.mean(beside.turns), (team.name, "challenge, as printed", _number(team.mean(beside.turns)), *(
+        _number(team.sets[name].value if name in team.sets else math.nan) for name in beside.datasets)))
+        for team in beside.challenge]
     ordered = tuple(row for _, row in sorted(rows, key=lambda row: (-row[0], row[1])))
-    yield Grid("dev-here", "This run beside the challenge: development datasets",
-               ("metric or team", "whose", f"mean of {_named(found)}", *found.datasets), ordered,
-               f"real human judgements, {len(found.datasets)} of the challenge's 14 development datasets; Spearman, "
-               "mean over the qualities of each")
+    return Grid("dev-here", "This run beside the challenge: development datasets",
+                ("metric or team", "whose", f"mean of {_sets(beside)}", *beside.datasets), ordered,
+                f"real human judgements, {len(beside.datasets)} of the challenge's 14 development datasets; Spearman, "
+                "mean over the qualities of each")
 
 
-def _chosen(found: PublishedComparison) -> list[measured.MeasuredColumn]:
-    complete = [row for row in found.rows if row.complete]
-    firm = {row.column for row in complete if row.column in CONTROLS
-            or (row.published is not None and row.published.name == "Deep AM-FM")}
-    return [row for place, row in enumerate(complete) if place < MOST or row.column in firm]
+def _best(beside: PublishedComparison) -> list[MeasuredColumn]:
+    complete = [row for row in beside.rows if row.complete]
+    always = {row.column for row in complete if row.column in CONTROLS
+              or (row.published is not None and row.published.name == "Deep AM-FM")}
+    return [row for place, row in enumerate(complete) if place < MOST or row.column in always]
 
 
-def _modelled(one: measured.MeasuredColumn) -> str:
-    return f"{one.column} ({', '.join(one.models)})" if one.models else one.column
+def _with_models(row: MeasuredColumn) -> str:
+    return f"{row.column} ({', '.join(row.models)})" if row.models else row.column
 
 
-def _named(found: PublishedComparison) -> str:
-    return "the nine turn-level datasets" if found.turns == TURNS else f"{len(found.turns)} turn-level datasets"
+def _sets(beside: PublishedComparison) -> str:
+    return "the nine turn-level datasets" if beside.turns == TURNS else f"{len(beside.turns)} turn-level datasets"
 
 
-def _bars(found: PublishedComparison) -> Iterator[tuple[str, str]]:
-    rows = [(one.column, one.mean.mean, True) for one in _chosen(found)]
-    rows += [(f"{one.name} (printed)", one.mean(found.turns), False) for one in found.challenge]
-    shown = sorted((row for row in rows if math.isfinite(row[1])), key=lambda row: (-row[1], row[0]))
-    if shown:
-        told = (f"Mean Spearman over {_named(found)}, this run's columns in blue and printed teams in orange. "
-                + ", ".join(f"{name} {value:.3f}" for name, value, _ in shown) + ".")
-        yield bars(f"Mean Spearman over {_named(found)}", told, shown), told
+def _bars(beside: PublishedComparison) -> Iterator[tuple[str, str]]:
+    rows = [(row.column, row.mean.mean, True) for row in _best(beside)]
+    rows += [(f"{team.name} (printed)", team.mean(beside.turns), False) for team in beside.challenge]
+    ordered = sorted((row for row in rows if math.isfinite(row[1])), key=lambda row: (-row[1], row[0]))
+    if ordered:
+        title = f"Mean Spearman over {_sets(beside)}"
+        text = (f"{title}, this run's columns in blue and printed teams in orange. "
+                + ", ".join(f"{name} {value:.3f}" for name, value, _ in ordered) + ".")
+        yield bars(title, text, ordered), text
 
 
 def _test(report: Results) -> Iterator[Grid]:
     """The best columns of the run beside the teams on the five test datasets, where it has the judgements of all."""
     real = {entry.name for entry in report.datasets if entry.origin != "sample"}
-    if not CELLS.keys() <= real:
+    if not AVERAGED.keys() <= real:
         return
     learned = {(entry.name, name) for entry in report.metrics for name in entry.learned_on}
-    values: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    values: dict[tuple[str, str], dict[Target, float]] = {}
     for row in report.correlations:
-        if row.statistic == "spearman" and row.dataset in CELLS and math.isfinite(row.value):
-            seen = (row.metric, row.dataset) in learned
-            values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = math.nan if seen else row.value
-    cells = frozenset(cell for row in values.values() for cell in row)
-    rows = [(over(BY_NAME["micro"], row, cells), column, "this run", _by_dataset(row))
-            for (_, column), row in values.items()]
+        if row.statistic == "spearman" and row.dataset in AVERAGED and math.isfinite(row.value):
+            value = math.nan if (row.metric, row.dataset) in learned else row.value
+            values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = value
+    targets = frozenset(target for own in values.values() for target in own)
+    rows = [(over(BY_NAME["micro"], own, targets), column, "this run", _by_dataset(own))
+            for (_, column), own in values.items()]
     rows = sorted((row for row in rows if math.isfinite(row[0])), key=lambda row: (-row[0], row[1]))[:MOST]
     printed = Tables.of("dstc10").where(table="Table 2")
     for name in printed.values("metric"):
-        own = {row.dataset: float(number(row).value) for row in printed.where(metric=name).rows}
-        rows.append((own["all"], name, "challenge, as printed", own))
+        means = {row.dataset: float(number(row).value) for row in printed.where(metric=name).rows}
+        rows.append((means["all"], name, "challenge, as printed", means))
     yield Grid("test-here", "This run beside the challenge: test datasets",
-               ("metric or team", "whose", "average", *CELLS),
-               tuple((name, whose, _number(value, 4), *(_number(own[cell], 4) for cell in CELLS))
-                     for value, name, whose, own in sorted(rows, key=lambda row: (-row[0], row[1]))),
+               ("metric or team", "whose", "average", *AVERAGED),
+               tuple((name, whose, _number(value, 4), *(_number(means[dataset], 4) for dataset in AVERAGED))
+                     for value, name, whose, means in sorted(rows, key=lambda row: (-row[0], row[1]))),
                "real human judgements, the challenge's 5 test datasets; Spearman, averages over all qualities of all "
                "datasets, those of the teams as printed")
 
 
-def _by_dataset(row: Mapping[tuple[str, str], float]) -> dict[str, float]:
-    return {name: fmean([value for cell, value in row.items() if cell[0] == name]) if any(
-        cell[0] == name for cell in row) else math.nan for name in CELLS}
-
-
-def _caveats(found: PublishedComparison) -> Iterator[str]:
-    if found.turns:
-        yield (f"The means in the first table are over {_named(found)} of this run, and those of the teams are formed "
-               "of their printed figures on the same datasets; so they differ from the averages over 14 datasets in "
-               "the organisers' Table 3. The teams had the ratings of the development datasets when they chose what "
-               "to submit; a column of this run has no figure where its weights were learned on a dataset's ratings.")
-
-
-def _remarks() -> Iterator[str]:
-    yield ("recomputed: from the other numbers in the same table. A printed average is an average of numbers that are "
-           "rounded in print; “within rounding” means that inputs exist which round to what is printed, “differs” that "
-           "none do.")
-    yield ("The organisers ranked development datasets by the dev rule and test datasets by the test rule. The "
-           "tables print one average per dataset; under the test rule it counts as often as the dataset has qualities. "
-           "Team 5 is MME-CRS; its own paper prints another run than the organisers' does, and names the teams behind "
-           "it only Top 2 to Top 5.")
+def _by_dataset(values: Mapping[Target, float]) -> dict[str, float]:
+    within = {name: [value for (dataset, _), value in values.items() if dataset == name] for name in AVERAGED}
+    return {name: fmean(own) if own else math.nan for name, own in within.items()}
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.published.reproduce import deb, dstc10, dynaeval, yeh2021
+from harness.published.reproduce.boards import PrintedBoard, Winner, winners
 from harness.published.reproduce.check import CheckedClaim, Claim, judge
-from harness.published.reproduce.winners import PrintedBoard, Winner, winners
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.check import Claim, Tables, number
 from harness.published.reproduce.pvalues import SIGNIFICANT, kendall_p, pearson_p
 from harness.published.reproduce.rounding import Number, count, exact
-from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "DEB and DailyDialog++"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.check import Claim, Tables, number, wins
 from harness.published.reproduce.rounding import count, exact, largest, rank
-from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "DynaEval"
 

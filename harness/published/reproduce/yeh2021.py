@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from harness.published import PrintedNumber
+from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.check import Claim, Tables
 from harness.published.reproduce.rounding import exact, rounded
-from harness.published.reproduce.winners import PrintedBoard
 
 TITLE = "A comprehensive assessment of dialogue metrics (tables of its code release)"
 

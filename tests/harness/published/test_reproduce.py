@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from harness import published
 from harness.cli import main
 from harness.published.reproduce import PAPERS, winners
+from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.check import CheckedClaim
 from harness.published.reproduce.pvalues import exact_tail, kendall_p, pearson_p
 from harness.published.reproduce.rounding import Number, by_rule, compare, count, exact, largest, rank, rounded
-from harness.published.reproduce.winners import PrintedBoard
 from harness.published.reproduce.yeh2021 import misplaced
 from harness.run.rank import BY_NAME
 
