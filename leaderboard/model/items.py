@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from harness.statistics.coefficients import product_moment, with_control_held
@@ -120,8 +119,20 @@ def paired(ratings: Vector, scores: Vector) -> npt.NDArray[np.bool_]:
 
 def places(values: Vector | Numbers) -> Exact:
     """Place each value from 0, the lowest, to 1, the highest; a half where there is only one value."""
-    ranks: Exact = stats.rankdata(values)
-    return (ranks - 1) / (values.size - 1) if values.size > 1 else np.full(values.size, 0.5)
+    return (ranks(values) - 1) / (values.size - 1) if values.size > 1 else np.full(values.size, 0.5)
+
+
+def ranks(values: Vector | Numbers) -> Exact:
+    """Rank from 1, equals by their mean; several times as fast as scipy's, which a site calls ten thousand times."""
+    order = np.argsort(values)
+    ordered = values[order]
+    first = np.ones(ordered.size + 1, dtype=np.bool_)  # of its equals; one more where all end
+    first[1:-1] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(first)
+    means = (starts[:-1] + 1 + starts[1:]) / 2
+    ranked = np.empty(ordered.size)
+    ranked[order] = means[np.cumsum(first[:-1]) - 1]
+    return ranked
 
 
 def place_both(ratings: Vector, scores: Vector) -> tuple[Exact, Exact]:
@@ -153,7 +164,7 @@ def differences(people: Vector, metric: Vector, parts: Parts) -> tuple[PartDiffe
     present = np.isfinite(people) & (parts.numbers >= 0)
     part, human, own = parts.numbers[present], people[present], metric[present]
     counts = np.bincount(part, minlength=len(parts.names))
-    within = _within(stats.rankdata(human + 2 * part), stats.rankdata(own + 2 * part), part, counts)
+    within = _within(ranks(human + 2 * part), ranks(own + 2 * part), part, counts)
     means = (np.bincount(part, side, minlength=counts.size) / np.maximum(counts, 1) for side in (human, own))
     rows = zip(parts.names, counts.tolist(), *(mean.tolist() for mean in means), within.tolist(), strict=True)
     return tuple(PartDifference(*row) for row in rows if row[1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -55,11 +53,6 @@ def test_another_statistic_ranks_anew(site: Site, front: sync_api.Page, statisti
     assert statistic.capitalize() in front.locator(f"table[data-board={DEV}] caption").inner_text()
 
 
-def test_another_rule_ranks_anew(site: Site, front: sync_api.Page) -> None:
-    field(front, "Ranked by").select_option("test")
-    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "test")
-
-
 def test_a_level_leaves_the_other_datasets_out(site: Site, front: sync_api.Page) -> None:
     field(front, "Level").select_option("turn")
     assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev", level="turn")
@@ -85,12 +78,6 @@ def test_a_family_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sy
     trained = {entry.name for entry in site.results.metrics if entry.family == "trained"}
     assert {metric for metric, _ in boards.visible(front, DEV)} == trained
     assert boards.ranks(front, DEV) == before
-
-
-def test_what_needs_something_can_be_left_out(site: Site, front: sync_api.Page) -> None:
-    menu(front, "Without").get_by_label("references", exact=True).check()
-    without = {entry.name for entry in site.results.metrics if "references" not in entry.needs}
-    assert {metric for metric, _ in boards.visible(front, DEV)} == without
 
 
 def test_a_text_finds_rows_as_it_is_typed(front: sync_api.Page) -> None:
@@ -120,15 +107,6 @@ def values(page: sync_api.Page, heading: sync_api.Locator) -> list[float]:
     texts = page.locator(f"table[data-board={DEV}] tbody:first-of-type tr").evaluate_all(
         "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
     return [float(text.replace("−", "-")) for text in texts]
-
-
-def test_the_keyboard_sorts(front: sync_api.Page) -> None:
-    heading = front.locator(f"table[data-board={DEV}] thead th.stub")
-    heading.locator("button").focus()
-    front.keyboard.press("Enter")
-    assert heading.get_attribute("aria-sort") == "ascending"
-    names = front.locator(f"table[data-board={DEV}] tbody:first-of-type th.stub a").all_inner_texts()
-    assert names == sorted(names)
 
 
 def test_the_keyboard_reaches_the_headings(front: sync_api.Page) -> None:
@@ -179,36 +157,6 @@ def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
         if None not in numbers:
             assert float(gap.replace("−", "-")) == pytest.approx(numbers[0] - numbers[1], abs=0.00051)
     assert table.locator("tbody tr").count() == len({key[:2] for key in found})
-
-
-def test_the_comparison_tells_which_differences_are_real(site: Site, front: sync_api.Page) -> None:
-    one, other = "constant-guess", "length"
-    sure = {(row.dataset, row.quality): row.better for row in site.results.comparisons
-            if row.statistic == "spearman" and {row.better, row.worse} == {one, other} and row.holm < 0.05}
-    field(front, "Compare").select_option(one)
-    field(front, "with").select_option(other)
-    for line in front.locator(".compared tbody tr").all():
-        dataset, quality, *_, word, _ = line.locator("th, td").all_inner_texts()
-        better = sure.get((dataset, quality))
-        assert word == (f"yes: {better}" if better else "no")
-
-
-def test_csv_holds_what_a_table_shows(site: Site, front: sync_api.Page, tmp_path: Path) -> None:
-    menu(front, "Family").get_by_label("graph", exact=True).check()
-    with front.expect_download() as saved:
-        front.locator(f"table[data-board={DEV}] button.csv").click()
-    saved.value.save_as(tmp_path / "board.csv")
-    assert saved.value.suggested_filename == f"{DEV}.csv"
-    rows = list(csv.DictReader((tmp_path / "board.csv").read_text(encoding="utf-8").splitlines()))
-    shown = [row for row in boards.rows(front, DEV) if not row["hidden"]]
-    assert [row["Metric"] for row in rows] == [row["column"] for row in shown]
-    assert [next(value for name, value in row.items() if name.startswith("Rank")) for row in rows] == [
-        row["rank"] for row in shown]
-    means = {(row.metric, row.column): row.value for row in site.results.ranking
-             if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.rank}
-    for row, line in zip(shown, rows, strict=True):
-        if row["rank"]:
-            assert float(line["Mean of datasets"]) == pytest.approx(means[row["metric"], row["column"]], abs=0.00051)
 
 
 def test_a_choice_is_drawn_at_once_at_full_size(large_site: Site, visit: Open) -> None:

@@ -33,12 +33,6 @@ def test_the_button_changes_the_ground_and_other_pages_keep_it(site: Site, visit
     assert light(page)
 
 
-def test_paper_is_white_whatever_the_screen_is(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"), color_scheme="dark")
-    page.emulate_media(media="print")
-    assert light(page)
-
-
 def test_without_scripts_every_table_is_there_and_no_dead_control(site: Site, visit: Open) -> None:
     with_scripts = visit(site.at("index.html"))
     without = visit(site.at("index.html"), java_script_enabled=False)
@@ -48,11 +42,3 @@ def test_without_scripts_every_table_is_there_and_no_dead_control(site: Site, vi
         assert without.locator("main table").count() == with_scripts.locator("main table").count(), path
         assert without.locator("button, select, input").count() == 0, path
         assert without.locator("table tbody tr[hidden], table [hidden]").count() == 0, path
-
-
-def test_every_board_of_every_statistic_is_readable_without_scripts(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"), java_script_enabled=False)
-    folded = page.locator("details.folded:not([open]) > summary")
-    for _ in range(folded.count()):
-        folded.first.click()
-    assert all(table.is_visible() for table in page.locator("main table").all())

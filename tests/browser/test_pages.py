@@ -49,10 +49,3 @@ def test_every_kind_of_page_prints(site: Site, visit: Open) -> None:
     for path in site.kinds:
         page.goto(site.at(path))
         assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF-"), path
-
-
-def test_the_large_pages_fit_a_phone(large_site: Site, visit: Open) -> None:
-    page = visit(large_site.at("index.html"), viewport=PHONE, is_mobile=True, has_touch=True)
-    for path in large_site.kinds:
-        page.goto(large_site.at(path))
-        assert overflowing(page) == [], path

@@ -17,7 +17,7 @@ from harness.results import files
 from harness.results.rows import Results, Run, TrainingEntry
 from harness.run.entries import dataset_entry
 from leaderboard.blocks.tables import Facts, Page, Prose, Table
-from leaderboard.model.causes import Cause, causes, of_dataset, parts, signature_causes, summary
+from leaderboard.model.causes import causes, of_dataset, parts, signature_causes
 from leaderboard.model.changes import Changes, changes
 from leaderboard.pages import changes as changes_page
 from leaderboard.site import site
@@ -128,13 +128,6 @@ def test_a_cell_that_moved_has_the_causes_that_are_its_own(
     assert not move.unexplained
 
 
-def test_ratings_are_told_apart_by_their_fingerprint_where_both_have_one(results: Results) -> None:
-    before, after = (dataset_of(results, ratings_fingerprint=sign * 64) for sign in "ab")
-    (found,) = causes(before, after).datasets["fed-turn"]
-    assert (found.kind, found.name) == ("data", "ratings")
-    assert "fed-turn" not in causes(before, dataset_of(before, ratings=300)).datasets
-
-
 def test_people_who_agree_otherwise_have_voted_otherwise(results: Results) -> None:
     after = replace(results, reliability=tuple(replace(row, value=row.value + 0.1) for row in results.reliability))
     (found,) = causes(results, after).datasets["fed-turn"]
@@ -189,12 +182,6 @@ def test_beyond_the_earlier_interval_or_not(results: Results) -> None:
     assert (beyond(0.04), beyond(0.06)) == ({False}, {True}), "the intervals reach 0.05 to either side"
     unknown = replace(results, correlations=tuple(replace(row, low=float("nan")) for row in results.correlations))
     assert {move.beyond for move in changes(unknown, moved(unknown)).changed} == {None}
-
-
-def test_a_difference_that_is_not_seen_is_counted_but_not_listed(results: Results) -> None:
-    page = changes_page.compare(results, moved(results, by=0.0001))
-    assert "Changed: 0" in texts(page)
-    assert "No correlation changed in a decimal that is shown." in texts(page)
 
 
 def test_cells_that_are_new_or_gone_say_why_the_other_run_has_none(results: Results) -> None:
@@ -263,12 +250,6 @@ def test_an_empty_report_can_be_held_against_another(results: Results) -> None:
     assert changes_page.compare(empty, empty).sections
 
 
-def test_a_cause_is_told_in_a_few_words() -> None:
-    found = (Cause("weights", "deb: weights deb", "", ""), Cause("weights", "weights usr", "", ""),
-             Cause("data", "items", "", ""))
-    assert summary(found) == "data: items; weights: deb, usr"
-
-
 def folder(results: Results, place: Path) -> Path:
     """Write a report as a run does."""
     files.write(results, place / "report")
@@ -284,25 +265,6 @@ def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
     assert "SAME INPUTS, OTHER NUMBER" in text
     assert "This must not happen" in text
     assert max(map(len, text.splitlines())) <= 110
-
-
-def test_a_folder_without_a_report_is_one_line(
-        results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = folder(results, tmp_path / "new")
-    assert main(["publish", "--out", str(new), "--against", str(tmp_path / "old")]) == 2
-    assert "no report there" in capsys.readouterr().err
-    assert not (new / "site").exists()
-
-
-def test_the_terminal_prints_a_board_in_latex(
-        results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = str(folder(results, tmp_path / "new"))
-    assert main(["report", "--out", new, "--latex", "test-real-pearson.tex"]) == 0
-    assert r"\label{tab:test-real-pearson}" in capsys.readouterr().out
-    assert main(["report", "--out", new, "--latex"]) == 0
-    assert r"\label{tab:dev-real-spearman}" in capsys.readouterr().out
-    assert main(["report", "--out", new, "--latex", "test-real-person"]) == 2
-    assert "test-real-pearson" in capsys.readouterr().err
 
 
 def test_another_vote_is_another_fingerprint_of_the_ratings_alone() -> None:

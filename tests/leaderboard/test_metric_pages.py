@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Correlation, DatasetEntry, Example, ItemScores, Results
+from harness.results.rows import DatasetEntry, Example, ItemScores, Results
 from leaderboard.blocks.tables import Cell, Gallery, Page, Picture, Prose, Section, Table
 from leaderboard.model.index import make_index
 from leaderboard.model.items import by_length, by_system, dataset_items, differences, place_both, profile
 from leaderboard.pages import dataset, metric
-from leaderboard.site import site as draw
-from tests.leaderboard.test_site import Reader
 
 SCRIPT = "<script>alert('x')</script>"
 HIDDEN = "\u202egnp.exe"
@@ -79,14 +77,6 @@ def row(found: Table, *first: str) -> dict[str, Cell]:
     return {heading.text: cell for heading, cell in zip(found.headings, line, strict=True)}
 
 
-def test_the_card_says_what_the_report_knows(results: Results) -> None:
-    entry = replace(results.metrics[1], trained_on="corpus", learned_on=("fed-turn",))
-    html = draw(replace(results, metrics=(entry,)))["metric/grade.html"].decode()
-    for shown in ("graph", "bert-base, w2v.txt", "corpus", "ratings of fed-turn", "grade|r1|references=standard",
-                  'href="https://aclanthology.org/P02-1040/"', 'href="../training.html"'):
-        assert shown in html, shown
-
-
 def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(results: Results) -> None:
     found = table(page(metric.build(results), "bleu"), f"targets-real-{'bleu-bleu1'}")
     assert len(found.rows) == 7
@@ -95,23 +85,6 @@ def test_every_rated_cell_is_a_row_with_value_rank_and_ceiling(results: Results)
         "Spearman": "0.300", "Pearson": "0.270", "Kendall": "0.210", "p": "< 0.001", "Rank": "1 of 3",
         "People": "0.512", "n": "100"}
     assert cells["Spearman"].small == "0.25 to 0.35"
-
-
-def test_a_value_that_is_missing_says_why(results: Results) -> None:
-    pages = metric.build(results)
-    assert row(table(page(pages, "bleu"), "targets-real-bleu-bleu2"), "fed-turn", "Overall")["Spearman"].why == (
-        "all scores are equal")
-    assert row(table(page(pages, "grade"), "targets-real-grade-grade"), "a|b", SCRIPT)["Spearman"].why == (
-        "skipped: weights are not on this machine")
-
-
-def test_weights_learned_on_a_dataset_have_no_rank_there(results: Results) -> None:
-    learned = tuple(replace(entry, learned_on=("fed-turn",)) if entry.name == "bleu" else entry
-                    for entry in results.metrics)
-    found = table(page(metric.build(replace(results, metrics=learned)), "bleu"), "targets-real-bleu-bleu1")
-    assert row(found, "fed-turn", "Overall")["Rank"].text == ""
-    assert "†" in row(found, "fed-turn", "Overall")["Spearman"].text
-    assert row(found, "topical-usr", "Overall quality")["Rank"].text == "2 of 4"
 
 
 def test_sample_and_real_data_share_no_table_and_no_picture(full: Results) -> None:
@@ -181,22 +154,9 @@ def test_a_column_of_its_own_for_a_quality_is_what_is_drawn(full: Results) -> No
     assert all(one is not None and math.isnan(one.ratings) for one in found), "equal scores agree with nobody"
 
 
-def test_where_scores_are_missing_the_item_is_left_out(full: Results) -> None:
-    swapped = tuple(replace(entry, columns=("bleu2", "bleu1")) if entry.name == "bleu" else entry
-                    for entry in full.metrics)
-    drawn = gallery(page(metric.build(replace(full, metrics=swapped)), "bleu"), "points-real")
-    assert drawn[0].caption.endswith("39")
-
-
 def test_a_report_without_points_has_the_pages_and_says_what_is_lacking(results: Results) -> None:
     assert metric.NO_POINTS in str(section(page(metric.build(results), "bleu"), "points-real"))
     assert not [part for found in dataset.build(results) for part in found.sections if part.anchor == "ratings"]
-
-
-def test_cost_is_told_per_thousand_items(results: Results) -> None:
-    cells = row(table(page(metric.build(results), "length"), "timing-table"), "fed-turn")
-    assert cells["Seconds per 1,000 items"].text == "2.50"
-    assert "no time was taken" in str(section(page(metric.build(results), "grade"), "timings"))
 
 
 def test_a_system_that_the_metric_turns_upside_down_is_seen(full: Results) -> None:
@@ -218,11 +178,6 @@ def test_quarters_by_length_keep_equal_lengths_together(full: Results) -> None:
     assert found.numbers.min() == 0
     ranges = [given.words[found.numbers == number] for number in range(len(found.names))]
     assert all(before.max() < after.min() for before, after in itertools.pairwise(ranges))
-
-
-def test_a_metric_that_counts_words_follows_length(full: Results) -> None:
-    cells = row(table(page(metric.build(full), "length"), "length-table-real"), "fed-turn")
-    assert cells["Scores with length"].text == "1.000"
 
 
 def test_a_dataset_page_shows_its_systems_in_the_eyes_of_people(full: Results) -> None:
@@ -249,24 +204,6 @@ def test_examples_stand_on_their_side_the_largest_difference_first(full: Results
     assert titles["high-for-people-2"] == "People 0.90, metrics 0.10"
     assert titles["high-for-metrics-1"] == "People 0.20, metrics 0.80"
     assert "examples" not in {part.anchor for part in page(dataset.build(full), "fed-dial").sections}
-
-
-def test_the_files_are_sound_and_hold_nothing_live_from_outside(full: Results) -> None:
-    drawn = draw(full)
-    assert drawn == draw(full)
-    for path in (path for path in drawn if path.startswith(("metric/", "dataset/"))):
-        found = Reader(drawn[path])
-        assert found.open == [], path
-        assert len(set(found.ids)) == len(found.ids), path
-        assert "style" not in found.attributes, path
-        assert SCRIPT not in drawn[path].decode(), path
-        assert HIDDEN not in drawn[path].decode(), path
-
-
-def test_an_agreement_of_an_unknown_metric_does_no_harm(results: Results) -> None:
-    stray = Correlation("fed-turn", "Overall", "stray", "stray", "spearman", 9, 0.9, 0.01, 0.1, 0.95)
-    found = page(metric.build(replace(results, correlations=(*results.correlations, stray))), "bleu")
-    assert row(table(found, "targets-real-bleu-bleu1"), "fed-turn", "Overall")["Rank"].text == "2 of 4"
 
 
 def test_correlations_with_ratings_and_length_are_those_of_scipy(full: Results) -> None:

@@ -8,8 +8,6 @@ from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from harness.results.rows import (
     Comparison,
     Correlation,
@@ -21,7 +19,7 @@ from harness.results.rows import (
     Run,
 )
 from leaderboard.blocks.tables import Page, Picture, Prose, Table
-from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs, names
+from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs
 from leaderboard.pages import significance
 from leaderboard.render import html as render
 
@@ -83,10 +81,6 @@ def test_a_matrix_has_the_highest_correlation_first_and_both_adjustments() -> No
     assert (found.wins(), found.losses()) == ([2, 0, 0, 0], [0, 0, 1, 1])
     assert [found.best_match(row) for row in range(4)] == [0, 0, 1, 1]
     assert found.letters() == ("a", "ab", "b", "b")
-
-
-def test_a_column_is_found_under_the_name_that_comparisons_give_it() -> None:
-    assert names([("m", "x"), ("n", "x"), ("m", "y")]) == {"m/x": ("m", "x"), "n/x": ("n", "x"), "y": ("m", "y")}
 
 
 CELL = ("fed-turn", "Overall")
@@ -151,11 +145,6 @@ def test_shared_contexts_are_said_where_they_are() -> None:
     assert table(pages(made(contexts=20))["significance.html"], "contexts-real") == [["chat", "100", "20", "5.0"]]
 
 
-def test_a_column_with_weights_learned_there_is_marked() -> None:
-    page = pages(made(learned="b"))["significance/chat.html"]
-    assert table(page, "table-quality-0")[1][1] == "b †"
-
-
 def test_the_overview_counts_wins_and_losses_over_the_qualities() -> None:
     page = pages(made(qualities=3))["significance.html"]
     assert table(page, "wins-dev-real") == [
@@ -179,10 +168,3 @@ def test_hostile_names_are_escaped_and_a_run_without_comparisons_has_no_page() -
     assert HOSTILE not in text
     assert HOSTILE in unescape(text)
     assert significance.build(replace(made(), comparisons=())) == ()
-
-
-def test_what_would_make_a_page_too_large_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(significance, "LARGEST", 20)
-    page = pages(made())["significance/chat.html"]
-    assert sum(isinstance(block, Picture) for block in page.sections[1].blocks) == 1
-    assert "too large: Pearson, Williams’ test." in prose(page)

@@ -49,14 +49,6 @@ def test_the_models_stand_behind_the_name_or_where_there_is_no_room_below_it(res
     assert lines[row + 1].index("(") == lines[row].index("grade") + 2
 
 
-def test_sample_data_is_announced(results: Results) -> None:
-    said, first = "Computed on the bundled sample: made by a script with simulated raters", "Data: the bundled sample"
-    assert -1 < summary(results).index(said) < summary(results).index(first)
-    assert summary(results).index("real human judgements") < summary(results).index(said)
-    real = tuple(row for row in results.ranking if row.origin == "real")
-    assert "simulated" not in summary(replace(results, ranking=real))
-
-
 def test_nothing_from_outside_steers_the_terminal(results: Results) -> None:
     hostile = replace(results, skips=(Skip("d\x1b[2J", "m\r\nx", "why\x07\u202e"),))
     assert all(sign.isprintable() or sign == "\n" for sign in summary(hostile))

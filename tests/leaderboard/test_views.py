@@ -11,7 +11,6 @@ from harness.results.rows import Results
 from leaderboard.blocks.boards import UNRANKED
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.pages import dataset, overall, quality
-from leaderboard.site import builders
 
 SAMPLE = {"Sample Chat", "sample chat"}
 REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}
@@ -43,20 +42,6 @@ def test_no_table_mixes_sample_and_real_data(results: Results) -> None:
         assert ("bundled sample" in found.data) == found.sample
 
 
-def test_every_table_says_which_data_it_is_on(results: Results) -> None:
-    for build in builders():
-        assert all(found.data for found in tables(build(results)))
-
-
-def test_a_page_on_sample_data_knows_it(results: Results) -> None:
-    pages = {page.label: page for build in builders() for page in build(results)
-             if page.group in ("", "Datasets", "Qualities")}
-    assert {label for label, page in pages.items() if page.sample} >= {
-        "Overall", "About", "Sample Chat", "sample chat", "overall", "unrated"}
-    assert not {label for label, page in pages.items() if page.sample} & {*REAL, "interesting", "Add a metric"}
-    assert {label for label, page in pages.items() if page.mixed} >= {"Overall", "About", "overall"}
-
-
 def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(results: Results) -> None:
     assert [found.anchor for found in tables(overall.build(results)) if found.headings[0].kind == "rank"] == [
         f"{board}-{origin}-{statistic}" for board in ("dev", "test") for origin in ("real", "sample")
@@ -86,13 +71,6 @@ def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(result
     assert cells["Mean of datasets"].small == "4 of 5 targets"
     assert (cells["fed-turn"].text, cells["fed-turn"].why) == ("–", "all scores are equal")
     assert cells["topical-usr"].text == "0.400"
-
-
-def test_an_incomplete_standing_is_not_believed_its_average(results: Results) -> None:
-    claimed = tuple(replace(entry, value=0.99, rank=1) if entry.covered < entry.cells else entry
-                    for entry in results.ranking)
-    found = overall.build(replace(results, ranking=claimed))
-    assert all("0.990" not in {cell.text for cell in cells} for board in tables(found) for cells in board.rows)
 
 
 def test_a_missing_value_is_never_a_zero_and_says_why(results: Results) -> None:
@@ -151,20 +129,3 @@ def test_an_aggregation_stands_on_its_dataset_and_is_named_where_it_is_left_out(
         assert "bleu1:max" not in {cells[1].text for cells in found.rows}
     page = next(page for page in quality.build(results) if page.label == "overall")
     assert "bleu1:max" in str(page.sections[0].blocks[-1])
-
-
-def test_a_row_of_scores_names_the_models_it_comes_from(results: Results) -> None:
-    models = {"grade": "bert-base, w2v.txt", "<script>alert('x')</script> / x|y": "a|<b>"}
-    pages = (*overall.build(results), *dataset.build(results), *quality.build(results))
-    boards = [found for found in tables(pages) if found.headings[0].kind == "rank"]
-    assert len(boards) > 20
-    for found in boards:
-        for cells in found.rows:
-            assert cells[1].model == models.get(cells[1].text, "")
-
-
-def test_columns_of_the_same_name_are_told_apart_by_their_metrics(results: Results) -> None:
-    twice = tuple(replace(entry, columns=("length",)) if entry.name == "grade" else entry
-                  for entry in results.metrics)
-    found = table(dataset.build(replace(results, metrics=twice)), "fed-turn", "correlation-spearman")
-    assert {"length", "grade / length"} <= {cells[1].text for cells in found.rows}
