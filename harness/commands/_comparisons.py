@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.results.rows import Comparison, Correlation, Reliability, Results
 from harness.statistics import significance
-from leaderboard.blocks.cells import number
+from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render.text import text
 
@@ -49,6 +49,21 @@ class Chosen:
         return {place: sorted(rows, key=lambda row: (-row.value, row.column)) for place, rows in found.items()}
 
 
+def valued(report: Results, chosen: Chosen) -> Iterator[str]:
+    """A table per quality: every column by the statistic, the best first."""
+    for place, rows in chosen.correlations(report).items():
+        cells = tuple((Cell(row.column), Cell(number(row.value)), Cell(_interval(row)),
+                       Cell(_p(row.p) if math.isfinite(row.p) else MISSING), Cell(str(row.n))) for row in rows)
+        headings = (Heading("Metric", "stub"), Heading("value", "number"), Heading("95 % interval", "number"),
+                    Heading("p", "number"), Heading("n", "number"))
+        yield text(Table("", _titled(place, chosen), headings, (Group(cells),), data=_data(report, place[0])))
+    missing = {(row.dataset, row.quality, row.note) for row in report.correlations if row.statistic == chosen.statistic
+               and chosen.has(row.dataset, row.quality) and not math.isfinite(row.value)}
+    if missing:
+        yield "".join(f"{dataset}, {quality}: no value for some columns: {note}\n"
+                      for dataset, quality, note in sorted(missing))
+
+
 def compared(report: Results, chosen: Chosen) -> Iterator[str]:
     """A table per quality: its best column against each other, or those of the columns asked for, or every pair."""
     best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
@@ -73,10 +88,10 @@ def _warning(report: Results, chosen: Chosen, place: Place) -> str:
     entry = next(entry for entry in report.datasets if entry.name == place[0])
     shared = 0 < entry.contexts < entry.items
     lines = []
-    if shared and chosen.test == "williams":
-        lines.append(f"{entry.items} items share {entry.contexts} contexts: Williams' test and the intervals take them "
-                     "as independent and are\ntoo sure. --test perm-both swaps contexts whole (after "
-                     "`harness run --permutations 20000`).")
+    if shared and chosen.test in ("williams", "steiger", "meng"):
+        lines.append(f"{entry.items} items share {entry.contexts} contexts: tests by formula and intervals take them "
+                     "as independent and are\ntoo sure. --test bootstrap draws contexts whole, and --test perm-both "
+                     "swaps them (after `harness run --permutations 20000`).")
     elif shared:
         lines.append(f"{entry.items} items share {entry.contexts} contexts: the intervals take them as independent.")
     draws = int(report.run.options.get("permutations", 0))
@@ -115,7 +130,7 @@ def _clustered(report: Results, chosen: Chosen, place: Place, rows: list[Correla
     cluster = {row: place for place, group in enumerate(significance.clusters(values, wins), start=1) for row in group}
     letters = significance.letters(values, wins)
     cells = tuple((Cell(str(cluster.get(one, ""))), Cell(row.column), Cell(number(row.value)),
-                   Cell(f"{number(row.low)} to {number(row.high)}"), Cell(str(row.n)), Cell(number(row.corrected)),
+                   Cell(_interval(row)), Cell(str(row.n)), Cell(number(row.corrected)),
                    Cell(letters[one])) for one, row in enumerate(rows))
     return Table("", f"{_titled(place, chosen)}, clusters by {_test(report, chosen)}, Holm, 5 %. "
                  f"{_people(report, place)}",
@@ -137,8 +152,9 @@ def _people(report: Results, place: Place) -> str:
 
 def _test(report: Results, chosen: Chosen) -> str:
     """Name the test, with what repeats it."""
-    if chosen.test == "williams":
-        return "Williams"
+    if chosen.test != "perm-both":
+        return {"meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}.get(
+            chosen.test, chosen.test.capitalize())
     return f"PERM-BOTH ({report.run.options.get('permutations')} draws, seed {report.run.seed})"
 
 
@@ -149,6 +165,10 @@ def _titled(place: Place, chosen: Chosen) -> str:
 def _data(report: Results, dataset: str) -> str:
     origin = next(entry.origin for entry in report.datasets if entry.name == dataset)
     return "the bundled sample (made by a script, simulated raters)" if origin == "sample" else "real human judgements"
+
+
+def _interval(row: Correlation) -> str:
+    return f"{number(row.low)} to {number(row.high)}" if math.isfinite(row.low) else MISSING
 
 
 def _p(value: float) -> str:

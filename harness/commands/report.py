@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import BadConfig
+from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
 
 if TYPE_CHECKING:
     from harness.commands._comparisons import Chosen
@@ -40,10 +42,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", action="append", metavar="NAME",
                         help="with --compare: comparisons of this column instead of the best one; may be repeated")
     parser.add_argument("--every-pair", action="store_true", help="with --compare: every pair of columns")
-    parser.add_argument("--statistic", choices=("spearman", "pearson"), default="spearman")
-    parser.add_argument("--test", choices=("williams", "perm-both"), default="williams",
-                        help="perm-both is there after `harness run --permutations N`")
-    parser.add_argument("--json", action="store_true", help="one JSON object per agreement, or per contest")
+    configure_statistics(parser, {})
+    parser.add_argument("--test", choices=TEST_NAMES, default="williams",
+                        help="with --compare or --clusters; perm-both needs `harness run --permutations N` (default: "
+                             "williams)")
+    parser.add_argument("--draws", type=int, metavar="N", default=0,
+                        help="resamples of contexts: for an interval of --statistic (BCa) in place of that by formula, "
+                             "and for --test bootstrap (there 1000 by default)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per correlation, or per comparison")
+
+
+def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) -> None:
+    """The flags that choose statistics; `many` makes them repeatable."""
+    parser.add_argument("--statistic", choices=(*STATISTIC_NAMES, "kendall-b"), help="partial: Spearman with the "
+                        "length of the response held; kendall is kendall-b (default: spearman)", **many)
+    parser.add_argument("--level", choices=LEVEL_NAMES, help="over all items, the mean within contexts or systems, or "
+                        "over the means of systems (default: items)", **many)
+
+
+def plain_name(statistic: str) -> str:
+    """A statistic as the results call it."""
+    return statistic.removesuffix("-b")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,36 +70,59 @@ def run(args: argparse.Namespace) -> int:
     from harness.commands._comparisons import Chosen
     from harness.results import files
 
-    if args.published is None and (args.into or args.cards):
-        raise BadConfig("--into and --cards go with --published")
-    if args.published is not None:
-        from harness.commands import _published
-
-        _published.run(args)
-        return 0
     report = files.read(args.out / "report")
-    chosen = Chosen(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()), args.statistic,
-                    args.test, args.every_pair)
+    statistic = plain_name(args.statistic or "spearman")
+    level = args.level or "items"
+    chosen = Chosen(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()),
+                    statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
     _check(report, chosen)
     if args.clusters and args.json:
-        raise BadConfig("--clusters has no JSON; --compare --json has every contest behind them")
+        raise BadConfig("--clusters has no JSON; --compare --json has every comparison behind them")
+    if args.draws < 0:
+        raise BadConfig("--draws should be 0 or more")
     if args.against is not None:
         _changes(report, args)
     elif args.latex is not None:
         _latex(report, args.latex)
     elif args.compare or args.clusters:
-        _comparisons(report, chosen, args)
+        _comparisons(_restated(report, chosen, args, statistic, level, args.test), chosen, args)
+    elif args.statistic or args.level or args.draws:
+        _correlations(_restated(report, chosen, args, statistic, level, ""), chosen, args)
     elif args.json:
         from harness.commands._output import print_correlations
 
         print_correlations(report, chosen.has)
     elif chosen.datasets or chosen.qualities:
-        raise BadConfig("--dataset and --quality go with --compare, --clusters or --json")
+        raise BadConfig("--dataset and --quality go with --compare, --clusters, --statistic or --json")
     else:
         from leaderboard.render.text import summary
 
         print(summary(report))
     return 0
+
+
+def _restated(report: Results, chosen: Chosen, args: argparse.Namespace, statistic: str, level: str,
+              test: str) -> Results:
+    """The report with the rows that were asked for: its own where it has them, else computed from its item scores."""
+    from harness.run.item_statistics import Request, restated
+
+    rows = chosen.comparisons(report) if test else chosen.correlations(report)
+    if test == "perm-both" or (rows and not args.draws):
+        return report
+    draws = args.draws or (1000 if test == "bootstrap" else 0)
+    return restated(report, Request(statistic, level, draws, report.run.seed), test, chosen.has)
+
+
+def _correlations(report: Results, chosen: Chosen, args: argparse.Namespace) -> None:
+    from harness.commands._comparisons import valued
+    from harness.commands._output import print_correlations
+
+    if args.json:
+        own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
+        print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
+    else:
+        for table in valued(report, chosen):
+            print(table)
 
 
 def _changes(report: Results, args: argparse.Namespace) -> None:

@@ -55,7 +55,7 @@ class Column:
     """One number for each item."""
 
     items: tuple[str, ...]
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float64]
 
     def apart(self, other: Column) -> float:
         """The largest difference of an item; infinite where the items are others, or one has none."""

@@ -1,6 +1,6 @@
 """The items of a dataset as points to be drawn: made of a run, packed as Parquet, and read back.
 
-    points/SLUG.parquet     item, system, words, human:0, human:1, ..., score:0, score:1, ...
+    points/SLUG.parquet     item, system, words, context, human:0, human:1, ..., score:0, score:1, ...
 
 Names from outside are no column names: the table's metadata holds them, in order, as JSON. Its floats are split by
 byte and compressed, which makes them a third smaller than as they are.
@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.results.rows import ItemScores
+from harness.statistics.panel import Vector, codes
 from metrics.column import of_quality
 
 if TYPE_CHECKING:
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """Names that every file system takes, and keeps apart."""
 
-LARGEST = float(np.finfo(np.float32).max)
 DIGEST = 8
 
 
 def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> ItemScores:
     """The points of a dataset, in the order of its items, from its mean ratings and `evaluation.columns`."""
     wanted = tuple(qualities)
-    scores: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
+    scores: dict[tuple[str, str], Vector] = {}
     for (metric, name), column in columns.items():
-        scores[metric, name] = _single(column.on(""))
-        scores |= {(metric, of_quality(name, one.quality.dimension)): _single(column.on(one.quality.dimension))
+        scores[metric, name] = column.on("")
+        scores |= {(metric, of_quality(name, one.quality.dimension)): column.on(one.quality.dimension)
                    for one in wanted if column.has(one.quality.dimension)}
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
         words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
-        human={one.quality.name: _single(one.means) for one in wanted}, scores=scores)
+        contexts=codes(item.context for item in dataset.items),
+        human={one.quality.name: one.means for one in wanted}, scores=scores)
 
 
 def slug(name: str) -> str:
@@ -65,9 +65,9 @@ def packed(points: ItemScores) -> bytes:
 
     columns: dict[str, pa.Array] = {
         "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
-        "words": pa.array(points.words, pa.int64())}
+        "words": pa.array(points.words, pa.int64()), "context": pa.array(points.contexts, pa.int64())}
     for kind, given in (("human", points.human), ("score", points.scores)):
-        columns |= {f"{kind}:{place}": pa.array(values, pa.float32()) for place, values in enumerate(given.values())}
+        columns |= {f"{kind}:{place}": pa.array(values, pa.float64()) for place, values in enumerate(given.values())}
     floats = [name for name in columns if ":" in name]
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
@@ -86,18 +86,14 @@ def unpacked(content: bytes) -> ItemScores:
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
         systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
+        contexts=table.column("context").to_numpy(),
         human={name: _floats(table, f"human:{place}") for place, name in enumerate(notes["human"])},
         scores={(metric, column): _floats(table, f"score:{place}")
                 for place, (metric, column) in enumerate(notes["score"])})
 
 
-def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float32]:
-    return np.asarray(table.column(name).to_numpy(), dtype=np.float32)
-
-
-def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """As float32; what that cannot hold is as far out as it goes, so that its place is kept."""
-    return np.clip(values, -LARGEST, LARGEST).astype(np.float32)
+def _floats(table: pa.Table, name: str) -> Vector:
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
 
 
 def _words(item: Item) -> int:

@@ -186,16 +186,18 @@ class ItemScores:
     """The items of one dataset as points to be drawn: what people and what every column gave them, item by item.
 
     `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
-    COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float32 (items,).
-    `words` counts those of the response, or of the whole dialogue; a system that is not known is "".
+    COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float64 (items,).
+    `words` counts those of the response, or of the whole dialogue; a system that is not known is "". Items with one
+    number in `contexts` answer the same context.
     """
 
     dataset: str
     items: tuple[str, ...]
     systems: tuple[str, ...]
     words: npt.NDArray[np.int64]
-    human: Mapping[str, npt.NDArray[np.float32]]
-    scores: Mapping[tuple[str, str], npt.NDArray[np.float32]]
+    contexts: npt.NDArray[np.int64]
+    human: Mapping[str, npt.NDArray[np.float64]]
+    scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)

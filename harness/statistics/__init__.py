@@ -1,1 +1,14 @@
-"""Statistics over panels: what a correlation is worth."""
+"""Each method once: a module is named after what it computes, and `estimates` has the table of statistics.
+
+The names here are those of the flags `--statistic`, `--level` and `--test`; they need no numpy.
+"""
+
+STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "pairwise-accuracy",
+                   "soft-pairwise-accuracy", "partial")
+"""The rows of `estimates.STATISTICS`; `kendall` is tau-b, and the flags take kendall-b too."""
+
+LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
+"""The rows of `levels.LEVELS`."""
+
+TEST_NAMES = ("williams", "steiger", "meng", "bootstrap", "perm-both")
+"""Tests of two dependent correlations: the formulas of `williams`, `bootstrap` and `permutation`."""

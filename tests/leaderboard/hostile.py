@@ -147,6 +147,7 @@ def _points(names: Sequence[str], entry: DatasetEntry, columns: Sequence[tuple[s
     return ItemScores(
         dataset=entry.name, items=tuple(f"{entry.name}_{number}" for number in range(ITEMS)),
         systems=tuple(names[number % len(names)] for number in range(ITEMS)), words=np.arange(ITEMS, dtype=np.int64),
+        contexts=np.arange(ITEMS, dtype=np.int64),
         human={entry.qualities[0].name: rng.normal(size=ITEMS).astype(np.float32)},
         scores={key: rng.normal(size=ITEMS).astype(np.float32) for key in columns})
 

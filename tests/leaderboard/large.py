@@ -202,7 +202,7 @@ def _points(one: Scored, rng: np.random.Generator) -> ItemScores:
     return ItemScores(
         dataset=entry.name, items=tuple(f"{entry.name}_{number:05d}" for number in range(entry.items)),
         systems=tuple(f"system-{number % 6}" for number in range(entry.items)),
-        words=rng.integers(1, 40, entry.items),
+        words=rng.integers(1, 40, entry.items), contexts=np.arange(entry.items),
         human={quality.name: values.astype(np.float32)
                for quality, values in zip(entry.qualities, one.human, strict=True)},
         scores={key: values.astype(np.float32) for key, values in zip(one.keys, one.scores, strict=True)})

@@ -32,7 +32,7 @@ def points(entry: DatasetEntry, items: int = 40) -> ItemScores:
     noise = rng.normal(size=items).astype(np.float32)
     noise[0] = np.nan
     return ItemScores(
-        entry.name, tuple(f"{entry.name}_{number}" for number in range(items)), names, words,
+        entry.name, tuple(f"{entry.name}_{number}" for number in range(items)), names, words, np.arange(items),
         {quality.name: ratings if quality.rated else np.full(items, np.nan, dtype=np.float32)
          for quality in entry.qualities},
         {("bleu", "bleu1"): upside, ("bleu", "bleu2"): noise, ("length", "length"): words.astype(np.float32),

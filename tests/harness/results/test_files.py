@@ -30,9 +30,9 @@ def small() -> results.Results:
         skips=(results.Skip("a", "n", "why"),), failures=(results.Failure("a", "o", "how"),),
         timings=(results.Timing("a", "m", 2, 0.5),),
         examples=(results.Example("a", "q", "i", "", ("hi",), "ho", nan, 1.0, 0.0, (("m", 0.0),)),),
-        points=(results.ItemScores("a", ("i", "j"), ("", "bot"), np.array([1, 2]),
-                 {"q": np.array([nan, 5], np.float32)},
-                               {("m", "m"): np.array([0.1, nan], np.float32)}),))
+        points=(results.ItemScores("a", ("i", "j"), ("", "bot"), np.array([1, 2]), np.array([0, 0]),
+                 {"q": np.array([nan, 5])},
+                               {("m", "m"): np.array([0.1, nan])}),))
 
 
 def test_round_trip(tmp_path: Path) -> None:

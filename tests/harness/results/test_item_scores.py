@@ -19,10 +19,10 @@ HOSTILE = ("<script>alert('x')</script>", "../../etc/passwd", "a\x00b", "‮gnp.
 
 
 def made(name: str = "toy", names: tuple[str, ...] = ("q",), **more: object) -> ItemScores:
-    values = np.array([1.5, np.nan, -3], dtype=np.float32)
+    values = np.array([1.5, np.nan, -3])
     given: dict[str, object] = {
         "dataset": name, "items": ("a", "b", "c"), "systems": ("x", "", "x"), "words": np.array([3, 0, 12]),
-        "human": {one: values + place for place, one in enumerate(names)},
+        "contexts": np.array([0, 0, 1]), "human": {one: values + place for place, one in enumerate(names)},
         "scores": {("m", one): values * place for place, one in enumerate(names)}, **more}
     return ItemScores(**given)  # type: ignore[arg-type]
 
@@ -32,10 +32,11 @@ def same(one: ItemScores, other: ItemScores) -> None:
     assert (one.dataset, one.items, one.systems) == (other.dataset, other.items, other.systems)
     assert one.words.dtype == other.words.dtype == np.int64
     np.testing.assert_array_equal(one.words, other.words)
+    np.testing.assert_array_equal(one.contexts, other.contexts)
     for given, found in ((one.human, other.human), (one.scores, other.scores)):
         assert list(given) == list(found)
         for name, values in given.items():
-            assert values.dtype == found[name].dtype == np.float32
+            assert values.dtype == found[name].dtype == np.float64
             np.testing.assert_array_equal(values, found[name])
 
 
@@ -51,7 +52,8 @@ def test_hostile_names_read_back_as_they_were() -> None:
 
 
 def test_a_dataset_without_items_or_columns_reads_back() -> None:
-    given = made(items=(), systems=(), words=np.zeros(0, dtype=np.int64), human={}, scores={})
+    given = made(items=(), systems=(), words=np.zeros(0, dtype=np.int64), contexts=np.zeros(0, dtype=np.int64),
+                 human={}, scores={})
     same(points.unpacked(points.packed(given)), given)
 
 
@@ -76,14 +78,13 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
     found = points.of(dataset, judged, correlate.columns(dataset, {("m[x=1]", "[x=1]"): scores}))
     assert (found.items, found.systems, found.words.tolist()) == (("b", "a"), ("bot", ""), [2, 3])
     assert list(found.scores) == [("m[x=1]", "m[x=1]"), ("m[x=1]", "m[x=1]@overall")]
-    largest = float(np.finfo(np.float32).max)
-    assert found.scores["m[x=1]", "m[x=1]"].tolist() == [largest, 1.0], "too large for a float32, and still the largest"
+    assert found.scores["m[x=1]", "m[x=1]"].tolist() == [1e300, 1.0]
     np.testing.assert_array_equal(found.scores["m[x=1]", "m[x=1]@overall"], [np.nan, 3.0])
     np.testing.assert_array_equal(found.human["Overall"], [np.nan, 1.5])
     np.testing.assert_array_equal(found.human["Fluent"], [4.0, np.nan])
     for cell in correlate.targets(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
         own = found.scores.get(("m[x=1]", f"m[x=1]@{cell.judged.quality.dimension}"), found.scores["m[x=1]", "m[x=1]"])
-        np.testing.assert_array_equal(own, np.clip(cell.scores[0], -largest, largest).astype(np.float32))
+        np.testing.assert_array_equal(own, cell.scores[0])
 
 
 def test_words_of_a_dialogue_are_those_of_all_its_turns() -> None:

@@ -1,0 +1,99 @@
+"""`harness report --statistic --level --test`: any statistic from the item scores of a run, no metric running."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from harness import statistics
+from harness.cli import main
+from harness.commands.report import plain_name
+from harness.run import item_statistics
+from harness.run.item_statistics import Request, restated
+from harness.statistics.estimates import STATISTICS
+from harness.statistics.levels import LEVELS
+from harness.statistics.williams import FORMULAS
+from tests.suite_run import SuiteRun
+
+
+def rows(capsys: pytest.CaptureFixture[str], suite: SuiteRun, *flags: str) -> list[dict[str, object]]:
+    assert main(["report", "--out", str(suite.out), *flags, "--json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_flags_name_the_tables() -> None:
+    assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
+    assert tuple(LEVELS) == statistics.LEVEL_NAMES
+    assert (*FORMULAS, "bootstrap", "perm-both") == statistics.TEST_NAMES
+    assert plain_name("kendall-b") == "kendall"
+
+
+def test_the_item_scores_give_the_correlations_of_the_run(suite_run: SuiteRun) -> None:
+    """To the last digit; NaN where the run has NaN, on the same rows."""
+    for name in ("spearman", "pearson", "kendall"):
+        again = restated(suite_run.results, Request(name), "", lambda dataset, quality: True).correlations
+        key = {(row.dataset, row.quality, row.metric, row.column): row for row in again}
+        own = [row for row in suite_run.results.correlations if row.statistic == name]
+        assert len(own) == len(again)
+        for row in own:
+            other = key[row.dataset, row.quality, row.metric, row.column]
+            assert (other.value, other.p, other.low) == pytest.approx((row.value, row.p, row.low), abs=0, nan_ok=True)
+            assert (other.n, other.note) == (row.n, row.note)
+
+
+def test_every_statistic_and_level_has_rows_as_json(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in (*statistics.STATISTIC_NAMES, "kendall-b"):
+        for level in statistics.LEVEL_NAMES:
+            printed = rows(capsys, suite_run, "--dataset", "jsalt", "--statistic", name, "--level", level)
+            full = plain_name(name) + ("" if level == "items" else f" {level}")
+            assert {row["statistic"] for row in printed} == {full}
+            assert all({"dataset", "quality", "metric", "column", "n", "value", "p"} <= row.keys() for row in printed)
+            assert all(row["value"] is not None or row["note"] for row in printed)
+
+
+def test_draws_give_an_interval_to_what_has_no_formula(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--dataset", "jsalt", "--statistic", "kendall-c")
+    assert {row["low"] for row in rows(capsys, suite_run, *flags)} == {None}
+    known = [row for row in rows(capsys, suite_run, *flags, "--draws", "40") if row["value"] is not None]
+    assert known
+    assert all(float(str(row["low"])) <= float(str(row["value"])) <= float(str(row["high"])) for row in known)
+
+
+def test_comparisons_by_other_tests(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steiger and Meng are near Williams; the bootstrap compares by any statistic at any level."""
+    flags = ("--dataset", "jsalt", "--compare")
+    by_test = {test: rows(capsys, suite_run, *flags, "--test", test) for test in ("williams", "steiger", "meng")}
+    for test in ("steiger", "meng"):
+        assert {row["test"] for row in by_test[test]} == {test}
+        np.testing.assert_allclose(*([row["p"] for row in by_test[name]] for name in (test, "williams")), atol=0.05)
+    drawn = rows(capsys, suite_run, *flags, "--statistic", "partial", "--level", "within-contexts",
+                 "--test", "bootstrap", "--draws", "30")
+    assert {(row["statistic"], row["test"], row["value"]) for row in drawn} == {
+        ("partial within-contexts", "bootstrap", None)}
+    assert main(["report", "--out", str(suite_run.out), *flags, "--statistic", "kendall-c"]) == 2
+    assert "--test bootstrap" in capsys.readouterr().err
+
+
+def test_tables_for_people(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", "--level", "over-systems"]) == 0
+    printed = capsys.readouterr().out
+    assert "Spearman over-systems" in printed
+    assert "length" in printed
+    assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", "--clusters", "--statistic", "kendall",
+                 "--test", "bootstrap", "--draws", "30"]) == 0
+    assert "paired bootstrap over contexts" in capsys.readouterr().out
+
+
+def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
+    from harness.results.rows import ItemScores
+
+    points = ItemScores("toy", tuple("abcd"), ("",) * 4, np.arange(4), np.arange(4), {"fluent": np.arange(4.0)},
+                        {("m", "x"): np.arange(4.0), ("m", "x@fluency"): -np.arange(4.0)})
+    (target,) = item_statistics.targets(points, {"fluent": "fluency"})
+    assert target.names == (("m", "x"),)
+    (row,) = item_statistics.correlations(target, Request())
+    assert row.value == -1
+    assert math.isclose(row.p, 0)
