@@ -159,7 +159,7 @@ def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
     (["--compare"], ("esl, appropriateness", "Holm", "length")),
     (["--compare", "--test", "perm-both", "--every-pair"], ("PERM-BOTH (50 draws, seed 0)", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
-    (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "swaps contexts whole")),
+    (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "draws contexts whole")),
     (["--clusters", "--dataset", "fed-turn", "--quality", "overall"], ("fed-turn, Overall",)),
 ])
 def test_comparisons_are_printed(out: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
