@@ -48,8 +48,8 @@ def save(dataset: Dataset, home: Path) -> None:
     try:
         folder.chmod(0o755)
         _write(dataset, folder)
-        note = StoredDataset(folder.name, dataset.origin, dataset.fingerprint, ratings)
-        write_atomically(root / f"{name}.json", (json.dumps(asdict(note), indent=2) + "\n").encode())
+        stored = StoredDataset(folder.name, dataset.origin, dataset.fingerprint, ratings)
+        write_atomically(root / f"{name}.json", (json.dumps(asdict(stored), indent=2) + "\n").encode())
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -1,4 +1,4 @@
-"""The rows of a score file: ids, numbers, and where there is no number, why.
+"""The rows of a score file: ids with their numbers.
 
 A file is a plain file of bounded size. It is UTF-8, with or without a byte order mark: CSV, TSV, JSON Lines, or JSON
 as one list of records or one object of ids. A row, and a line, may hold a megabyte, so that no file needs more memory
@@ -7,14 +7,12 @@ than a few times its size. The parsers are Python's own, so that there is one an
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import itertools
 import json
 import math
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.formats.scorefile.problems import Kind, Unreadable, printable
+from benchmarks.formats.scorefile.numbers import BLANK, Wrong, number, numbers
+from benchmarks.formats.scorefile.problems import Unreadable, printable
 
 FORMS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 """The endings of the files that are read."""
@@ -38,12 +37,6 @@ LIMIT = 256 << 20  # bytes of a file
 JSON = 32 << 20  # bytes of a JSON file: read at once, it takes up to seventy times as many
 LINE = 1 << 20  # bytes of a line, and of a row that goes over several
 LINES = 20  # lines to a row that may be, over the whole file: blank ones, and those within quotes
-DIGITS = 400  # characters of a number, far more than a float can tell apart
-BLANK = " \t"
-"""What may stand around an id or a number."""
-DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-SIGNS = re.compile(r"[0-9.eE+-]*")
-"""What numbers are made of: of such text float() takes just what is a decimal number."""
 
 FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A link is not followed, and a pipe that nobody writes to is not waited for."""
@@ -55,9 +48,6 @@ BOM = b"\xef\xbb\xbf"
 SEPARATORS = (",", ";", "\t")
 CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
               "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
-
-Wrong = tuple[Kind, str]
-"""Why a value is no score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,18 +124,18 @@ class _Lines:
         self.last = 0
 
     def __iter__(self) -> Iterator[str]:
-        for number, line in self._lines:
-            self.last = number
+        for place, line in self._lines:
+            self.last = place
             self.spent += len(line)
-            if number > self._most:
-                raise Unreadable(number, f"the file has more than {self._most:,} lines")
+            if place > self._most:
+                raise Unreadable(place, f"the file has more than {self._most:,} lines")
             if self.spent > LINE:
-                raise Unreadable(number, f"a row is longer than {LINE:,} bytes; is a quote never closed?")
+                raise Unreadable(place, f"a row is longer than {LINE:,} bytes; is a quote never closed?")
             try:
                 yield line.decode()
             except UnicodeDecodeError as error:
                 byte = line[error.start]
-                raise Unreadable(number, f"byte {byte:#04x} at place {error.start + 1} is no UTF-8") from error
+                raise Unreadable(place, f"byte {byte:#04x} at place {error.start + 1} is no UTF-8") from error
 
 
 def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
@@ -175,7 +165,7 @@ def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
     except csv.Error as error:
         reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
         raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}")) from error
-    values, wrong = _numbers(texts)
+    values, wrong = numbers(texts)
     return ScoreRows(ids, values, starts, wrong=wrong, extra=head.extra, broken=tuple(broken))
 
 
@@ -202,8 +192,8 @@ def _json(content: bytes, limit: int) -> ScoreRows:
     if not isinstance(whole, list | tuple):
         raise Unreadable(1, "is neither a list of records nor an object of ids and scores")
     records = _Records("record", limit)
-    for number, record in enumerate(whole, 1):
-        records.add((("id", record[0]), (SCORE, record[1])) if isinstance(whole, tuple) else record, number)
+    for place, record in enumerate(whole, 1):
+        records.add((("id", record[0]), (SCORE, record[1])) if isinstance(whole, tuple) else record, place)
     return records.rows()
 
 
@@ -244,15 +234,15 @@ class _Records:
             self.broken.append(error)
         else:
             self.ids.append(name.strip(BLANK))
-            self.values.append(_number(value))
+            self.values.append(number(value))
             self.lines.append(line)
 
     def rows(self) -> ScoreRows:
         """All records that were added."""
         wrong = {row: value for row, value in enumerate(self.values) if isinstance(value, tuple)}
-        numbers = [math.nan if isinstance(value, tuple) else value for value in self.values]
+        scores = [math.nan if isinstance(value, tuple) else value for value in self.values]
         extra = dict.fromkeys(name for head in self.headers.values() for name in head.extra)
-        return ScoreRows(self.ids, np.array(numbers, dtype=np.float64), self.lines, self.unit, wrong, tuple(extra),
+        return ScoreRows(self.ids, np.array(scores, dtype=np.float64), self.lines, self.unit, wrong, tuple(extra),
                          tuple(self.broken))
 
     def _fields(self, record: Any, line: int) -> tuple[str, Any]:
@@ -285,54 +275,6 @@ def header(names: Sequence[str], unit: str = "column", line: int = 1) -> Header:
             raise Unreadable(line, f"has the {unit} {name} twice")
     two = plain.index(chosen), plain.index(SCORE)
     return Header(*two, tuple(name for position, name in enumerate(names) if position not in two))
-
-
-def _numbers(texts: Sequence[str]) -> tuple[npt.NDArray[np.float64], dict[int, Wrong]]:
-    """The numbers in a column of text, and what is wrong with the texts that are none."""
-    if SIGNS.fullmatch("".join(texts)) and max(map(len, texts), default=0) <= DIGITS:
-        with contextlib.suppress(ValueError):  # then each is looked at below
-            plain = np.array(list(map(float, texts)), dtype=np.float64)
-            if np.isfinite(plain).all():
-                return plain, {}
-    values = np.full(len(texts), np.nan)
-    wrong: dict[int, Wrong] = {}
-    for row, text in enumerate(texts):
-        value = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
-        if math.isfinite(value):
-            values[row] = value
-        else:
-            wrong[row] = _why(text, value)
-    return values, wrong
-
-
-def _number(value: object) -> float | Wrong:
-    """The number that a value of JSON is; else what is wrong with it."""
-    if type(value) is float and math.isfinite(value):
-        return value
-    if isinstance(value, str):
-        values, wrong = _numbers([value.strip(BLANK)])
-        return wrong[0] if wrong else float(values[0])
-    if value is None:
-        return _why("", math.nan)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        names = {bool: "true or false", list: "a list"}
-        return "no number", f"its score is {names.get(type(value), 'an object')}, not a number"
-    try:
-        plain = float(value)
-    except OverflowError:
-        plain = math.inf
-    return plain if math.isfinite(plain) else _why(repr(plain), plain)
-
-
-def _why(text: str, value: float) -> Wrong:
-    if not text:
-        return "missing", "has no score: the place is empty"
-    if math.isinf(value):
-        return "infinite", f"its score {printable(text)} is more than a number can hold"
-    if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
-        return "infinite", f"its score is {printable(text)}; a finite number is wanted"
-    hint = "; a decimal point is wanted" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
-    return "no number", f"its score {printable(text)!r} is no number{hint}"
 
 
 def _too_many(line: int, limit: int) -> Unreadable:

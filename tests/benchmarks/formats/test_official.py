@@ -50,6 +50,8 @@ def test_speaker_marks_name_the_speakers(tmp_path: Path) -> None:
     item = parse(tmp_path, record(context="User: hi\nUser: you: there?\nSystem: yes", response="System: ok")).items[0]
     assert item.context == (Utterance("user", "hi"), Utterance("user", "you: there?"), Utterance("system", "yes"))
     assert item.response == Utterance("system", "ok")
+    item = parse(tmp_path, record(context="User: hi\nso: what", response="System: ok")).items[0]
+    assert item.context[1] == Utterance("user", "so: what")
 
 
 def test_a_mark_inside_an_unmarked_record_is_text(tmp_path: Path) -> None:

@@ -58,6 +58,12 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
             private.read(tmp_path / "r.csv", owners("b"))
         for part in ("r.csv", *parts):
             assert part in str(caught.value)
+    (tmp_path / "r.csv").write_bytes(b"item,quality,vote\n\xff,overall,4\n")
+    with pytest.raises(BenchmarkError, match="is not a table"):
+        private.read(tmp_path / "r.csv", owners())
+    (tmp_path / "r.json").write_text(json.dumps([{"dialogue_id": "a"}]))
+    with pytest.raises(BenchmarkError, match="field 'annotations': is missing"):
+        private.read(tmp_path / "r.json", owners())
     with pytest.raises(BenchmarkError, match="ratings come as"):
         private.read(tmp_path / "r.xlsx", owners())
     with pytest.raises(BenchmarkError, match="no such file"):
