@@ -79,18 +79,18 @@ class Bundle:
 def of(report: Results, store: ScoreStore, metrics: Collection[str], name: str) -> Bundle:
     """The bundle of some metrics of a run, or of all of them."""
     known = [entry.name for entry in report.metrics]
-    for one in metrics:
-        if one not in known:
-            raise BadBundle(f"the report has no metric {one!r}; {nearest(one, known)}")
-    wanted = [one for one in known if one in metrics or not metrics]
-    told = name or "+".join(wanted)[:LONGEST]
-    if not (told.strip() and told.isprintable() and len(told) <= LONGEST):
-        raise BadBundle(f"a bundle has a name of 1 to {LONGEST} printable signs, not {told!r:.100}")
+    for metric in metrics:
+        if metric not in known:
+            raise BadBundle(f"the report has no metric {metric!r}; {nearest(metric, known)}")
+    wanted = [metric for metric in known if metric in metrics or not metrics]
+    title = name or "+".join(wanted)[:LONGEST]
+    if not (title.strip() and title.isprintable() and len(title) <= LONGEST):
+        raise BadBundle(f"a bundle has a name of 1 to {LONGEST} printable signs, not {title!r:.100}")
     for text in (*wanted, report.run.command):
         if PATH.search(text):
             raise BadBundle(f"{text!r:.200} holds a path of this machine; run the metric by a relative path or a name")
     return Bundle(
-        told, report.run, tuple(replace(one, notes=placeless(one.notes)) for one in report.datasets),
+        title, report.run, tuple(replace(metric, notes=placeless(metric.notes)) for metric in report.datasets),
         tuple(entry for entry in report.metrics if entry.name in wanted),
         tuple(row for row in report.correlations if row.metric in wanted), report.ranking,
         tuple(replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted),
@@ -131,7 +131,7 @@ def packed(bundle: Bundle) -> bytes:
 def _scores(report: Results, store: ScoreStore, wanted: Collection[str]) -> dict[str, Scored]:
     if not report.points:
         raise BadBundle("the report is of a version that kept no points; run `harness run` again")
-    found = {}
+    scores = {}
     for points in report.points:
         columns, rounded = full_scores.scores(report, points, store)
         if lost := [name for name in rounded if name in wanted]:
@@ -141,10 +141,10 @@ def _scores(report: Results, store: ScoreStore, wanted: Collection[str]) -> dict
         if len({heading(name) for name in own}) < len(own):
             raise BadBundle(f"{points.dataset}: two columns of these metrics have one name; submit them apart")
         if own:
-            found[points.dataset] = Scored(points.items, own)
-    if not found:
+            scores[points.dataset] = Scored(points.items, own)
+    if not scores:
         raise BadBundle("no dataset has scores of these metrics")
-    return found
+    return scores
 
 
 def placeless(text: str) -> str:

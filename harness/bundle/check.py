@@ -1,4 +1,4 @@
-"""Checking a bundle: everything that can be computed again is, and what differs by more than 0.001 is told.
+"""Checking a bundle: everything that can be computed again is, and what differs by more than 0.001 is reported.
 
     ratings at hand and packed scores      ->  correlations, their intervals and p
     these, or else the packed correlations ->  values on the boards, ranks among all that is said to stand there
@@ -37,17 +37,17 @@ VALUES = ("value", "p", "low", "high", "n")
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
-    """One thing that is not as the bundle tells it."""
+class Mismatch:
+    """One thing that is not here as the bundle has it."""
 
     where: str
-    told: str
-    found: str
+    packed: str
+    here: str
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A column's place on the board of a split, as found, under the rule of that split, among `of` that have a rank.
+class BoardPlace:
+    """A column's place on the board of a split as computed here, by the rule of that split, among `of` with a rank.
 
     `again` is in how many of its cells the correlation was computed again.
     """
@@ -59,37 +59,38 @@ class Row:
 
 @dataclass(slots=True)
 class Checked:
-    """What was found: what differs, what was computed again, what could not be and why."""
+    """What differs, what was computed again, what could not be computed again and why."""
 
-    drifts: list[Drift] = field(default_factory=list)
+    drifts: list[Mismatch] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
     not_here: dict[str, str] = field(default_factory=dict)
     rescored: dict[str, int] = field(default_factory=dict)
     not_rescored: dict[str, str] = field(default_factory=dict)
-    rows: tuple[Row, ...] = ()
+    rows: tuple[BoardPlace, ...] = ()
     ranking: int = 0
 
 
 def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) -> dict[str, Dataset]:
     """The datasets of the bundle that are here, with private ratings joined; of the others, why they are not."""
-    found = {}
+    available = {}
     for entry in bundle.datasets:
         try:
-            dataset = _loaded(bundle, entry, home)
+            loaded = _loaded(bundle, entry, home)
         except BenchmarkError as error:
             checked.not_here[entry.name] = str(error)
             continue
-        if dataset is None or dataset.fingerprint != entry.fingerprint:
-            checked.not_here[entry.name] = "its items are not here" if dataset is None else "the items here are others"
+        if loaded is None or loaded.fingerprint != entry.fingerprint:
+            checked.not_here[entry.name] = "its items are not here" if loaded is None else "the items here are others"
         else:
-            found[entry.name] = dataset
-    if ratings and found:
-        found = _joined(found, ratings)
+            available[entry.name] = loaded
+    if ratings and available:
+        available = _joined(available, ratings)
     for entry in bundle.datasets:
-        if entry.name in found and ratings_fingerprint(found[entry.name].ratings) != entry.ratings_fingerprint:
+        dataset = available.get(entry.name)
+        if dataset and ratings_fingerprint(dataset.ratings) != entry.ratings_fingerprint:
             checked.not_here[entry.name] = "the ratings here are others"
-            del found[entry.name]
-    return found
+            del available[entry.name]
+    return available
 
 
 def _loaded(bundle: Bundle, entry: DatasetEntry, home: Path) -> Dataset | None:
@@ -99,32 +100,32 @@ def _loaded(bundle: Bundle, entry: DatasetEntry, home: Path) -> Dataset | None:
     return plan.load(datasets.card(entry.name), home, selection)
 
 
-def _joined(found: Mapping[str, Dataset], ratings: Path) -> dict[str, Dataset]:
+def _joined(datasets_here: Mapping[str, Dataset], ratings: Path) -> dict[str, Dataset]:
     owners = private.Owners()
-    for dataset in found.values():
+    for dataset in datasets_here.values():
         owners.add(dataset)
     extra = private.read(ratings, owners)
-    return {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in found.items()}
+    return {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in datasets_here.items()}
 
 
 def correlations(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) -> list[Correlation]:
     """The correlations of the bundle, those that can be with the values that they have here."""
-    told = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row for row in bundle.correlations}
-    found = {key: row for key, row in told.items() if key[0] not in here}
+    packed = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row for row in bundle.correlations}
+    rows = {key: row for key, row in packed.items() if key[0] not in here}
     for dataset in here.values():
         for row in _again(bundle, dataset, checked):
             key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
-            found[key] = row
+            rows[key] = row
             checked.again[row.dataset] = checked.again.get(row.dataset, 0) + 1
             where = f"{row.dataset}, {row.quality}, {row.metric}/{row.column}, {row.statistic}"
-            if key in told:
-                checked.drifts += _differences(where, told[key], row)
+            if key in packed:
+                checked.drifts += _differences(where, packed[key], row)
             else:
-                checked.drifts.append(Drift(where, "nothing", _number(row.value)))
-    for key in told.keys() - found.keys():
-        checked.drifts.append(Drift(f"{key[0]}, {key[1]}, {key[2]}/{key[3]}, {key[4]}", _number(told[key].value),
+                checked.drifts.append(Mismatch(where, "nothing", _number(row.value)))
+    for key in packed.keys() - rows.keys():
+        checked.drifts.append(Mismatch(f"{key[0]}, {key[1]}, {key[2]}/{key[3]}, {key[4]}", _number(packed[key].value),
                                     "no scores of it"))
-    return list(found.values())
+    return list(rows.values())
 
 
 def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Correlation]:
@@ -134,7 +135,7 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Corre
         return
     place = {item: row for row, item in enumerate(scored.items)}
     if place.keys() != {item.id for item in dataset.items}:
-        checked.drifts.append(Drift(f"{dataset.card.name}, scores", f"{len(place)} items",
+        checked.drifts.append(Mismatch(f"{dataset.card.name}, scores", f"{len(place)} items",
                                     f"{len(dataset.items)} items, some of them others"))
         return
     order = [place[item.id] for item in dataset.items]
@@ -152,78 +153,79 @@ def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
-def _differences(where: str, told: Correlation, found: Correlation) -> Iterator[Drift]:
+def _differences(where: str, packed: Correlation, here: Correlation) -> Iterator[Mismatch]:
     for name in VALUES:
-        before, now = getattr(told, name), getattr(found, name)
+        before, now = getattr(packed, name), getattr(here, name)
         if differs(before, now):
-            yield Drift(f"{where}, {name}", _number(before), _number(now))
+            yield Mismatch(f"{where}, {name}", _number(before), _number(now))
 
 
-def differs(told: float, found: float) -> bool:
+def differs(packed: float, here: float) -> bool:
     """Whether two numbers are further apart than can be left to rounding; a number that is missing is none."""
-    if math.isnan(told) or math.isnan(found):
-        return math.isnan(told) != math.isnan(found)
-    return abs(told - found) > TOLERANCE
+    if math.isnan(packed) or math.isnan(here):
+        return math.isnan(packed) != math.isnan(here)
+    return abs(packed - here) > TOLERANCE
 
 
 def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation], checked: Checked) -> None:
-    """The places of these metrics, from the correlations; the others on a board stand where the bundle has them."""
+    """The places of these metrics by the correlations; all other rows of a board are taken from the bundle."""
     own, values = {entry.name for entry in bundle.metrics}, _values(bundle, rows)
     cells = {board: _cells(bundle, here, *board) for board in {(row.board, row.origin) for row in bundle.ranking}}
     rivals: dict[tuple[str, ...], list[float]] = {}
     for row in bundle.ranking:
         rivals.setdefault((row.board, row.origin, row.rule, row.statistic), []).append(row.value)
-    shown = []
-    for told in (row for row in bundle.ranking if row.metric in own):
-        board = cells[told.board, told.origin]
-        given = values.get((told.metric, told.column, told.statistic), {})
-        found = {cell: given[cell] for cell in board & given.keys()}
-        complete = bool(found) and len(found) == len(board) and told.rule in RULES
-        others = rivals[told.board, told.origin, told.rule, told.statistic]
-        again = replace(told, value=RULES[told.rule](found) if complete else math.nan,
-                        rank=1 + sum(value > told.value for value in others) if complete else None,
-                        covered=len(found), cells=len(board))
-        checked.drifts += _moved(told, again)
+    places = []
+    for packed in (row for row in bundle.ranking if row.metric in own):
+        board = cells[packed.board, packed.origin]
+        own_values = values.get((packed.metric, packed.column, packed.statistic), {})
+        covered = {cell: own_values[cell] for cell in board & own_values.keys()}
+        complete = bool(covered) and len(covered) == len(board) and packed.rule in RULES
+        others = rivals[packed.board, packed.origin, packed.rule, packed.statistic]
+        again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
+                        rank=1 + sum(value > packed.value for value in others) if complete else None,
+                        covered=len(covered), cells=len(board))
+        checked.drifts += _moved(packed, again)
         checked.ranking += 1
-        if told.statistic == "spearman" and told.rule == told.board.partition("-")[0]:
-            shown.append(Row(again, sum(map(math.isfinite, others)), sum(cell[0] in here for cell in found)))
-    checked.rows = tuple(sorted(shown, key=lambda row: (row.standing.board, row.standing.origin,
+        if packed.statistic == "spearman" and packed.rule == packed.board.partition("-")[0]:
+            places.append(BoardPlace(again, sum(map(math.isfinite, others)), sum(cell[0] in here for cell in covered)))
+    checked.rows = tuple(sorted(places, key=lambda row: (row.standing.board, row.standing.origin,
                                                         row.standing.rank or math.inf)))
 
 
-def _moved(told: RankingRow, again: RankingRow) -> Iterator[Drift]:
-    """What of a place on a board is not as it was told."""
-    where = f"board {told.board}, {told.origin}, rule {told.rule}, {told.metric}/{told.column}, {told.statistic}"
+def _moved(packed: RankingRow, again: RankingRow) -> Iterator[Mismatch]:
+    """What of a place on a board is not here as it is packed."""
+    where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
+             f"{packed.statistic}")
     for name in ("value", "rank", "covered", "cells"):
         before, now = (math.nan if value is None else float(value)
-                       for value in (getattr(told, name), getattr(again, name)))
+                       for value in (getattr(packed, name), getattr(again, name)))
         if differs(before, now):
-            yield Drift(f"{where}, {name}", _number(before), _number(now))
+            yield Mismatch(f"{where}, {name}", _number(before), _number(now))
 
 
 def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
     """The values of each column by cell and statistic, without those that its weights were learned on."""
     real = {entry.name for entry in bundle.datasets if entry.origin != "sample"}
     seen = {(entry.name, dataset) for entry in bundle.metrics for dataset in entry.learned_on if dataset in real}
-    found: dict[tuple[str, str, str], dict[Target, float]] = {}
+    values: dict[tuple[str, str, str], dict[Target, float]] = {}
     for row in rows:
         if math.isfinite(row.value) and (row.metric, row.dataset) not in seen:
-            found.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
-    return found
+            values.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
+    return values
 
 
 def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
     split, _, references = board.partition("-")
-    found = set()
+    targets = set()
     for entry in bundle.datasets:
         kind = "sample" if entry.origin == "sample" else "real"
         if (entry.split, kind) == (split, origin) and (not references or "references" in entry.has):
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
             if entry.name in here:
                 usable = {one.quality.name for one in judged(bundle, here[entry.name]) if one.usable}
-            found |= {(entry.name, name) for name in usable}
-    return frozenset(found)
+            targets |= {(entry.name, name) for name in usable}
+    return frozenset(targets)
 
 
 def _number(value: float) -> str:

@@ -61,24 +61,24 @@ def read(path: Path) -> Bundle:
 
 def _members(folder: Path) -> dict[str, bytes]:
     """The content of every member but the manifest, each as the manifest has it."""
-    there = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-    if MANIFEST not in there:
+    unpacked = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    if MANIFEST not in unpacked:
         raise Refused(f"has no {MANIFEST}")
-    manifest = mapping(MANIFEST, load(MANIFEST, there[MANIFEST].read_bytes()))
+    manifest = mapping(MANIFEST, load(MANIFEST, unpacked[MANIFEST].read_bytes()))
     if manifest.get("form") != FORM:
         raise Refused(f"{MANIFEST}: form {manifest.get('form')!r:.40}, this harness reads form {FORM}")
     files = mapping(MANIFEST, manifest.get("files"))
-    for name in sorted(there.keys() - {MANIFEST} - files.keys()):
+    for name in sorted(unpacked.keys() - {MANIFEST} - files.keys()):
         raise Refused(f"{name!r:.100} is not in the manifest")
-    found = {MANIFEST: json.dumps(manifest).encode()}
-    for name, told in files.items():
-        if name not in there or name == MANIFEST:
+    members = {MANIFEST: json.dumps(manifest).encode()}
+    for name, entry in files.items():
+        if name not in unpacked or name == MANIFEST:
             raise Refused(f"{name!r:.100} is in the manifest and not in the bundle")
-        content = there[name].read_bytes()
-        if mapping(MANIFEST, told).get("sha256") != hashlib.sha256(content).hexdigest():
+        content = unpacked[name].read_bytes()
+        if mapping(MANIFEST, entry).get("sha256") != hashlib.sha256(content).hexdigest():
             raise Refused(f"{name!r:.100} is not what the manifest has: its sha256 differs")
-        found[name] = content
-    return found
+        members[name] = content
+    return members
 
 
 def _bundle(members: Mapping[str, bytes]) -> Bundle:
@@ -89,34 +89,34 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
     for one in fixed:
         if one not in members:
             raise Refused(f"has no {one}")
-    given: dict[str, Any] = {one: records(f"{one}.json", load(f"{one}.json", members[f"{one}.json"]), KINDS[one])
+    tables: dict[str, Any] = {one: records(f"{one}.json", load(f"{one}.json", members[f"{one}.json"]), KINDS[one])
                              for one in LISTS}
-    given |= {one: records(f"{one}.jsonl", list(lines(f"{one}.jsonl", members[f"{one}.jsonl"])), KINDS[one])
+    tables |= {one: records(f"{one}.jsonl", list(lines(f"{one}.jsonl", members[f"{one}.jsonl"])), KINDS[one])
               for one in TABLES}
-    _check_names(given)
-    files = {scores_file(entry.name): entry.name for entry in given["datasets"]}
+    _check_names(tables)
+    files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
     for one in members.keys() - {MANIFEST, *fixed} - files.keys():
         raise Refused(f"{one!r:.100} is no part of a bundle")
-    names = {(row.metric, row.column) for row in given["correlations"]}
+    names = {(row.metric, row.column) for row in tables["correlations"]}
     scores = {dataset: _scored(file, members[file], names) for file, dataset in files.items() if file in members}
     run = value_of(Run, load("run.json", members["run.json"]), "run.json")
-    return Bundle(name=name, run=run, scores=scores, **given)
+    return Bundle(name=name, run=run, scores=scores, **tables)
 
 
-def _check_names(given: Mapping[str, Any]) -> None:
+def _check_names(tables: Mapping[str, Any]) -> None:
     """Each dataset and metric once, and no row about another one."""
     for kind in ("datasets", "metrics"):
-        names = [entry.name for entry in given[kind]]
+        names = [entry.name for entry in tables[kind]]
         if len(set(names)) < len(names) or not names:
             raise Refused(f"{kind}.json: each name should occur once, and one at least")
         if not all(name and name.isprintable() for name in names):
             raise Refused(f"{kind}.json: names should be printable")
-    places = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in given["ranking"]]
+    places = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in tables["ranking"]]
     if len(set(places)) < len(places):
         raise Refused("ranking.jsonl: a column stands twice on a board")
-    datasets, metrics = ({entry.name for entry in given[kind]} for kind in ("datasets", "metrics"))
+    datasets, metrics = ({entry.name for entry in tables[kind]} for kind in ("datasets", "metrics"))
     seen = set()
-    for row in given["correlations"]:
+    for row in tables["correlations"]:
         key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
         if row.dataset not in datasets or row.metric not in metrics or key in seen or not row.column.isprintable():
             raise Refused(f"correlations.jsonl: {key!r:.200} is of no dataset or metric of the bundle, or occurs twice")
@@ -146,20 +146,20 @@ def _scored(file: str, content: bytes, known: Collection[Name]) -> Scored:
     return Scored(tuple(items), columns)
 
 
-def _names(file: str, given: list[str], known: Collection[Name]) -> list[Name]:
+def _names(file: str, headings: list[str], known: Collection[Name]) -> list[Name]:
     """The columns of a table; that which is made for one quality is METRIC/COLUMN@QUALITY of one that is known."""
     plain, slashed = {heading(name): name for name in known}, {"/".join(name): name for name in known}
-    found = []
-    for one in given:
+    names = []
+    for one in headings:
         before, quality = split_quality(one, slashed)
         if one in plain:
-            found.append(plain[one])
+            names.append(plain[one])
         elif quality:
             metric, column = slashed[before]
-            found.append((metric, of_quality(column, quality)))
+            names.append((metric, of_quality(column, quality)))
         else:
             raise Refused(f"{file}: the column {one!r:.100} is of no metric of the bundle")
-    return found
+    return names
 
 
 def _number(where: str, value: str) -> float:

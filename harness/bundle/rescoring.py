@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from harness.bundle import Bundle, Scored, placeless
-from harness.bundle.check import TOLERANCE, Checked, Drift
+from harness.bundle.check import TOLERANCE, Checked, Mismatch
 from harness.results.rows import MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
@@ -59,11 +59,11 @@ def _same(entry: MetricEntry, models: Models, seed: int) -> tuple[Chosen | None,
     return chosen, ""
 
 
-def _card(told: MetricEntry, mine: MetricEntry) -> list[Drift]:
+def _card(packed: MetricEntry, mine: MetricEntry) -> list[Mismatch]:
     """What a card says otherwise that decides how the metric ranks."""
-    return [Drift(f"{told.name}, {name}", str(getattr(told, name)), str(getattr(mine, name)))
+    return [Mismatch(f"{packed.name}, {name}", str(getattr(packed, name)), str(getattr(mine, name)))
             for name in ("columns", "needs", "levels", "scope", "learned_on")
-            if getattr(told, name) != getattr(mine, name)]
+            if getattr(packed, name) != getattr(mine, name)]
 
 
 def _costs(metric: Metric) -> str:
@@ -74,37 +74,39 @@ def _costs(metric: Metric) -> str:
 
 def _dataset(chosen: Chosen, dataset: Dataset, models: Models, scored: Scored | None, checked: Checked) -> None:
     label, where = chosen.label, f"{dataset.card.name}, {chosen.label}"
-    told = {column: values for (metric, column), values in scored.columns.items() if metric == label} if scored else {}
+    columns = scored.columns if scored else {}
+    packed = {column: values for (metric, column), values in columns.items() if metric == label}
     try:
-        found = Scorer(dataset, models).scores(chosen.metric)
+        scores = Scorer(dataset, models).scores(chosen.metric)
     except Exception as error:  # a plug-in is foreign code
-        if told or not isinstance(error, MetricError):
-            checked.drifts.append(Drift(f"{where}, scores", f"{len(told)} columns", f"none: {placeless(str(error))}"))
+        if packed or not isinstance(error, MetricError):
+            reason = f"none: {placeless(str(error))}"
+            checked.drifts.append(Mismatch(f"{where}, scores", f"{len(packed)} columns", reason))
         return
-    if scored is None or not told:
-        checked.drifts.append(Drift(f"{where}, scores", "none", f"{len(found.columns)} columns"))
+    if scored is None or not packed:
+        checked.drifts.append(Mismatch(f"{where}, scores", "none", f"{len(scores.columns)} columns"))
         return
     place = {item: row for row, item in enumerate(scored.items)}
-    if place.keys() != set(found.items):
-        return  # told already
-    order = [place[item] for item in found.items]
-    for column, values in told.items():
+    if place.keys() != set(scores.items):
+        return  # reported already
+    order = [place[item] for item in scores.items]
+    for column, values in packed.items():
         own = column.replace(chosen.suffix, "", 1) if chosen.suffix else column
-        if own not in found.columns:
-            checked.drifts.append(Drift(f"{where}, scores of {column}", f"{len(values)} items", "no such column"))
+        if own not in scores.columns:
+            checked.drifts.append(Mismatch(f"{where}, scores of {column}", f"{len(values)} items", "no such column"))
             continue
-        checked.drifts += _differences(f"{where}, scores of {column}", values[order], found.columns[own])
+        checked.drifts += _differences(f"{where}, scores of {column}", values[order], scores.columns[own])
         checked.rescored[label] += 1
 
 
-def _differences(where: str, told: Vector, found: Vector) -> list[Drift]:
+def _differences(where: str, packed: Vector, here: Vector) -> list[Mismatch]:
     """One line for a column: in how many items it differs, and the first of them."""
-    there = np.isfinite(told) & np.isfinite(found)
-    apart = np.zeros(len(told), dtype=np.bool_)
-    apart[there] = np.abs(told[there] - found[there]) > TOLERANCE * np.maximum(1, np.abs(found[there]))
-    apart |= np.isfinite(told) != np.isfinite(found)
+    both = np.isfinite(packed) & np.isfinite(here)
+    apart = np.zeros(len(packed), dtype=np.bool_)
+    apart[both] = np.abs(packed[both] - here[both]) > TOLERANCE * np.maximum(1, np.abs(here[both]))
+    apart |= np.isfinite(packed) != np.isfinite(here)
     if not apart.any():
         return []
     first = int(np.flatnonzero(apart)[0])
-    return [Drift(f"{where}, {int(apart.sum())} of {len(told)} items, the first", f"{told[first]:.6g}",
-                  f"{found[first]:.6g}")]
+    return [Mismatch(f"{where}, {int(apart.sum())} of {len(packed)} items, the first", f"{packed[first]:.6g}",
+                     f"{here[first]:.6g}")]

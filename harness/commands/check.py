@@ -30,14 +30,15 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
-    told: set[str] = set()
-    for found in process.findings(args.name, args.home, args.timeout):
-        states.append(found.state)
-        if found.state == "BROKEN" and not args.json:
-            found = dataclasses.replace(found, text="for the same reason" if found.text in told else found.text)
-            told.add(found.text)
-        line = json.dumps(dataclasses.asdict(found)) if args.json else (
-            f"{found.state:<6}  {found.check:<{width}}  {found.text}")
+    reasons: set[str] = set()
+    for finding in process.findings(args.name, args.home, args.timeout):
+        states.append(finding.state)
+        if finding.state == "BROKEN" and not args.json:
+            if finding.text in reasons:
+                finding = dataclasses.replace(finding, text="for the same reason")
+            reasons.add(finding.text)
+        line = json.dumps(dataclasses.asdict(finding)) if args.json else (
+            f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}")
         print(line, flush=True)
     broken = states.count("BROKEN")
     if not args.json:

@@ -17,7 +17,7 @@ from harness.errors import BadConfig
 from harness.run.settings import Settings, settings
 
 if TYPE_CHECKING:
-    from harness.results.differences import Drift
+    from harness.results.differences import TableDifference
     from harness.results.rows import Results
     from harness.run.plan import Plan
     from harness.run.workspace import Workspace
@@ -116,7 +116,7 @@ def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[s
                 yield f"items of {card.name}: {known[card.name].origin} then, {dataset.origin} now, and not the same"
 
 
-def _line(drift: Drift) -> str:
+def _line(drift: TableDifference) -> str:
     if drift.equal:
         return f"{drift.table}: {drift.common} rows, all equal"
     text = f"{drift.table}: {len(drift.differ)} of {drift.common} rows differ"

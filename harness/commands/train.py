@@ -14,7 +14,7 @@ from harness.errors import BadConfig, HarnessError
 from metrics.errors import MetricError, MissingResource
 
 if TYPE_CHECKING:
-    from harness.learning.train import Plan
+    from harness.learning.train import Training
     from metrics.training.checkpoint import Checkpoint
 
 NAME = "train"
@@ -116,7 +116,7 @@ def _draw_curve(found: Checkpoint) -> None:
     write_atomically(found.folder / CURVE, svg(entry.name, entry.curve, entry.kept))
 
 
-def _summary(plan: Plan, found: Checkpoint) -> str:
+def _summary(plan: Training, found: Checkpoint) -> str:
     card = found.card
     encoder = f", for {found.encoder}" if found.encoder else ""
     told = "".join(f"\n  {key}: {value}" for key, value in card["told"].items())

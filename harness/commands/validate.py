@@ -25,14 +25,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the problems. 0: there are none, 1: there are, 2: the file cannot be read."""
-    found, origin = _read(args.file, args.home, args.dataset)
+    file, origin = _read(args.file, args.home, args.dataset)
     if args.json:
-        print(json.dumps(_object(args.file, found, origin)))
+        print(json.dumps(_object(args.file, file, origin)))
     else:
-        _say(args.file, found, origin)
-    if not found.rows and any(one.kind == "unreadable" for one in found.problems):
+        _say(args.file, file, origin)
+    if not file.rows and any(one.kind == "unreadable" for one in file.problems):
         return 2
-    return 1 if any(not one.note for one in found.problems) else 0
+    return 1 if any(not one.note for one in file.problems) else 0
 
 
 def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
@@ -43,34 +43,34 @@ def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
     real, sample = at_hand(home, names)
     if names:
         return read(path.expanduser(), expected([*real, *sample])), "real" if real else "sample"
-    found = read(path.expanduser(), expected(real or sample), whole=False)
-    if found.datasets or not (real and sample) or found.problems[0].kind == "unreadable":
-        return found, "real" if real else "sample"
+    file = read(path.expanduser(), expected(real or sample), whole=False)
+    if file.datasets or not (real and sample) or file.problems[0].kind == "unreadable":
+        return file, "real" if real else "sample"
     other = read(path.expanduser(), expected(sample), whole=False)
-    return (other, "sample") if other.datasets else (found, "real")
+    return (other, "sample") if other.datasets else (file, "real")
 
 
-def _say(path: Path, found: ScoreFile, origin: str) -> None:
+def _say(path: Path, file: ScoreFile, origin: str) -> None:
     from benchmarks.formats.scorefile import counts, describe, printable
 
     name = printable(path.name)
-    if found.datasets:
+    if file.datasets:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
-        print(f"{name}: {found.rows:,} scores, for {', '.join(found.datasets)}{of_sample}; sha256 {found.digest[:12]}")
-    for line in describe(found.problems, found.unit):
+        print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{of_sample}; sha256 {file.digest[:12]}")
+    for line in describe(file.problems, file.unit):
         print(f"  {line}")
-    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(found.problems).items())
-    if found.fatal:
+    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
+    if file.fatal:
         print(f"{name}: is refused: {summary}")
-    elif any(not one.note for one in found.problems):
+    elif any(not one.note for one in file.problems):
         print(f"{name}: can be taken, but look at: {summary}")
     else:
         print(f"{name}: nothing is wrong with it{f' ({summary})' if summary else ''}")
 
 
-def _object(path: Path, found: ScoreFile, origin: str) -> dict[str, object]:
+def _object(path: Path, file: ScoreFile, origin: str) -> dict[str, object]:
     from benchmarks.formats.scorefile import counts
 
-    return {"file": path.name, "sha256": found.digest, "rows": found.rows, "unit": found.unit, "origin": origin,
-            "datasets": found.datasets, "refused": bool(found.fatal), "counts": counts(found.problems),
-            "problems": [dataclasses.asdict(one) for one in found.problems]}
+    return {"file": path.name, "sha256": file.digest, "rows": file.rows, "unit": file.unit, "origin": origin,
+            "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
+            "problems": [dataclasses.asdict(one) for one in file.problems]}

@@ -70,7 +70,7 @@ def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
         yield _line(f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
                     f"{at.covered} of {at.cells} cells, {row.again} computed again")
     for drift in checked.drifts[:SHOWN]:
-        yield _line(f"drift: {drift.where}: told {drift.told}, found {drift.found}")
+        yield _line(f"drift: {drift.where}: packed {drift.packed}, here {drift.here}")
     yield _verdict(checked)
 
 
@@ -112,7 +112,7 @@ def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
                f"{row.again} |")
     yield ""
     yield from (f"- {_code(line)}" for line in _told(bundle, checked))
-    yield from (f"- drift: {_code(f'{drift.where}: told {drift.told}, found {drift.found}')}"
+    yield from (f"- drift: {_code(f'{drift.where}: packed {drift.packed}, here {drift.here}')}"
                 for drift in checked.drifts[:SHOWN])
     yield ""
 

@@ -30,7 +30,7 @@ class BrokenContract(HarnessError):
 def demand(metric: Metric, models: Models | None = None) -> None:
     """Raise BrokenContract, with every check that the metric does not pass, unless it keeps the contract."""
     trial = Trial(metric, forgetful(models or Models(home_folder(None))))
-    if broken := [f"{found.check}: {found.text}" for found in findings(trial) if found.state == "BROKEN"]:
+    if broken := [f"{finding.check}: {finding.text}" for finding in findings(trial) if finding.state == "BROKEN"]:
         raise BrokenContract(f"{metric.card.name} breaks the contract: " + "; ".join(broken))
 
 
@@ -43,16 +43,16 @@ def findings(trial: Trial) -> Iterator[Finding]:
 def tried(name: str, trial: Trial) -> Finding:
     """Try one check."""
     try:
-        found = CHECKS[name](trial)
+        finding = CHECKS[name](trial)
     except (MissingResource, KeyboardInterrupt):
         raise
     except CannotScore as error:
-        found = Finding(name, "note", f"not tried: {error}")
+        finding = Finding(name, "note", f"not tried: {error}")
     except (Broken, MetricError) as error:
-        found = Finding(name, "BROKEN", str(error))
+        finding = Finding(name, "BROKEN", str(error))
     except BaseException as error:  # SystemExit as well; a metric is foreign code
-        found = Finding(name, "BROKEN", f"raises {type(error).__name__}: {error}")
-    return dataclasses.replace(found, check=name, text=" ".join(found.text.split()))
+        finding = Finding(name, "BROKEN", f"raises {type(error).__name__}: {error}")
+    return dataclasses.replace(finding, check=name, text=" ".join(finding.text.split()))
 
 
 def forgetful(models: Models) -> Models:

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from harness.contract import hard
-from harness.contract.trial import Broken, Finding, Scored, Trial
+from harness.contract.trial import Broken, Finding, ScoredColumns, Trial
 from harness.scoring import score
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Column, as_metric, signature
@@ -56,16 +56,16 @@ def card(trial: Trial) -> Finding:
 
 def sample(trial: Trial) -> Finding:
     """The columns are as promised, finite or NaN, on the bundled sample; something of it can be scored."""
-    found = {name: scores for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)}
+    scored = {name: scores for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)}
     reasons = [str(error) for error in trial.sampled.values() if isinstance(error, CannotScore)]
-    columns = [column for scores in found.values() for column in scores.values()]
-    there, every = sum(int(np.isfinite(column).sum()) for column in columns), sum(map(len, columns))
-    if not there:
-        told = reasons[0] if reasons else f"every value is NaN on {', '.join(found)}"
-        raise Broken(f"scores no item at all: {told}")
-    if same := [name for name in trial.metric.card.columns if _constant(scores[name] for scores in found.values())]:
+    columns = [column for scores in scored.values() for column in scores.values()]
+    numbers, values = sum(int(np.isfinite(column).sum()) for column in columns), sum(map(len, columns))
+    if not numbers:
+        reason = reasons[0] if reasons else f"every value is NaN on {', '.join(scored)}"
+        raise Broken(f"scores no item at all: {reason}")
+    if same := [name for name in trial.metric.card.columns if _constant(scores[name] for scores in scored.values())]:
         return Finding("", "note", f"{', '.join(same)}: the same for every item, which agrees with nobody")
-    return Finding("", "ok", f"{there} of {every} values are numbers, on {', '.join(found)}")
+    return Finding("", "ok", f"{numbers} of {values} values are numbers, on {', '.join(scored)}")
 
 
 def _constant(columns: Iterable[Column]) -> bool:
@@ -130,10 +130,10 @@ def batched(trial: Trial) -> Finding:
     if trial.metric.card.scope == "dataset":
         return Finding("", "note", "not asked: the card says that a score depends on the other items of the dataset")
     dataset, whole = trial.first
-    told = {size: trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
+    texts = {size: trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
             for size in BATCHES}
-    return Finding("", "ok", "; ".join(f"{size}: {text}" for size, text in told.items())
-                   if len(set(told.values())) > 1 else told[1])
+    return Finding("", "ok", "; ".join(f"{size}: {text}" for size, text in texts.items())
+                   if len(set(texts.values())) > 1 else texts[1])
 
 
 def repeated(trial: Trial) -> Finding:
@@ -146,44 +146,44 @@ def repeated(trial: Trial) -> Finding:
 def offline(trial: Trial) -> Finding:
     """With the network off it scores the same, or says that it cannot; it never scores otherwise."""
     dataset, before = trial.first
-    with _no_network() as asked:
+    with _no_network() as requested:
         try:
             after = trial.scored(dataset)
         except (CannotScore, MissingResource) as error:
             return Finding("", "note", f"has no scores without the network: {error}")
-    told = trial.compare(dataset.items, before, after, "without the network")
-    if asked:
-        return Finding("", "note", f"asks for {', '.join(sorted(asked)[:3])} and does without: {told}")
-    return Finding("", "ok", f"asks for no connection; {told}")
+    text = trial.compare(dataset.items, before, after, "without the network")
+    if requested:
+        return Finding("", "note", f"asks for {', '.join(sorted(requested)[:3])} and does without: {text}")
+    return Finding("", "ok", f"asks for no connection; {text}")
 
 
-def _values(dataset: Dataset, scores: Scored) -> str:
+def _values(dataset: Dataset, scores: ScoredColumns) -> str:
     """How many items have a number."""
-    there = int(np.any([np.isfinite(column) for column in scores.values()], axis=0).sum())
-    return f"{there} of {len(dataset.items)} items have a number, the others NaN" if there < len(dataset.items) else (
-        f"{there} {'items have' if there > 1 else 'item has'} a number")
+    scored = int(np.any([np.isfinite(column) for column in scores.values()], axis=0).sum())
+    return f"{scored} of {len(dataset.items)} items have a number, the others NaN" if scored < len(dataset.items) else (
+        f"{scored} {'items have' if scored > 1 else 'item has'} a number")
 
 
 @contextlib.contextmanager
 def _no_network() -> Iterator[set[str]]:
     """Refuse every connection that Python opens in this process, and note what was asked for."""
-    asked: set[str] = set()
+    requested: set[str] = set()
 
     def refuse(*args: Any, **_: Any) -> Any:
         target = args[1] if isinstance(args[0], socket.socket) else args[:2]
         if isinstance(args[0], socket.socket) and args[0].family not in (socket.AF_INET, socket.AF_INET6):
-            return kept[0](*args)
-        asked.add(":".join(map(str, target[:2])) if isinstance(target, tuple) else str(target))
+            return original[0](*args)
+        requested.add(":".join(map(str, target[:2])) if isinstance(target, tuple) else str(target))
         raise OSError("the network is off while the contract is tried")
 
-    kept = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+    original = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
     socket.socket.connect, socket.socket.connect_ex = refuse, refuse  # type: ignore[method-assign]
     socket.getaddrinfo = refuse
     try:
-        yield asked
+        yield requested
     finally:
-        socket.socket.connect, socket.socket.connect_ex = kept[:2]  # type: ignore[method-assign]
-        socket.getaddrinfo = kept[2]
+        socket.socket.connect, socket.socket.connect_ex = original[:2]  # type: ignore[method-assign]
+        socket.getaddrinfo = original[2]
 
 
 def _peak(anew: bool = False) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, Scored, Trial, compared
+from harness.contract.trial import Broken, Finding, ScoredColumns, Trial, compared
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, MetricError
 from metrics.models.service import Models
@@ -22,32 +22,32 @@ ELSEWHERE = "another process"
 """The check that takes two: Python gives texts other hashes in each process, and sets another order."""
 
 
-def findings(asked: str, home: Path, timeout: float) -> Iterator[Finding]:
+def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
     waiting = [*CHECKS, ELSEWHERE]
     while waiting:
-        with _Child(asked, home, waiting) as child:
-            if isinstance(told := child.told(timeout), str):
-                raise BrokenPlugin(f"{asked}: as it is loaded, {told}")
+        with _Child(metric, home, waiting) as child:
+            if isinstance(answer := child.receive(timeout), str):
+                raise BrokenPlugin(f"{metric}: as it is loaded, {answer}")
             while waiting:
-                name, told = waiting.pop(0), child.told(timeout)
-                if isinstance(told, str):
-                    yield Finding(name, "BROKEN", told)
+                name, answer = waiting.pop(0), child.receive(timeout)
+                if isinstance(answer, str):
+                    yield Finding(name, "BROKEN", answer)
                     break
-                yield told if isinstance(told, Finding) else _elsewhere(asked, home, timeout, *told)
+                yield answer if isinstance(answer, Finding) else _elsewhere(metric, home, timeout, *answer)
 
 
-def _elsewhere(asked: str, home: Path, timeout: float, ids: list[str], before: Scored) -> Finding:
+def _elsewhere(metric: str, home: Path, timeout: float, ids: list[str], before: ScoredColumns) -> Finding:
     """Whether the sample scores in another process as it did in the first."""
-    with _Child(asked, home, [ELSEWHERE]) as child:
-        told: Any = child.told(timeout)
-        told = told if isinstance(told, str) else child.told(timeout)
-    if isinstance(told, str):
-        return Finding(ELSEWHERE, "BROKEN", told)
-    if isinstance(told, Finding):
-        return told
+    with _Child(metric, home, [ELSEWHERE]) as child:
+        answer: Any = child.receive(timeout)
+        answer = answer if isinstance(answer, str) else child.receive(timeout)
+    if isinstance(answer, str):
+        return Finding(ELSEWHERE, "BROKEN", answer)
+    if isinstance(answer, Finding):
+        return answer
     try:
-        return Finding(ELSEWHERE, "ok", compared(ids, before, told[1], "in another process"))
+        return Finding(ELSEWHERE, "ok", compared(ids, before, answer[1], "in another process"))
     except Broken as error:
         return Finding(ELSEWHERE, "BROKEN", str(error))
 
@@ -55,12 +55,12 @@ def _elsewhere(asked: str, home: Path, timeout: float, ids: list[str], before: S
 class _Child:
     """A process that loads the metric, then tells one finding after the other."""
 
-    def __init__(self, asked: str, home: Path, names: list[str]) -> None:
+    def __init__(self, metric: str, home: Path, names: list[str]) -> None:
         context = multiprocessing.get_context("spawn")
-        self.connection, there = context.Pipe(duplex=False)
-        self.process = context.Process(target=_tell, args=(there, asked, home, names))
+        self.connection, writing = context.Pipe(duplex=False)
+        self.process = context.Process(target=_report, args=(writing, metric, home, names))
         self.process.start()
-        there.close()
+        writing.close()
 
     def __enter__(self) -> _Child:
         return self
@@ -71,30 +71,30 @@ class _Child:
         self.process.join()
         self.connection.close()
 
-    def told(self, timeout: float) -> Any:
+    def receive(self, timeout: float) -> Any:
         """What it tells next, or a text with what became of it; an error that it hands over is raised."""
         if not self.connection.poll(timeout):
             return f"nothing comes back within {timeout:g} s"
         try:
-            told = self.connection.recv()
+            answer = self.connection.recv()
         except EOFError:
             self.process.join()
             return f"the process dies ({_ended(self.process.exitcode or 0)})"
-        if isinstance(told, MetricError):
-            raise told
-        return told
+        if isinstance(answer, MetricError):
+            raise answer
+        return answer
 
 
 def _ended(code: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
-def _tell(connection: Connection, asked: str, home: Path, names: list[str]) -> None:
+def _report(connection: Connection, metric: str, home: Path, names: list[str]) -> None:
     """Load the metric and try the checks; what it prints goes where errors go."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process is stopped, and ends this one
     os.dup2(2, 1)
     try:
-        trial = Trial(registry.choose(asked).metric, forgetful(Models(home)))
+        trial = Trial(registry.choose(metric).metric, forgetful(Models(home)))
         connection.send(True)
         for name in names:
             connection.send(_first(trial) if name == ELSEWHERE else tried(name, trial))
@@ -102,7 +102,7 @@ def _tell(connection: Connection, asked: str, home: Path, names: list[str]) -> N
         connection.send(error)
 
 
-def _first(trial: Trial) -> Finding | tuple[list[str], Scored]:
+def _first(trial: Trial) -> Finding | tuple[list[str], ScoredColumns]:
     """The scores of the sample's first dataset, to be compared with those of another process."""
     try:
         dataset, scores = trial.first

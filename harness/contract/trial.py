@@ -29,7 +29,7 @@ Networks in single precision round differently with what else is in a batch; not
 """
 
 State = Literal["ok", "BROKEN", "note"]
-Scored = Mapping[str, Column]
+ScoredColumns = Mapping[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +62,24 @@ class Trial:
     @property
     def scorable(self) -> list[Dataset]:
         """Those of the sample that have what the metric needs; CannotScore where none has."""
-        found = [one for one in self.sample if not score.unmet(self.metric, one)]
-        if not found:
+        scorable = [one for one in self.sample if not score.unmet(self.metric, one)]
+        if not scorable:
             raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
-        return found
+        return scorable
 
     @functools.cached_property
-    def sampled(self) -> dict[str, Scored | CannotScore]:
+    def sampled(self) -> dict[str, ScoredColumns | CannotScore]:
         """The scores of the sample by dataset, or why there are none."""
-        found: dict[str, Scored | CannotScore] = {}
+        scores: dict[str, ScoredColumns | CannotScore] = {}
         for dataset in self.scorable:
             try:
-                found[dataset.card.name] = self.scored(dataset)
+                scores[dataset.card.name] = self.scored(dataset)
             except CannotScore as error:
-                found[dataset.card.name] = error
-        return found
+                scores[dataset.card.name] = error
+        return scores
 
     @property
-    def first(self) -> tuple[Dataset, Scored]:
+    def first(self) -> tuple[Dataset, ScoredColumns]:
         """The first dataset of the sample that can be scored, with its scores; CannotScore where none can."""
         for dataset in self.scorable:
             if not isinstance(scores := self.sampled[dataset.card.name], CannotScore):
@@ -87,12 +87,12 @@ class Trial:
         raise CannotScore(f"scores nothing of the sample: {next(iter(self.sampled.values()))}")
 
     @functools.cached_property
-    def hard(self) -> tuple[Dataset, Scored]:
+    def hard(self) -> tuple[Dataset, ScoredColumns]:
         """All items that are hard in some way, with their scores."""
         dataset = hard.awkward()
         return dataset, self.scored(dataset)
 
-    def scored(self, dataset: Dataset) -> Scored:
+    def scored(self, dataset: Dataset) -> ScoredColumns:
         """The columns as promised, or Broken; what the metric declares (CannotScore, MissingResource) passes."""
         try:
             return score.score(self.metric, dataset, self.models).columns
@@ -103,18 +103,18 @@ class Trial:
         except BaseException as error:  # SystemExit as well
             raise Broken(f"raises {self._told(error)}{self._culprit(dataset)}") from error
 
-    def apart(self, dataset: Dataset, size: int) -> Scored:
+    def apart(self, dataset: Dataset, size: int) -> ScoredColumns:
         """The columns of a dataset that is handed over so many items at a time; NaN where that alone cannot be."""
         parts = [self._part(dataset, dataset.items[start : start + size])
                  for start in range(0, len(dataset.items), size)]
         names = {name for part, _ in parts for name in part}
         return {name: np.concatenate([part.get(name, np.full(many, np.nan)) for part, many in parts]) for name in names}
 
-    def compare(self, items: Sequence[Item], before: Scored, after: Scored, how: str) -> str:
+    def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
         """Say how far two scorings of the items agree; Broken where further apart than rounding takes them."""
         return compared([item.id for item in items], before, after, how, self.tolerance)
 
-    def _part(self, dataset: Dataset, items: Sequence[Item]) -> tuple[Scored, int]:
+    def _part(self, dataset: Dataset, items: Sequence[Item]) -> tuple[ScoredColumns, int]:
         part = Dataset(dataset.card, tuple(items), (), dataset.origin)
         if score.unmet(self.metric, part):
             return {}, len(items)
@@ -146,7 +146,8 @@ class Trial:
         return f" in line {lines[-1]} of {Path(own).name}" if lines else ""
 
 
-def compared(ids: Sequence[str], before: Scored, after: Scored, how: str, tolerance: float = TOLERANCE) -> str:
+def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,
+             tolerance: float = TOLERANCE) -> str:
     """Say how far two scorings agree; Broken where further apart than rounding takes them."""
     furthest, where = 0.0, ""
     for name, column in before.items():

@@ -54,8 +54,8 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
     names = tuple(one.name for one in metric.made_of())
     parts = [part for scorer in scorers if (part := _dataset_evidence(metric, scorer, drawn, seed, left_out))]
     if not parts:
-        told = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
-        raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {told}")
+        reasons = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
+        raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {reasons}")
     return Evidence(names, tuple(parts), signed(metric, models))
 
 
@@ -104,50 +104,50 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
            left_out: LeftOut) -> QualityEvidence | None:
     """A quality over the drawn items; None, with the reason told, where nothing can be learned from it."""
     human = judged.means[rows]
-    there = np.isfinite(human)
+    rated = np.isfinite(human)
     name = f"{dataset.card.name}, {judged.quality.name}"
-    if there.sum() < FEWEST:
-        left_out.add(name, f"{int(there.sum())} of the drawn items are rated, {FEWEST} are needed")
+    if rated.sum() < FEWEST:
+        left_out.add(name, f"{int(rated.sum())} of the drawn items are rated, {FEWEST} are needed")
         return None
-    if not np.ptp(human[there]):
+    if not np.ptp(human[rated]):
         left_out.add(name, "all ratings are the same")
         return None
-    none = codes([None] * int(there.sum()))
-    panels = [panel(scores[rows][there], human[there], none, none) for scores in table]
-    ranks = stats.rankdata(human[there])
-    ranked = [panel(scores[rows][there], ranks, none, none) for scores in table]
-    for one, given in zip(inputs, panels, strict=True):
-        if given.n < FEWEST:
-            left_out.add(f"{name}, input {one}", f"{given.n} of the rated items are scored, {FEWEST} are needed")
-    enough = np.array([given.n >= FEWEST for given in panels])
-    return QualityEvidence(judged.quality.name, judged.quality.dimension, int(there.sum()),
+    none = codes([None] * int(rated.sum()))
+    panels = [panel(scores[rows][rated], human[rated], none, none) for scores in table]
+    ranks = stats.rankdata(human[rated])
+    ranked = [panel(scores[rows][rated], ranks, none, none) for scores in table]
+    for one, scored in zip(inputs, panels, strict=True):
+        if scored.n < FEWEST:
+            left_out.add(f"{name}, input {one}", f"{scored.n} of the rated items are scored, {FEWEST} are needed")
+    enough = np.array([scored.n >= FEWEST for scored in panels])
+    return QualityEvidence(judged.quality.name, judged.quality.dimension, int(rated.sum()),
                  np.where(enough, list(map(spearman, panels)), np.nan),
                  np.where(enough, list(map(pearson, ranked)), np.nan))
 
 
 def _alike(table: InputScores) -> InputScores:
     """The inputs' correlations with each other; 0 with one that is constant."""
-    there = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
-    centred = there - there.mean(axis=1, keepdims=True)
+    filled = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
+    centred = filled - filled.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred * centred).sum(axis=1))
     unit = centred / np.where(norms > 0, norms, 1)[:, None]
-    found: InputScores = unit @ unit.T
-    return found
+    alike: InputScores = unit @ unit.T
+    return alike
 
 
 def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
     return np.array([of(row) if np.isfinite(row).any() else 0.0 for row in table])
 
 
-def with_card(found: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
+def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
     """The evidence with what repeats it."""
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{what}: {why}" for what, why in left_out.reasons]}
-    return replace(found, card=card)
+    return replace(evidence, card=card)
 
 
 def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
     """The weights of every quality, the largest first."""
     for dimension in evidence.dimensions:
-        given = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
-        yield dimension, sorted(given, key=lambda pair: -pair[1])
+        weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
+        yield dimension, sorted(weights, key=lambda pair: -pair[1])

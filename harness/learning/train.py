@@ -52,7 +52,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Training:
     """A training made definite: everything that decides its weights, and where it leaves them."""
 
     learner: Learner
@@ -89,32 +89,32 @@ class Plan:
     def there(self) -> Checkpoint | None:
         """The checkpoint that this very plan has made before."""
         try:
-            found = checkpoint.read(self.learner.weights, self.folder)
+            existing = checkpoint.read(self.learner.weights, self.folder)
         except MissingResource:
             return None
-        return found if found.card.get("fingerprint") == self.fingerprint else None
+        return existing if existing.card.get("fingerprint") == self.fingerprint else None
 
 
-def plan(asked: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Plan:
+def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Training:
     """Make a request definite; an error tells what is not here."""
-    learner = trainables.choose(asked)
+    learner = trainables.choose(name)
     recipe = learner.trainable.recipe
     recipe = dataclasses.replace(recipe, steps=request.steps or recipe.steps,
                                  corpora=request.corpora or recipe.corpora)
-    found = [load(name) for name in recipe.corpora]
-    if len({corpus.card.name for corpus in found}) < len(found):
-        raise BadConfig(f"two corpora have one name: {', '.join(corpus.card.name for corpus in found)}")
-    recipe = dataclasses.replace(recipe, corpora=tuple(corpus.card.name for corpus in found))
+    corpora = [load(name) for name in recipe.corpora]
+    if len({corpus.card.name for corpus in corpora}) < len(corpora):
+        raise BadConfig(f"two corpora have one name: {', '.join(corpus.card.name for corpus in corpora)}")
+    recipe = dataclasses.replace(recipe, corpora=tuple(corpus.card.name for corpus in corpora))
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline))
     encoder = "" if learner.encoder is None else models.encoder(learner.encoder).weights.identity
     folder = out or checkpoint.place(learner.weights, encoder, home)
     checkpoint.check_place(folder)
-    return Plan(learner, recipe, {corpus.card.name: corpus for corpus in found}, models, request.seed, encoder, folder,
-                _command(asked, request))
+    return Training(learner, recipe, {corpus.card.name: corpus for corpus in corpora}, models, request.seed, encoder,
+                    folder, _command(name, request))
 
 
-def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Checkpoint:
+def train(plan: Training, tell: Callable[[str], None], fresh: bool = False) -> Checkpoint:
     """Train, and write the checkpoint; a training that was cut goes on unless it is to be a fresh one."""
     if fresh:
         plan.state.unlink(missing_ok=True)
@@ -132,12 +132,12 @@ def train(plan: Plan, tell: Callable[[str], None], fresh: bool = False) -> Check
                  lambda look: tell(_line(plan, look)))
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
     config = {"network": dict(objective.config), "encoder": _named(plan.encoder)}
-    found = checkpoint.save(plan.folder, fitted.weights, config, card)
+    saved = checkpoint.save(plan.folder, fitted.weights, config, card)
     plan.state.unlink(missing_ok=True)
-    return found
+    return saved
 
 
-def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:
+def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
     """What reads texts for this training and keeps what it read, made when the first text is to be read."""
     from metrics.models.pooled import PooledVectors
 
@@ -153,7 +153,7 @@ def _reader(plan: Plan, tell: Callable[[str], None]) -> Any:
     return read
 
 
-def _check_encoder(plan: Plan) -> None:
+def _check_encoder(plan: Training) -> None:
     """Refuse weights that depend on an encoder of which their config would not tell."""
     if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.asked):
         raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
@@ -164,14 +164,14 @@ def _named(encoder: str) -> dict[str, str] | None:
     return {"name": encoder.rpartition("@")[0], "identity": encoder} if encoder else None
 
 
-def _line(plan: Plan, look: Look) -> str:
+def _line(plan: Training, look: Look) -> str:
     return (f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss {look.loss:.4f}, "
             f"held out {look.held_out:.4f}")
 
 
-def _card(plan: Plan, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:
+def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:
     """Everything worth knowing of how the weights were made."""
-    machine, found = plan.models.machine, packages()
+    machine, versions = plan.models.machine, packages()
     return {
         "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
         "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
@@ -181,7 +181,7 @@ def _card(plan: Plan, data: TrainingData, objective: Objective, fitted: Fitted) 
         "device": _device(machine.devices[0]), "precision": machine.precision, "seconds": round(fitted.seconds, 1),
         "curve": [[look.step, round(look.loss, 6), round(look.held_out, 6)] for look in fitted.curve],
         "version": harness.__version__, "commit": commit(), "python": platform.python_version(),
-        "packages": {name: found[name] for name in SHOWN if name in found}, "fingerprint": plan.fingerprint,
+        "packages": {name: versions[name] for name in SHOWN if name in versions}, "fingerprint": plan.fingerprint,
     }
 
 
@@ -207,9 +207,9 @@ def _device(name: str) -> str:
     return f"{name}, {platform.machine()}"
 
 
-def _command(asked: str, request: Request) -> str:
+def _command(name: str, request: Request) -> str:
     """The command line that repeats the training, without the folders of this machine."""
-    words = ["harness", "train", registry.shown(asked)]
+    words = ["harness", "train", registry.shown(name)]
     for field in dataclasses.fields(request):
         value = getattr(request, field.name)
         if value == field.default:

@@ -32,7 +32,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class TableDifference:
     """A table then and now: the rows in both, those of them that differ, and those in one only."""
 
     table: str
@@ -51,13 +51,13 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ItemColumn:
     """One number for each item."""
 
     items: tuple[str, ...]
     values: npt.NDArray[np.float64]
 
-    def apart(self, other: Column) -> float:
+    def apart(self, other: ItemColumn) -> float:
         """The largest difference of an item; infinite where the items are others, or one has none."""
         if self.items != other.items or (np.isnan(self.values) != np.isnan(other.values)).any():
             return math.inf
@@ -65,18 +65,19 @@ class Column:
             return float(np.nanmax(np.abs(self.values - other.values), initial=0.0))
 
 
-def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[Drift, ...]:
+def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[TableDifference, ...]:
     """Each table of two reports; numbers that differ by no more than the tolerance are the same."""
     tables = [_drift(name, _rows(before, name), _rows(after, name), tolerance) for name in KEYS]
     return *tables, _drift("points", _columns(before), _columns(after), tolerance)
 
 
-def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance: float) -> Drift:
+def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance: float) -> TableDifference:
     apart = {key: most for key in old if key in new and (most := _apart(name, old[key], new[key])) > tolerance}
     where = max(apart, key=lambda key: apart[key], default=())
     largest = apart[where] if where else 0.0
-    return Drift(name, len(old.keys() & new.keys()), tuple(apart), tuple(key for key in old if key not in new),
-                 tuple(key for key in new if key not in old), largest if largest < math.inf else math.nan, where)
+    return TableDifference(
+        name, len(old.keys() & new.keys()), tuple(apart), tuple(key for key in old if key not in new),
+        tuple(key for key in new if key not in old), largest if largest < math.inf else math.nan, where)
 
 
 def _rows(report: Results, name: str) -> dict[Key, Any]:
@@ -86,16 +87,16 @@ def _rows(report: Results, name: str) -> dict[Key, Any]:
 def _columns(report: Results) -> dict[Key, Any]:
     """What every item was given, by people on each quality and by each column of a metric."""
     human: dict[Key, Any] = {
-        (rows.dataset, "people", quality): Column(rows.items, values)
+        (rows.dataset, "people", quality): ItemColumn(rows.items, values)
         for rows in report.points for quality, values in rows.human.items()}
     return human | {
-        (rows.dataset, *column): Column(rows.items, values)
+        (rows.dataset, *column): ItemColumn(rows.items, values)
         for rows in report.points for column, values in rows.scores.items()}
 
 
 def _apart(name: str, old: Any, new: Any) -> float:
     """The largest difference between two rows; infinite where something is there on one side only, or is no number."""
-    return old.apart(new) if isinstance(old, Column) else max(_values(name, old, new), default=0.0)
+    return old.apart(new) if isinstance(old, ItemColumn) else max(_values(name, old, new), default=0.0)
 
 
 def _values(name: str, old: Any, new: Any) -> Iterator[float]:

@@ -53,9 +53,9 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     table = np.array(list(judges.values()))
     median, scored = np.full(table.shape[1], math.nan), np.isfinite(table).any(axis=0)
     median[scored] = np.nanmedian(table[:, scored], axis=0)
-    shown = _shown(points, people, list(judges), correlations)
+    columns = _shown(points, people, list(judges), correlations)
     return tuple(_example(dataset.items[row], points.dataset, people, row, float(median[row]),
-                          [(name, float(judges[key][row])) for key, name in shown])
+                          [(name, float(judges[key][row])) for key, name in columns])
                  for row in _furthest(dataset.items, people.places - median, number))
 
 
@@ -73,35 +73,35 @@ def _people(usable: Sequence[Judged]) -> People:
 
 def places(values: npt.NDArray[np.floating]) -> Places:
     """The place of each value, 0 to 1, NaN where it is missing or where no two differ."""
-    found = np.full(len(values), np.nan)
-    there = np.isfinite(values)
-    if there.sum() > 1 and np.ptp(values[there]) > 0:
-        found[there] = (stats.rankdata(values[there]) - 1) / (there.sum() - 1)
-    return found
+    table = np.full(len(values), np.nan)
+    present = np.isfinite(values)
+    if present.sum() > 1 and np.ptp(values[present]) > 0:
+        table[present] = (stats.rankdata(values[present]) - 1) / (present.sum() - 1)
+    return table
 
 
 def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dict[Key, Places]:
     """Where the first column of each metric puts the items, as it is used for the quality."""
-    rated, found, seen = np.isfinite(people.places), dict[Key, Places](), set[str]()
+    rated, judges, seen = np.isfinite(people.places), dict[Key, Places](), set[str]()
     for (metric, column), plain in points.scores.items():
         if metric in metrics and metric not in seen:
             seen.add(metric)
             values = points.scores.get((metric, of_quality(column, people.dimension)), plain)
-            given = places(np.where(rated, values, np.nan))
-            if np.isfinite(given).any():
-                found[metric, column] = given
-    return found
+            own = places(np.where(rated, values, np.nan))
+            if np.isfinite(own).any():
+                judges[metric, column] = own
+    return judges
 
 
 def _shown(points: ItemScores, people: People, judges: Sequence[Key],
            correlations: Iterable[Correlation]) -> list[tuple[Key, str]]:
     """The judges that agree best with people, by Spearman on the quality or its mean over all, with their labels."""
-    found: dict[Key, list[float]] = {key: [] for key in judges}
+    values_of: dict[Key, list[float]] = {key: [] for key in judges}
     for row in correlations:
         key = row.metric, row.column
-        if row.statistic == "spearman" and key in found and people.quality in {row.quality, EVERY}:
-            found[key].append(row.value if math.isfinite(row.value) else -1.0)
-    values = {key: sum(given) / len(given) for key, given in found.items() if given}
+        if row.statistic == "spearman" and key in values_of and people.quality in {row.quality, EVERY}:
+            values_of[key].append(row.value if math.isfinite(row.value) else -1.0)
+    values = {key: sum(own) / len(own) for key, own in values_of.items() if own}
     best = sorted(values, key=lambda key: (-values[key], key))[:COLUMNS]
     names = dict(zip(points.scores, labels(list(points.scores)), strict=True))
     return [(key, names[key]) for key in best]
@@ -141,7 +141,7 @@ def _cut(text: str) -> str:
 def _mean(rows: Sequence[npt.NDArray[np.float64]]) -> Places:
     """The mean of each item over the qualities that it has; NaN where it has none."""
     table = np.array(rows)
-    there = np.isfinite(table)
-    found = np.full(table.shape[1], math.nan)
-    np.divide(np.where(there, table, 0).sum(axis=0), there.sum(axis=0), out=found, where=there.any(axis=0))
-    return found
+    present = np.isfinite(table)
+    means = np.full(table.shape[1], math.nan)
+    np.divide(np.where(present, table, 0).sum(axis=0), present.sum(axis=0), out=means, where=present.any(axis=0))
+    return means

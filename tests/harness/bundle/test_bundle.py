@@ -152,8 +152,8 @@ def test_a_changed_score_is_drift(packed: Path, capsys: pytest.CaptureFixture[st
     write(packed, {**content, "scores/persona-usr.csv": "\n".join(lines).encode()})
     status, told = verified(packed, capsys)
     assert status == 1
-    assert "bleu/bleu-1, pearson, value: told" in told
-    assert "drift: persona-usr, bleu, scores of bleu-1, 1 of 63 items, the first: told" in told
+    assert "bleu/bleu-1, pearson, value: packed" in told
+    assert "drift: persona-usr, bleu, scores of bleu-1, 1 of 63 items, the first: packed" in told
     status, told = verified(packed, capsys, "--rescore", "never")
     assert status == 1
     assert "of 63 items" not in told
@@ -169,7 +169,7 @@ def test_a_changed_number_of_the_report_is_drift(packed: Path, capsys: pytest.Ca
     status, told = verified(packed, capsys)
     assert status == 1
     assert told.count("drift:") == 1
-    assert "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: told" in told
+    assert "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed" in told
 
 
 def test_a_changed_place_is_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_a_changed_place_is_drift(packed: Path, capsys: pytest.CaptureFixture[st
     status, told = verified(packed, capsys, "--rescore", "never")
     assert status == 1
     for field in ("value", "rank", "covered", "cells"):
-        assert f"bleu/bleu-3, {row['statistic']}, {field}: told" in told
+        assert f"bleu/bleu-3, {row['statistic']}, {field}: packed" in told
 
 
 def test_a_value_without_scores_behind_it_is_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_a_value_without_scores_behind_it_is_drift(packed: Path, capsys: pytest.
     write(packed, content)
     status, told = verified(packed, capsys)
     assert status == 1
-    assert "found no scores of it" in told
+    assert "here no scores of it" in told
 
 
 def test_what_is_not_here_is_told_and_is_no_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
