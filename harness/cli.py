@@ -59,9 +59,9 @@ def parser() -> argparse.ArgumentParser:
         prog="harness", description="Which automatic metric best agrees with people about open-domain dialogue.",
         epilog="`harness run --all` scores everything and makes the leaderboard under ./results/site.")
     top.add_argument("--version", action="version", version=f"harness {harness.__version__}")
-    found = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in discover():
-        sub = found.add_parser(command.NAME, help=command.HELP, description=command.HELP)
+        sub = subparsers.add_parser(command.NAME, help=command.HELP, description=command.HELP)
         sub.add_argument("--home", type=Path, metavar="DIR",
                          help="where imported data is kept (default: HARNESS_HOME, else the user's data folder)")
         command.configure(sub)
@@ -85,8 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell counts a process that SIGPIPE ended
     except OSError as error:
-        told = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
-        return _refuse(f"{told}; make room: {GOES_ON}" if error.errno in FULL else told)
+        message = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
+        return _refuse(f"{message}; make room: {GOES_ON}" if error.errno in FULL else message)
     except MemoryError:
         return _refuse(f"out of memory; {GOES_ON}")
     except KeyboardInterrupt:

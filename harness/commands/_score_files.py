@@ -15,8 +15,9 @@ def at_hand(home: Path, names: Sequence[str], split: str | None = None) -> tuple
     from benchmarks import registry
 
     wanted = dict.fromkeys(registry.card(name.casefold()).name for name in names) or registry.names()
-    found = [registry.load(name, home) for name in wanted if split in (None, registry.card(name).split)]
-    return ([one for one in found if one.origin != "sample"], [one for one in found if one.origin == "sample"])
+    datasets = [registry.load(name, home) for name in wanted if split in (None, registry.card(name).split)]
+    sample = [dataset for dataset in datasets if dataset.origin == "sample"]
+    return [dataset for dataset in datasets if dataset.origin != "sample"], sample
 
 
 def listed(datasets: Sequence[Dataset]) -> str:

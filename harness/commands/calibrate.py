@@ -51,14 +51,14 @@ def run(args: argparse.Namespace) -> int:
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
     models, left_out = Models(args.home, choice), calibrate.LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
-    found = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
+    learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     models.close()
-    found = calibrate.with_card(found, command(args), drawn, args.seed, left_out)
+    learned = calibrate.with_card(learned, command(args), drawn, args.seed, left_out)
     names = tuple(one.name for one in metric.made_of())
     path = args.out or evidences.place(metric.card.name, names, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, evidences.text(metric.card.name, found))
-    _say(metric, found, left_out, path)
+    write_atomically(path, evidences.text(metric.card.name, learned))
+    _say(metric, learned, left_out, path)
     if args.out is None:
         print("runs take these from now on, in place of those that are shipped; remove the file to go back")
     return 0
@@ -107,13 +107,13 @@ def command(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _say(metric: Composite, found: Evidence, left_out: LeftOut, path: Path) -> None:
+def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:
     from harness.learning.calibrate import weights_shown
 
-    print(f"{metric.card.name}: weights from {len(found.parts)} datasets: {', '.join(found.datasets)}")
+    print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
     for what, why in left_out.reasons:
         print(f"left out: {what}: {why}")
-    for dimension, weights in weights_shown(metric, found):
-        told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
-        print(f"  {dimension:<26} {told}{', ...' if len(weights) > SHOWN else ''}")
+    for dimension, weights in weights_shown(metric, learned):
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
+        print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")
     print(path)

@@ -43,9 +43,9 @@ def _environment() -> Iterator[str]:
     from harness.run.environment import PACKAGES, packages
 
     yield f"harness {harness.__version__}, Python {platform.python_version()}, {platform.platform()}"
-    found = packages()
-    yield ", ".join(f"{name} {version}" for name, version in found.items())
-    if missing := [name for name in PACKAGES if name not in found]:
+    versions = packages()
+    yield ", ".join(f"{name} {version}" for name, version in versions.items())
+    if missing := [name for name in PACKAGES if name not in versions]:
         yield f"not installed: {', '.join(missing)} (lexical metrics, statistics and pages work without)"
     yield f"device: {_device()}"
 
@@ -56,14 +56,14 @@ def _device() -> str:
     import torch
 
     if torch.cuda.is_available():
-        found = range(torch.cuda.device_count())
-        return ", ".join(f"cuda:{number} {torch.cuda.get_device_name(number)}" for number in found)
+        devices = range(torch.cuda.device_count())
+        return ", ".join(f"cuda:{number} {torch.cuda.get_device_name(number)}" for number in devices)
     return "mps" if torch.backends.mps.is_available() else f"cpu, {torch.get_num_threads()} threads"
 
 
 def _home(home: Path) -> Iterator[str]:
-    there = next(folder for folder in (home, *home.parents) if folder.exists())
-    writable = "writable" if os.access(there, os.W_OK) else "not writable"
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    writable = "writable" if os.access(existing, os.W_OK) else "not writable"
     yield f"{home} ({writable}{'' if home.exists() else ', not made yet'})"
 
 
@@ -74,8 +74,8 @@ def _data(home: Path) -> Iterator[str]:
 
     for name, card in registry.cards().items():
         try:
-            kept = store.read(home, card)
-            state = (f"{kept.origin}, {len(kept.items)} items" if kept
+            stored = store.read(home, card)
+            state = (f"{stored.origin}, {len(stored.items)} items" if stored
                      else "the bundled sample; import or fetch the real one")
         except BenchmarkError as error:
             state = str(error)
@@ -111,8 +111,8 @@ def _metrics(home: Path) -> Iterator[str]:
             yield f"{name:<18} not run: {error}"
             continue
         lacking = [dataset.card.name for dataset in loaded if unmet(chosen.metric, dataset)]
-        shown = ", ".join(metric_entry(chosen, models).models)
-        yield f"{name:<18} ready" + (f" with {shown}" if shown else "") + (
+        models_read = ", ".join(metric_entry(chosen, models).models)
+        yield f"{name:<18} ready" + (f" with {models_read}" if models_read else "") + (
             f"; skipped on {', '.join(lacking)}: {', '.join(chosen.metric.card.needs)} missing" if lacking else "")
     yield from registry.shadowing()
 
@@ -121,15 +121,15 @@ def _models(home: Path) -> Iterator[str]:
     """Every model, three lines each; a broken one is a line that says what is wrong."""
     from metrics.models import weights
 
-    for found in weights.here(home):
-        if isinstance(found, str):
-            yield f"not usable: {found}"
+    for model in weights.here(home):
+        if isinstance(model, str):
+            yield f"not usable: {model}"
             continue
-        files = weights.check_files(found.name, found.folder)
+        files = weights.check_files(model.name, model.folder)
         size = sum(path.stat().st_size for path in files) / 1e6
-        yield found.name + (" (the default encoder)" if found.name == weights.EMBEDDED else "")
-        yield f"  {found.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"
-        yield f"  sha256 {found.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
+        yield model.name + (" (the default encoder)" if model.name == weights.EMBEDDED else "")
+        yield f"  {model.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"
+        yield f"  sha256 {model.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
     yield f"more: a folder under {weights.models_home(home)}, a hub id, or a path, as --encoder or a metric's option"
 
 
@@ -137,16 +137,16 @@ def _trained(home: Path) -> Iterator[str]:
     """Every checkpoint, two lines each; a damaged one is a line that says what is wrong."""
     from metrics.training import checkpoint
 
-    for found in checkpoint.here(home):
-        if isinstance(found, str):
-            yield f"not usable: {found}"
+    for weights in checkpoint.here(home):
+        if isinstance(weights, str):
+            yield f"not usable: {weights}"
             continue
-        told = found.card.get("held_out")
-        ours = found.folder.is_relative_to(checkpoint.SHIPPED)
-        yield f"{found.name} ({'shipped' if ours else f'trained here: {found.folder}'})"
-        yield (f"  {found.size / 1e6:,.2f} MB{f', for {found.encoder}' if found.encoder else ''}"
-               + (f"; held-out loss {told:.4f}" if isinstance(told, float) else ""))
-        yield f"  sha256 {found.digest}"
+        loss = weights.card.get("held_out")
+        ours = weights.folder.is_relative_to(checkpoint.SHIPPED)
+        yield f"{weights.name} ({'shipped' if ours else f'trained here: {weights.folder}'})"
+        yield (f"  {weights.size / 1e6:,.2f} MB{f', for {weights.encoder}' if weights.encoder else ''}"
+               + (f"; held-out loss {loss:.4f}" if isinstance(loss, float) else ""))
+        yield f"  sha256 {weights.digest}"
     yield "more: `harness train METRIC --encoder MODEL`; the user's own come before those of the project"
 
 

@@ -52,9 +52,9 @@ def _remove(args: argparse.Namespace) -> None:
     from metrics.external.isolation import env
 
     made = env.folder_of(args.target) / ".venv"
-    there = made.exists()
+    existed = made.exists()
     env.remove(made.parent)
-    print(f"{made} removed" if there else f"there is no {made}")
+    print(f"{made} removed" if existed else f"there is no {made}")
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], None]] = {"create": _create, "list": _list, "remove": _remove}

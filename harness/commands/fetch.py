@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 NAME = "fetch"
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
             registry.card(name)
     names = _missing(args.home) if args.all else list(dict.fromkeys(args.names))
     closed = [name for name in names if name not in RESOURCES and needs_registration(registry.card(name))]
-    failed = [name for name in names if name not in closed and not _came(name, args.home)]
+    failed = [name for name in names if name not in closed and not _came(name, args.home, _dataset_or_resource)]
     if closed:
         _point_to_registration(closed)
     came = len(names) - len(closed) - len(failed)
@@ -65,28 +65,39 @@ def _is_there(home: Path, name: str) -> bool:
         return False
 
 
-def _came(name: str, home: Path) -> bool:
+def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
     """Fetch and keep one; say what came, or why it did not."""
-    from benchmarks import registry
     from benchmarks.errors import BenchmarkError
+
+    try:
+        print(take(name, home))
+    except BenchmarkError as error:
+        print(f"harness: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
+    else:
+        return True
+    return False
+
+
+def _dataset_or_resource(name: str, home: Path) -> str:
+    from benchmarks import registry
     from benchmarks.storage import store
     from benchmarks.storage.fetch import RESOURCES, fetch, fetch_resource
 
-    try:
-        if name in RESOURCES:
-            print(f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes")
-            return True
-        dataset = fetch(registry.card(name), home)
-        store.save(dataset, home)
-    except BenchmarkError as error:
-        print(f"harness: {error}", file=sys.stderr)
-        return False
-    except OSError as error:
-        print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
-        return False
+    if name in RESOURCES:
+        return f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes"
+    dataset = fetch(registry.card(name), home)
+    store.save(dataset, home)
     expected = "" if len(dataset.items) == dataset.card.size else f"  (the organisers' file has {dataset.card.size})"
-    print(f"{name:<18} {len(dataset.items):>6} items {len(dataset.ratings):>7} ratings{expected}")
-    return True
+    return f"{name:<18} {len(dataset.items):>6} items {len(dataset.ratings):>7} ratings{expected}"
+
+
+def _corpus(name: str, home: Path) -> str:
+    from benchmarks.corpora import sources
+    from benchmarks.corpora.cards import CARDS
+
+    return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"
 
 
 def _point_to_registration(names: Sequence[str]) -> None:
@@ -100,28 +111,11 @@ def _point_to_registration(names: Sequence[str]) -> None:
 def _corpora(names: Sequence[str], home: Path) -> int:
     """Fetch the corpora named, or all that are not there; each is kept as soon as it came."""
     from benchmarks.corpora import corpora
-    from benchmarks.corpora.cards import CARDS
     from benchmarks.corpora.sources import SOURCES
 
     for name in names:
         corpora.card(name)
     wanted = names or [name for name in SOURCES if not corpora.path(name, home).is_file()]
-    failed = [name for name in wanted if not _corpus_came(name, home, CARDS[name].licence)]
+    failed = [name for name in wanted if not _came(name, home, _corpus)]
     print(f"{len(wanted) - len(failed)} fetched into {home}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return 2 if failed else 0
-
-
-def _corpus_came(name: str, home: Path, licence: str) -> bool:
-    from benchmarks.corpora import sources
-    from benchmarks.errors import BenchmarkError
-
-    try:
-        count = sources.fetch(name, home)
-    except BenchmarkError as error:
-        print(f"harness: {error}", file=sys.stderr)
-        return False
-    except OSError as error:
-        print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
-        return False
-    print(f"{name:<22} {count:>6} dialogues  (licence: {licence})")
-    return True

@@ -43,11 +43,11 @@ def _keep_release(read: Release, home: Path) -> None:
     from benchmarks.storage import resources, store
     from benchmarks.storage.files import write_atomically
 
-    for found in read.datasets:
-        store.save(found.dataset, home)
-        remarks = f"  ({'; '.join(found.remarks)})" if found.remarks else ""
-        items, ratings = len(found.dataset.items), len(found.dataset.ratings)
-        print(f"{found.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
+    for entry in read.datasets:
+        store.save(entry.dataset, home)
+        remarks = f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
+        items, ratings = len(entry.dataset.items), len(entry.dataset.ratings)
+        print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
     if read.wordnet:
         target = resources.path(home, "wordnet")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,12 +61,12 @@ def _keep_corpora(folder: CorpusFolder, home: Path) -> None:
     from benchmarks.corpora import files
     from benchmarks.corpora.cards import CARDS
 
-    for found in folder.corpora:
-        files.keep(found, home)
-        if found.name == files.LIST:
-            print(f"{found.name:<22} {found.rows:>6} dialogues that are never trained on")
+    for corpus in folder.corpora:
+        files.keep(corpus, home)
+        if corpus.name == files.LIST:
+            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues that are never trained on")
         else:
-            licence = CARDS[found.name].licence if found.name in CARDS else "of your own, or not known here"
-            print(f"{found.name:<22} {found.rows:>6} dialogues  (licence: {licence})")
+            licence = CARDS[corpus.name].licence if corpus.name in CARDS else "of your own, or not known here"
+            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues  (licence: {licence})")
     for reason in folder.ignored:
         print(f"not a corpus: {reason}")

@@ -51,18 +51,18 @@ def _try(args: argparse.Namespace) -> list[str]:
         read = metric.read(questions, Models(args.home))
         for question, samples in zip(questions, read, strict=True):
             for quality in question.qualities:
-                found = [f"{sample[quality.name].value:g}" for sample in samples if quality.name in sample]
-                lines.append(f"{quality.name}: {', '.join(found) or 'nothing that could be read'}")
+                values = [f"{sample[quality.name].value:g}" for sample in samples if quality.name in sample]
+                lines.append(f"{quality.name}: {', '.join(values) or 'nothing that could be read'}")
     return lines
 
 
-def _item(items: tuple[Item, ...], asked: str | None) -> Item:
-    if asked is None:
+def _item(items: tuple[Item, ...], name: str | None) -> Item:
+    if name is None:
         return items[0]
-    found = {item.id: item for item in items}
-    if asked not in found:
-        raise BadConfig(f"no item {asked!r} in this dataset; {nearest(asked, found)}")
-    return found[asked]
+    by_id = {item.id: item for item in items}
+    if name not in by_id:
+        raise BadConfig(f"no item {name!r} in this dataset; {nearest(name, by_id)}")
+    return by_id[name]
 
 
 def _usage(home: Path) -> list[str]:

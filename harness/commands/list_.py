@@ -29,8 +29,8 @@ def _datasets(home: Path) -> list[str]:
     lines = []
     for card in registry.cards().values():
         try:
-            kept = store.note(home, card.name)
-            here: str = kept.origin if kept else "sample"
+            stored = store.note(home, card.name)
+            here: str = stored.origin if stored else "sample"
         except BenchmarkError:
             here = "damaged"
         lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "

@@ -91,17 +91,17 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
     lines = []
     for name in checkpoints(metric):
         try:
-            found = models.checkpoint(name, getattr(metric, "encoder", ""))
+            weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
             if str(error) != signed:  # else it is said already
                 lines.append(("weights", str(error)))
             continue
-        card = found.card
-        encoder = f", for {found.encoder}" if found.encoder else ""
-        told = f"seed {card['seed']}, held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
-        lines += [("weights", f"{found.identity}{encoder}, {found.size / 1e6:.2f} MB; {told}"),
-                  ("where", "shipped with the project" if found.folder.is_relative_to(checkpoint.SHIPPED)
-                   else f"{found.folder}, in place of what is shipped"),
+        card = weights.card
+        encoder = f", for {weights.encoder}" if weights.encoder else ""
+        measured = f"seed {card['seed']}, held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
+        lines += [("weights", f"{weights.identity}{encoder}, {weights.size / 1e6:.2f} MB; {measured}"),
+                  ("where", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
+                   else f"{weights.folder}, in place of what is shipped"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
         lines += [("told", f"{what}: {value}") for what, value in card["told"].items()]
         lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
@@ -118,13 +118,13 @@ def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
         return []
     lines = [("input", one.name) for one in metric.made_of()]
     try:
-        found = learned(metric, models)
+        evidence = learned(metric, models)
     except MissingResource as error:
         return [*lines, ("weights", str(error))]
     if metric.learns:
-        lines += [("learned on", f"{', '.join(found.datasets)} ({found.identity})"),
-                  ("learned by", str(found.card.get("command", "not known")))]
-    for dimension, weights in weights_shown(metric, found):
+        lines += [("learned on", f"{', '.join(evidence.datasets)} ({evidence.identity})"),
+                  ("learned by", str(evidence.card.get("command", "not known")))]
+    for dimension, weights in weights_shown(metric, evidence):
         lines.append(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights)))
     return lines
 

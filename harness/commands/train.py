@@ -49,30 +49,30 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     load = functools.cache(lambda name: corpora.load(name, args.home))
-    asked = trainables.shipped() if args.all else tuple(args.metric)
+    names = trainables.shipped() if args.all else tuple(args.metric)
     failed, left_out = [], []
-    for one in asked:
+    for name in names:
         try:
-            _train(one, args, load, several=len(asked) > 1 or args.all)
+            _train(name, args, load, several=len(names) > 1 or args.all)
         except KeyboardInterrupt:
-            print(f"harness: {one} stopped; the same command goes on from its last look, if it had come to one, "
+            print(f"harness: {name} stopped; the same command goes on from its last look, if it had come to one, "
                   "--fresh begins anew", file=sys.stderr)
             return 130
         except Exception as error:
-            if len(asked) == 1 and not args.all:
+            if len(names) == 1 and not args.all:
                 raise
             if args.all and isinstance(error, MissingResource):
-                print(f"{one} left out: {error}", file=sys.stderr)
-                left_out.append(one)
+                print(f"{name} left out: {error}", file=sys.stderr)
+                left_out.append(name)
                 continue
             known = isinstance(error, BenchmarkError | MetricError | HarnessError)
-            print(f"{one} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
+            print(f"{name} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
                   file=sys.stderr)
-            failed.append(one)
+            failed.append(name)
     if args.all or failed:
         lacking = {"failed": failed, "left out": left_out}
-        told = "".join(f"; {word}: {', '.join(names)}" for word, names in lacking.items() if names)
-        print(f"{len(asked) - len(failed) - len(left_out)} of {len(asked)} are there{told}")
+        rest = "".join(f"; {word}: {', '.join(some)}" for word, some in lacking.items() if some)
+        print(f"{len(names) - len(failed) - len(left_out)} of {len(names)} are there{rest}")
     return 1 if failed else 0
 
 
@@ -85,41 +85,41 @@ def _check(args: argparse.Namespace) -> None:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
 
 
-def _train(asked: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
+def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
     from harness.learning import train
 
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                                args.steps, args.offline)
     from metrics.training import trainables
 
-    out = args.out / trainables.choose(asked).weights if args.out and several else args.out
-    plan = train.plan(asked, request, args.home, load, out)  # type: ignore[arg-type]
-    found = None if args.fresh else plan.there()
-    if found is not None:
-        print(f"{asked}: is there, trained by the same command ({found.folder}); --fresh trains it anew")
+    out = args.out / trainables.choose(name).weights if args.out and several else args.out
+    plan = train.plan(name, request, args.home, load, out)  # type: ignore[arg-type]
+    saved = None if args.fresh else plan.there()
+    if saved is not None:
+        print(f"{name}: is there, trained by the same command ({saved.folder}); --fresh trains it anew")
         return
-    found = train.train(plan, train.say, args.fresh)
+    saved = train.train(plan, train.say, args.fresh)
     if args.out is None:
-        _draw_curve(found)
-    print(_summary(plan, found))
+        _draw_curve(saved)
+    print(_summary(plan, saved))
     if args.out is None:
         print("  runs with this encoder take these weights from now on, before any that are shipped; remove the folder "
               "to go back")
 
 
-def _draw_curve(found: Checkpoint) -> None:
+def _draw_curve(saved: Checkpoint) -> None:
     from harness.run.entries import training_entry
     from leaderboard.blocks.pictures.curve import svg
     from metrics.training.checkpoint import CURVE
 
-    entry = training_entry(found)
-    write_atomically(found.folder / CURVE, svg(entry.name, entry.curve, entry.kept))
+    entry = training_entry(saved)
+    write_atomically(saved.folder / CURVE, svg(entry.name, entry.curve, entry.kept))
 
 
-def _summary(plan: Training, found: Checkpoint) -> str:
-    card = found.card
-    encoder = f", for {found.encoder}" if found.encoder else ""
-    told = "".join(f"\n  {key}: {value}" for key, value in card["told"].items())
+def _summary(plan: Training, saved: Checkpoint) -> str:
+    card = saved.card
+    encoder = f", for {saved.encoder}" if saved.encoder else ""
+    facts = "".join(f"\n  {key}: {value}" for key, value in card["told"].items())
     return (f"{plan.learner.label}: {card['steps']} steps in {card['seconds']:.0f} s, the least held-out loss "
-            f"{card['held_out']:.4f} after {card['best_step']}; {found.size / 1e6:.2f} MB{encoder}{told}\n"
-            f"  {found.folder}")
+            f"{card['held_out']:.4f} after {card['best_step']}; {saved.size / 1e6:.2f} MB{encoder}{facts}\n"
+            f"  {saved.folder}")
