@@ -8,6 +8,7 @@ not against a stored copy.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from benchmarks.sources.dstc11 import mirror
 from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
 
 TRUTH = "Original Ground Truth"
-HOMEPAGE = "http://shikib.com/usr"
 QUALITIES = (
     Quality("Understandable", 0, 1, "understandability"),
     Quality("Natural", 1, 3, "naturalness"),
@@ -28,25 +28,21 @@ QUALITIES = (
 )
 
 
-def _card(name: str, title: str, size: int, url: str, sha256: str) -> DatasetCard:
-    return DatasetCard(
-        name=name, title=title, split="dev", level="turn", size=size, qualities=QUALITIES,
-        sources=(official(sha256), mirror(), Source(url, form="usr")),
-        licence="not stated",
-        citation="Mehri and Eskenazi (2020). USR: An Unsupervised and Reference Free Evaluation Metric "
-                 "for Dialog Generation. ACL.",
-        homepage=HOMEPAGE,
-        notes="3 votes per quality, on scales that differ. 60 replies are the original ground truth, "
-              "so they equal their own reference.",
-    )
-
-
-CARDS = (
-    _card("persona-usr", "PersonaChat-USR", 300, "http://shikib.com/pc_usr_data.json",
-          "a9ec370dec3ae60aa8f2f4f1d40041661c6060ea1e6a89e23c12df08ba663fab"),
-    _card("topical-usr", "TopicalChat-USR", 360, "http://shikib.com/tc_usr_data.json",
-          "936a0963c6476bd29edb5710f6f6b510ae450e174655773f9d5a2ce18dd96ad3"),
+PERSONA = DatasetCard(
+    name="persona-usr", title="PersonaChat-USR", split="dev", level="turn", size=300, qualities=QUALITIES,
+    sources=(official("a9ec370dec3ae60aa8f2f4f1d40041661c6060ea1e6a89e23c12df08ba663fab"), mirror(),
+             Source("http://shikib.com/pc_usr_data.json", form="usr")),
+    licence="not stated",
+    citation="Mehri and Eskenazi (2020). USR: An Unsupervised and Reference Free Evaluation Metric "
+             "for Dialog Generation. ACL.",
+    homepage="http://shikib.com/usr",
+    notes="3 votes per quality, on scales that differ. 60 replies are the original ground truth, "
+          "so they equal their own reference.",
 )
+CARDS = (PERSONA, replace(
+    PERSONA, name="topical-usr", title="TopicalChat-USR", size=360,
+    sources=(official("936a0963c6476bd29edb5710f6f6b510ae450e174655773f9d5a2ce18dd96ad3"), mirror(),
+             Source("http://shikib.com/tc_usr_data.json", form="usr"))))
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:

@@ -1,7 +1,7 @@
 """FED (Mehri and Eskenazi, 2020): how likely a person's next utterance is, when it praises and when it complains.
 
 The conversation, with the response that is judged, is followed by each of a quality's follow-ups
-(metrics/likelihood/_followups.py). The quality is the mean log-likelihood of those that speak for it minus that of
+(metrics/likelihood/followups.toml). The quality is the mean log-likelihood of those that speak for it minus that of
 those that speak against it; where none speaks for it, minus the latter. The paper's model is DialoGPT.
 
 The model's end-of-text token stands before the conversation and after each turn. The released code writes spaces around
