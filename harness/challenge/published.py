@@ -16,7 +16,7 @@ from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.published import exhibit
 from harness.published.reproduce.boards import PrintedBoard
-from harness.published.reproduce.dstc10 import contests
+from harness.published.reproduce.dstc10 import boards
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over
@@ -51,7 +51,7 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
 
 
 def _board(name: str) -> PrintedBoard:
-    return next(one for one in contests() if one.name == name)
+    return next(one for one in boards() if one.name == name)
 
 
 def _turns(dataset: str) -> int:

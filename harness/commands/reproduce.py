@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from benchmarks.errors import nearest
@@ -14,7 +15,7 @@ from harness.errors import BadConfig
 if TYPE_CHECKING:
     from harness.published.reproduce import Paper
     from harness.published.reproduce.boards import Winner
-    from harness.published.reproduce.check import CheckedClaim
+    from harness.published.reproduce.check import Claim
     from harness.published.reproduce.rounding import State
 
 NAME = "reproduce"
@@ -44,40 +45,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _page(paper: Paper, everything: bool) -> Iterator[str]:
-    findings = paper.findings()
+    claims = tuple(paper.claims())
     yield from (paper.title, "")
-    yield from _summary(findings)
-    shown = findings if everything else [found for found in findings if found.state == "differs"]
-    if shown:
+    yield from _summary(claims)
+    printed = [claim for claim in claims if everything or claim.state == "differs"]
+    if printed:
         yield from ("", "Every check" if everything else "What differs", "")
-        yield from _details(shown)
+        yield from _details(printed)
     yield from ("", "Who wins", "")
     yield from _winners(paper.winners())
     yield ""
 
 
-def _summary(findings: tuple[CheckedClaim, ...]) -> Iterator[str]:
+def _summary(claims: Sequence[Claim]) -> Iterator[str]:
     tables: dict[str, Counter[State]] = {}
-    for found in findings:
-        tables.setdefault(found.check.table, Counter())[found.state] += 1
+    for claim in claims:
+        tables.setdefault(claim.table, Counter())[claim.state] += 1
+    tables["all"] = Counter(claim.state for claim in claims)
     rows = [[name, *(str(counts[state]) for state in WORDS)] for name, counts in tables.items()]
-    sums = Counter(found.state for found in findings)
-    rows.append(["all", *(str(sums[state]) for state in WORDS)])
     yield from _table(["printed in", "equal", "within rounding", "differs"], rows)
 
 
-def _details(findings: tuple[CheckedClaim, ...] | list[CheckedClaim]) -> Iterator[str]:
-    said = ""
-    for found in findings:
-        check = found.check
-        digits = max(0, -int(check.printed.as_tuple().exponent)) + 2
-        value = float(check.recomputed.value)
-        shown = f"{value:.{digits}f}" if digits > 2 or value % 1 else str(round(value))
-        yield (f"{WORDS[found.state]:<15}  {check.table}: {check.what}: printed {check.printed}, "
-               f"recomputed {shown} ({check.how})")
-        if check.reason and found.state != "equal" and check.reason != said:
-            yield f"{'':<15}  known: {check.reason}"
-        said = check.reason
+def _details(claims: Sequence[Claim]) -> Iterator[str]:
+    last = ""
+    for claim in claims:
+        digits = max(0, -int(claim.printed.as_tuple().exponent)) + 2
+        value = float(claim.recomputed.value)
+        recomputed = f"{value:.{digits}f}" if digits > 2 or value % 1 else str(round(value))
+        yield (f"{WORDS[claim.state]:<15}  {claim.table}: {claim.what}: printed {claim.printed}, "
+               f"recomputed {recomputed} ({claim.how})")
+        if claim.reason and claim.state != "equal" and claim.reason != last:
+            yield f"{'':<15}  known: {claim.reason}"
+        last = claim.reason
 
 
 def _winners(rows: tuple[Winner, ...]) -> Iterator[str]:
@@ -94,18 +93,15 @@ def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
     widths = [max(len(line[place]) for line in (head, *rows)) for place in range(len(head))]
     rule = ["-" * width for width in widths]
     for line in (head, rule, *rows):
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
 
 
 def _objects(name: str, paper: Paper) -> Iterator[str]:
-    for found in paper.findings():
-        check, number = found.check, found.check.recomputed
+    for claim in paper.claims():
+        number, state = claim.recomputed, claim.state
         yield json.dumps({
-            "paper": name, "kind": "check", "table": check.table, "what": check.what, "printed": str(check.printed),
-            "recomputed": float(number.value), "low": float(number.low), "high": float(number.high), "how": check.how,
-            "state": found.state, "reason": check.reason if found.state != "equal" else ""}, ensure_ascii=False)
+            "paper": name, "kind": "check", "table": claim.table, "what": claim.what, "printed": str(claim.printed),
+            "recomputed": float(number.value), "low": float(number.low), "high": float(number.high), "how": claim.how,
+            "state": state, "reason": claim.reason if state != "equal" else ""}, ensure_ascii=False)
     for row in paper.winners():
-        yield json.dumps({
-            "paper": name, "kind": "winner", "board": row.board, "rule": row.rule, "first": row.first,
-            "value": row.value, "second": row.second, "runner_up": row.runner_up, "competitors": row.competitors,
-            "incomplete": row.incomplete}, ensure_ascii=False)
+        yield json.dumps({"paper": name, "kind": "winner", **dataclasses.asdict(row)}, ensure_ascii=False)

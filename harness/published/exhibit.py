@@ -17,8 +17,8 @@ from harness.published.measured import CONTROLS, TURNS, MeasuredColumn, Publishe
 from harness.published.pictures import bars, ranks
 from harness.published.reproduce import PAPERS
 from harness.published.reproduce.boards import PrintedBoard, Winner
-from harness.published.reproduce.check import CheckedClaim, Tables, number
-from harness.published.reproduce.dstc10 import AVERAGED, contests
+from harness.published.reproduce.check import Claim, Tables, number
+from harness.published.reproduce.dstc10 import AVERAGED
 from harness.published.reproduce.rounding import State
 from harness.results.rows import Exhibit, Grid, Results
 from harness.run.rank import BY_NAME, Target, over
@@ -53,8 +53,8 @@ MOST = 12
 
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
-    paper, boards = PAPERS["dstc10"], tuple(contests())
-    claims = paper.findings()
+    paper, boards = PAPERS["dstc10"], tuple(PAPERS["dstc10"].boards())
+    claims = tuple(paper.claims())
     here, pictures, remarks = _here(report)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
@@ -106,26 +106,26 @@ def _picture(board: PrintedBoard) -> tuple[str, str]:
     return ranks(title, text, columns), text
 
 
-def _summary(claims: Sequence[CheckedClaim]) -> Grid:
-    counts = {name: Counter(each.state for each in claims if each.check.table == name)
-              for name in dict.fromkeys(each.check.table for each in claims)}
+def _summary(claims: Sequence[Claim]) -> Grid:
+    counts = {name: Counter(each.state for each in claims if each.table == name)
+              for name in dict.fromkeys(each.table for each in claims)}
     sums = Counter(each.state for each in claims)
     rows = tuple((name, *(str(count[state]) for state in STATES)) for name, count in (*counts.items(), ("all", sums)))
     return Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()), rows,
                 PRINT)
 
 
-def _differing(claims: Sequence[CheckedClaim]) -> Grid:
-    rows = tuple((each.check.what, each.check.table, str(each.check.printed).replace("-", "−"),
-                  _number(float(each.check.recomputed.value), _digits(each)), each.check.how,
-                  each.check.reason or "not known") for each in claims if each.state == "differs")
+def _differing(claims: Sequence[Claim]) -> Grid:
+    rows = tuple((each.what, each.table, str(each.printed).replace("-", "−"),
+                  _number(float(each.recomputed.value), _digits(each)), each.how,
+                  each.reason or "not known") for each in claims if each.state == "differs")
     return Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"), rows,
                 PRINT)
 
 
-def _digits(claim: CheckedClaim) -> int:
-    printed = max(0, -int(claim.check.printed.as_tuple().exponent))
-    return printed + 1 if printed else 0 if float(claim.check.recomputed.value) % 1 == 0 else 2
+def _digits(claim: Claim) -> int:
+    printed = max(0, -int(claim.printed.as_tuple().exponent))
+    return printed + 1 if printed else 0 if float(claim.recomputed.value) % 1 == 0 else 2
 
 
 def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:

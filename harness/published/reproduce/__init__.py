@@ -1,6 +1,6 @@
 """What papers print, recomputed from what they print: no data and no metric is needed.
 
-One module a paper, with `TITLE`, `checks()` and `contests()`; `check.judge` compares, `winners.winners` ranks.
+One module a paper, with `TITLE`, `claims()` and `boards()`; a claim knows its state, `boards.winners` ranks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harness.published.reproduce import deb, dstc10, dynaeval, yeh2021
 from harness.published.reproduce.boards import PrintedBoard, Winner, winners
-from harness.published.reproduce.check import CheckedClaim, Claim, judge
+from harness.published.reproduce.check import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +18,13 @@ class Paper:
     """A paper whose numbers are checked."""
 
     title: str
-    checks: Callable[[], Iterable[Claim]]
-    contests: Callable[[], Iterable[PrintedBoard]]
-
-    def findings(self) -> tuple[CheckedClaim, ...]:
-        """Every check with its outcome."""
-        return tuple(judge(self.checks()))
+    claims: Callable[[], Iterable[Claim]]
+    boards: Callable[[], Iterable[PrintedBoard]]
 
     def winners(self) -> tuple[Winner, ...]:
         """Who wins each board under each rule."""
-        return tuple(winner for contest in self.contests() for winner in winners(contest))
+        return tuple(winner for board in self.boards() for winner in winners(board))
 
 
-PAPERS = {
-    "dstc10": Paper(dstc10.TITLE, dstc10.checks, dstc10.contests),
-    "dynaeval": Paper(dynaeval.TITLE, dynaeval.checks, dynaeval.contests),
-    "deb": Paper(deb.TITLE, deb.checks, deb.contests),
-    "yeh2021": Paper(yeh2021.TITLE, yeh2021.checks, yeh2021.contests),
-}
+PAPERS = {name: Paper(paper.TITLE, paper.claims, paper.boards)
+          for name, paper in (("dstc10", dstc10), ("dynaeval", dynaeval), ("deb", deb), ("yeh2021", yeh2021))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -28,18 +28,10 @@ class Claim:
     reason: str = ""
     last: Fraction | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class CheckedClaim:
-    """A check and its outcome."""
-
-    check: Claim
-    state: State
-
-
-def judge(checks: Iterable[Claim]) -> Iterator[CheckedClaim]:
-    """Compare each claim with its recomputation."""
-    return (CheckedClaim(check, compare(check.recomputed, check.printed, check.last)) for check in checks)
+    @property
+    def state(self) -> State:
+        """Whether the printed number follows from the others."""
+        return compare(self.recomputed, self.printed, self.last)
 
 
 def number(row: PrintedNumber) -> Number:
@@ -60,47 +52,38 @@ class Tables:
 
     def where(self, **wanted: str) -> Tables:
         """The rows with these fields; the note need only contain what is wanted of it."""
-        kept = (row for row in self.rows if all(
+        rows = (row for row in self.rows if all(
             value in row.note if field == "note" else getattr(row, field) == value for field, value in wanted.items()))
-        return Tables(tuple(kept))
+        return Tables(tuple(rows))
 
-    def one(self, **wanted: str) -> PrintedNumber:
+    def row(self, **wanted: str) -> PrintedNumber:
         """The only row with these fields."""
         (row,) = self.where(**wanted).rows
         return row
 
     def number(self, **wanted: str) -> Number:
         """The only number with these fields."""
-        return number(self.one(**wanted))
+        return number(self.row(**wanted))
 
     def values(self, field: str) -> tuple[str, ...]:
         """The different values of a field, in the order of print."""
         return tuple(dict.fromkeys(str(getattr(row, field)) for row in self.rows))
 
     def rowwise(self) -> dict[str, dict[Target, Number]]:
-        """By metric, the cells by dataset and quality; means over all datasets are left out."""
-        found: dict[str, dict[Target, Number]] = {metric: {} for metric in self.values("metric")}
+        """By metric, the numbers by target; means over all datasets are left out."""
+        board: dict[str, dict[Target, Number]] = {metric: {} for metric in self.values("metric")}
         for row in self.rows:
             if row.dataset != "all":
-                found[row.metric][row.dataset, row.quality] = number(row)
-        return found
-
-
-def others(row: Mapping[str, Number], name: str) -> list[Number]:
-    """Everybody's number but one's own."""
-    return [value for key, value in row.items() if key != name]
+                board[row.metric][row.dataset, row.quality] = number(row)
+        return board
 
 
 def place(row: Mapping[str, Number], name: str) -> Number:
-    """The rank of one among all."""
-    return rank(row[name], others(row, name))
-
-
-def column(board: Mapping[str, Mapping[Target, Number]], cell: Target) -> dict[str, Number]:
-    """Everybody's number in one cell."""
-    return {name: row[cell] for name, row in board.items()}
+    """The rank of a competitor among all."""
+    return rank(row[name], [value for other, value in row.items() if other != name])
 
 
 def wins(board: Mapping[str, Mapping[Target, Number]], name: str) -> list[tuple[Number, list[Number]]]:
-    """One competitor against the others, cell by cell."""
-    return [(value, others(column(board, cell), name)) for cell, value in board[name].items()]
+    """A competitor against the others, target by target."""
+    return [(value, [row[target] for other, row in board.items() if other != name])
+            for target, value in board[name].items()]

@@ -32,7 +32,7 @@ RESPONSES = {"response": 500, "system": 5}
 """100 contexts, answered by five systems."""
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """Table 5 against the others, the others against each other, the prose, the p-values of Table 9."""
     yield from _confusion()
     yield from _totals()
@@ -51,8 +51,8 @@ def _matrix(metric: str, quality: str) -> dict[str, int]:
 
 
 def _accuracy(metric: str, quality: str) -> Number:
-    cells = _matrix(metric, quality)
-    return _share(cells["tp"] + cells["tn"], sum(cells.values()))
+    counts = _matrix(metric, quality)
+    return _share(counts["tp"] + counts["tn"], sum(counts.values()))
 
 
 def _share(part: int, whole: int) -> Number:
@@ -66,34 +66,34 @@ def _confusion() -> Iterator[Claim]:
                 yield Claim(table, f"accuracy of {row.metric}, {NEGATIVES[row.quality]} negatives", row.value,
                             _accuracy(row.metric, row.quality), "from Table 5", TWO_PRINTS)
     for row in _table("Table 4").where(quality="unmodified positives").rows:
-        cells = _matrix(row.metric, "pos vs rand neg")
+        counts = _matrix(row.metric, "pos vs rand neg")
         yield Claim("Table 4", f"unmodified positives of {row.metric} found", row.value,
-                    _share(cells["tp"], _positives(row.metric)), "from Table 5")
-    cells = _matrix("DEB", "pos vs adv neg")
+                    _share(counts["tp"], _positives(row.metric)), "from Table 5")
+    counts = _matrix("DEB", "pos vs adv neg")
     (before,) = Tables.of("deb").where(table="Section 7.2", note="no adversarial data").rows
     yield Claim("Section 7.2", "adversarial negatives found by DEB", before.value,
-                _share(cells["tn"], cells["fp"] + cells["tn"]), "from Table 5")
+                _share(counts["tn"], counts["fp"] + counts["tn"]), "from Table 5")
 
 
 def _totals() -> Iterator[Claim]:
     for metric in TRAINED:
         for quality, name in NEGATIVES.items():
-            cells = _matrix(metric, quality)
-            yield Claim("Table 5", f"{name} negatives of {metric}", Decimal(cells["fp"] + cells["tn"]),
-                        exact(cells["tp"] + cells["fn"]), "as many as positives")
+            counts = _matrix(metric, quality)
+            yield Claim("Table 5", f"{name} negatives of {metric}", Decimal(counts["fp"] + counts["tn"]),
+                        exact(counts["tp"] + counts["fn"]), "as many as positives")
         yield Claim("Table 5", f"positives of {metric}", Decimal(_positives(metric)), exact(_positives("DEB")),
                     "as many as of DEB", LENGTHS)
 
 
 def _positives(metric: str) -> int:
-    cells = _matrix(metric, "pos vs rand neg")
-    return cells["tp"] + cells["fn"]
+    counts = _matrix(metric, "pos vs rand neg")
+    return counts["tp"] + counts["fn"]
 
 
 def _repeated() -> Iterator[Claim]:
     first = _table("Table 7").where(note="finetuned on rand neg")
     for metric in TRAINED:
-        row = _table("Table 3").one(metric=metric, statistic="accuracy")
+        row = _table("Table 3").row(metric=metric, statistic="accuracy")
         yield Claim("Table 3", f"accuracy of {metric}", row.value,
                     first.number(metric=metric, quality=row.quality), "as printed in Table 7", TWO_PRINTS)
     for row in _table("Table 6").where(metric=FINETUNED).rows:
@@ -101,7 +101,7 @@ def _repeated() -> Iterator[Claim]:
                     first.number(metric="DEB", quality=row.quality), "as printed in Table 7")
     matrices = [[_matrix(metric, quality)["tp"] for quality in NEGATIVES] for metric in TRAINED]
     yield Claim("Table 5", "models with the same positives found in both halves", Decimal(5),
-                exact(sum(one == other for one, other in matrices)), "count")
+                exact(sum(first == second for first, second in matrices)), "count")
 
 
 def _prose() -> Iterator[Claim]:
@@ -116,7 +116,7 @@ def _prose() -> Iterator[Claim]:
                     count(pairs), "count in Table 7")
     for quality, name in NEGATIVES.items():
         rows = _table("Table 7").where(quality=quality)
-        deb = rows.one(metric="DEB", note="rand + adv neg")
+        deb = rows.row(metric="DEB", note="rand + adv neg")
         yield Claim("prose", f"DEB trained on both is best on {name} negatives", Decimal(1),
                     count([(number(deb), [number(row) for row in rows.rows if row != deb])]), "count in Table 7")
 
@@ -128,8 +128,8 @@ def _trained(metric: str, data: str, negatives: str) -> Number:
 
 def _best(where: str, said: int, rows: Tables, field: str, reason: str = "") -> Iterator[Claim]:
     columns = [rows.where(**{field: value}) for value in rows.values(field)]
-    board = [(number(one.one(metric="DEB")), [number(row) for row in one.rows if row.metric != "DEB"])
-             for one in columns]
+    board = [(number(column.row(metric="DEB")), [number(row) for row in column.rows if row.metric != "DEB"])
+             for column in columns]
     yield Claim(where, "columns in which DEB is best", Decimal(said), count(board), "count", reason)
 
 
@@ -151,7 +151,7 @@ def _reason(level: str, metric: str, statistic: str) -> str:
     return known or (UNKNOWN if level == "response" else "")
 
 
-def contests() -> Iterator[PrintedBoard]:
+def boards() -> Iterator[PrintedBoard]:
     """The transfer to datasets that were not trained on, and accuracy when trained on both kinds of negatives."""
     yield PrintedBoard("transfer to 3 datasets (Table 8)", _table("Table 8").rowwise())
     for data in ("rand neg", "rand + adv neg"):

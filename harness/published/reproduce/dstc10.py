@@ -27,16 +27,16 @@ AVERAGES: tuple[tuple[str, Rule, str], ...] = (
 )
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """Everything in the two papers that follows from something else in them."""
     for table, rule, how in AVERAGES:
         yield from averages(table, rule, how)
     board = Tables.of("dstc10").where(table="Table 3").rowwise()
     yield Claim("Table 3", "datasets on which Team 7 is best", Decimal(11), count(wins(board, "Team 7")),
                 "count over 14 datasets")
-    yield from mmecrs.checks()
+    yield from mmecrs.claims()
     yield from _against_mmecrs()
-    yield from sizes.checks()
+    yield from sizes.claims()
 
 
 def averages(table: str, rule: Rule, how: str) -> Iterator[Claim]:
@@ -57,12 +57,12 @@ def _against_mmecrs() -> Iterator[Claim]:
     rows = theirs.rowwise()
     for team, name in (("Deep AM-FM", "Deep AM-FM"), ("Team 5", "MME-CRS")):
         for dataset in AVERAGED:
-            value = ours.one(metric=team, dataset=dataset).value
+            value = ours.row(metric=team, dataset=dataset).value
             targets = {target: number for target, number in rows[name].items() if target[0] == dataset}
             yield Claim("Table 2", f"{team} on {dataset}", value, by_rule(dataset_mean, targets),
                         f"mean over the cells of {name} in Table 3 of MME-CRS", OTHER_RUN)
     average = {"dataset": "all"}
-    yield Claim("Table 2", "average of Deep AM-FM", ours.one(metric="Deep AM-FM", **average).value,
+    yield Claim("Table 2", "average of Deep AM-FM", ours.row(metric="Deep AM-FM", **average).value,
                 theirs.number(metric="Deep AM-FM", **average), "as printed in Table 3 of MME-CRS")
     best = sorted((row.value for row in ours.where(**average).rows if row.metric != "Deep AM-FM"), reverse=True)
     for rank, (name, value) in enumerate(zip(mmecrs.TOP, best, strict=False), start=1):
@@ -70,7 +70,7 @@ def _against_mmecrs() -> Iterator[Claim]:
                     "as printed in Table 3 of MME-CRS", OTHER_RUN)
 
 
-def contests() -> Iterator[PrintedBoard]:
+def boards() -> Iterator[PrintedBoard]:
     """The boards on which a winner can be named."""
     tables = Tables.of("dstc10")
     yield PrintedBoard("test, 5 datasets (organisers, Table 2)", tables.where(table="Table 2").rowwise(), AVERAGED,

@@ -21,7 +21,7 @@ MARGINS = {"empathetic": "0.1397", "convai2": "0.1843", "dailydialog": "0.0822"}
 REPLACED = "utterance replacement (ur)"
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """The tables against each other, then the prose."""
     yield from _best_aggregation()
     yield from _repeated()
@@ -41,7 +41,7 @@ def _best_aggregation() -> Iterator[Claim]:
     for table, metric in AGGREGATED.items():
         for row in _metrics("dialogue").where(metric=metric).rows:
             tried = _table(table).where(quality=row.quality).rows
-            yield Claim("Table 3", f"{metric}, {row.quality}", row.value, largest([number(cell) for cell in tried]),
+            yield Claim("Table 3", f"{metric}, {row.quality}", row.value, largest([number(other) for other in tried]),
                         f"greatest of the {len(tried)} aggregations in {table}")
 
 
@@ -52,7 +52,7 @@ def _repeated() -> Iterator[Claim]:
                     "as printed in Table 2")
     for table in AGGREGATED:
         overall, coherence = (_table(table).where(quality=quality).rows for quality in ("overall", "coherence"))
-        alike = sum(one.value == other.value for one, other in zip(overall, coherence, strict=True))
+        alike = sum(first.value == second.value for first, second in zip(overall, coherence, strict=True))
         yield Claim(table, "columns in which the overall row is the coherence row (none is expected)", Decimal(0),
                     exact(alike), "count", "in all four columns, which is no coincidence")
 
@@ -68,8 +68,8 @@ def _counts() -> Iterator[Claim]:
     yield Claim("prose", "columns of Table 2 in which DynaEval is best", Decimal(6),
                 count(wins(_table("Table 2").rowwise(), "DynaEval")), "count in Table 2")
     for level, said in LEVELS.items():
-        found = count(wins(_metrics(level).rowwise(), "DynaEval"))
-        yield Claim("prose", f"qualities of a {level} in which DynaEval is best", Decimal(said), found,
+        best = count(wins(_metrics(level).rowwise(), "DynaEval"))
+        yield Claim("prose", f"qualities of a {level} in which DynaEval is best", Decimal(said), best,
                     "count in Table 3")
     places = [rank(mine, rest) for mine, rest in wins(_metrics("dialogue").rowwise(), "DynaEval")]
     yield Claim("prose", "qualities of a dialogue in which DynaEval is second", Decimal(3),
@@ -80,8 +80,8 @@ def _counts() -> Iterator[Claim]:
                 "count in Table 3", "GPT-2 is ahead only if the sign of its correlation is left out")
 
 
-def contests() -> Iterator[PrintedBoard]:
+def boards() -> Iterator[PrintedBoard]:
     """FED, at both levels, and the discrimination task."""
-    for level, cells in (("dialogue", 11), ("turn", 9)):
-        yield PrintedBoard(f"FED, {level} level, {cells} qualities (Table 3)", _metrics(level).rowwise())
+    for level, qualities in (("dialogue", 11), ("turn", 9)):
+        yield PrintedBoard(f"FED, {level} level, {qualities} qualities (Table 3)", _metrics(level).rowwise())
     yield PrintedBoard("telling dialogues from perturbed ones, 6 cells (Table 2)", _table("Table 2").rowwise())

@@ -18,7 +18,7 @@ DROPS = {"TCM": "0.0326", "RM": "0.0156", "EM": "0.0101"}
 """The prose on Table 5: what is lost without a sub-metric."""
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """The tables in their order, then the prose."""
     yield from _averages()
     yield from _submissions()
@@ -32,9 +32,9 @@ def _average(table: str, metric: str) -> Number:
 
 def _averages() -> Iterator[Claim]:
     for table in ("Table 3", "Table 6"):
-        found = Tables.of("mmecrs").where(table=table)
-        means = {name: by_rule(cell_mean, row) for name, row in found.rowwise().items()}
-        for row in found.where(dataset="all").rows:
+        tables = Tables.of("mmecrs").where(table=table)
+        means = {name: by_rule(cell_mean, row) for name, row in tables.rowwise().items()}
+        for row in tables.where(dataset="all").rows:
             yield Claim(f"MME-CRS {table}", f"average of {row.metric}", row.value, means[row.metric],
                         "mean over 11 cells")
         for rank, name in enumerate(TOP if table == "Table 3" else (), start=1):
@@ -54,13 +54,13 @@ def _submissions() -> Iterator[Claim]:
 
 
 def _repeated() -> Iterator[Claim]:
-    found = Tables.of("mmecrs")
-    for row in found.where(table="Table 6", metric="MME-CRS").rows:
+    tables = Tables.of("mmecrs")
+    for row in tables.where(table="Table 6", metric="MME-CRS").rows:
         yield Claim("MME-CRS Table 6", f"MME-CRS, {row.dataset} {row.quality}", row.value,
-                    found.number(table="Table 3", metric="MME-CRS", dataset=row.dataset, quality=row.quality),
+                    tables.number(table="Table 3", metric="MME-CRS", dataset=row.dataset, quality=row.quality),
                     "as printed in Table 3")
     for table, name in (("Table 4", f"{SUBMISSION} 2"), ("Table 5", "MME-CRS")):
-        row = found.one(table=table, metric=name)
+        row = tables.row(table=table, metric=name)
         yield Claim(f"MME-CRS {table}", f"average of {name}", row.value, _average("Table 3", "MME-CRS"),
                     "as printed in Table 3")
 

@@ -41,7 +41,7 @@ def exact_tail(n: int, surplus: int) -> Fraction:
     """The share of all orders of n with at least this surplus of concordant or discordant pairs."""
     sums = [sum(1 if order[i] < order[j] else -1 for i, j in combinations(range(n), 2))
             for order in permutations(range(n))]
-    return Fraction(sum(abs(found) >= surplus for found in sums), len(sums))
+    return Fraction(sum(abs(value) >= surplus for value in sums), len(sums))
 
 
 def _falling(p: Callable[[float], float], correlation: Number) -> Number:

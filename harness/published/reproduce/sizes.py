@@ -15,7 +15,7 @@ MME = "MME-CRS Tables 1, 2"
 OURS = "Table 1"
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """Both tables dataset by dataset, then sums, then what the numbers imply about each other."""
     ours, theirs = _tables()
     for name, size in theirs.items():

@@ -18,12 +18,12 @@ ANOTHER_RUN = {"DynaEval": "the assessment made these scores itself",
                "FED": "DynaEval took the best of FED's variants for each quality from FED's own paper"}
 
 
-def checks() -> Iterator[Claim]:
+def claims() -> Iterator[Claim]:
     """Stars by size, stars of perfect correlations, and FED in two papers."""
-    found = Tables.of("yeh2021")
-    for dataset in found.values("dataset"):
-        for level in found.where(dataset=dataset).values("level"):
-            yield from _stars(found.where(dataset=dataset, level=level))
+    tables = Tables.of("yeh2021")
+    for dataset in tables.values("dataset"):
+        for level in tables.where(dataset=dataset).values("level"):
+            yield from _stars(tables.where(dataset=dataset, level=level))
     yield from _across()
 
 
@@ -51,13 +51,13 @@ def misplaced(rows: Sequence[PrintedNumber]) -> int:
 def _across() -> Iterator[Claim]:
     for metric in ("DynaEval", "FED"):
         for dataset in ("fed-dial", "fed-turn"):
-            row = Tables.of("dynaeval").one(table="Table 3", metric=metric, dataset=dataset, quality="overall")
-            found = Tables.of("yeh2021").one(metric=metric, dataset=dataset, statistic="spearman")
-            yield Claim("FED Data", f"{metric} on {dataset}, Spearman", found.value, rounded(row.value),
+            row = Tables.of("dynaeval").row(table="Table 3", metric=metric, dataset=dataset, quality="overall")
+            printed = Tables.of("yeh2021").row(metric=metric, dataset=dataset, statistic="spearman")
+            yield Claim("FED Data", f"{metric} on {dataset}, Spearman", printed.value, rounded(row.value),
                         "overall in Table 3 of DynaEval", ANOTHER_RUN[metric])
 
 
-def contests() -> Iterator[PrintedBoard]:
+def boards() -> Iterator[PrintedBoard]:
     """All datasets of a level together; a metric that is missing in some has no average."""
     for statistic in ("spearman", "pearson"):
         for level in ("turn", "system"):

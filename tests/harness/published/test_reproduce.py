@@ -15,13 +15,13 @@ from harness import published
 from harness.cli import main
 from harness.published.reproduce import PAPERS, winners
 from harness.published.reproduce.boards import PrintedBoard
-from harness.published.reproduce.check import CheckedClaim
+from harness.published.reproduce.check import Claim
 from harness.published.reproduce.pvalues import exact_tail, kendall_p, pearson_p
 from harness.published.reproduce.rounding import Number, by_rule, compare, count, exact, largest, rank, rounded
 from harness.published.reproduce.yeh2021 import misplaced
 from harness.run.rank import BY_NAME
 
-Checked = dict[str, tuple[CheckedClaim, ...]]
+Checked = dict[str, tuple[Claim, ...]]
 
 
 def mean(*printed: str) -> Number:
@@ -105,32 +105,32 @@ def test_sizes_of_19_datasets_in_two_papers() -> None:
 @pytest.fixture(scope="module")
 def found() -> Checked:
     """All findings, by paper."""
-    return {name: paper.findings() for name, paper in PAPERS.items()}
+    return {name: tuple(paper.claims()) for name, paper in PAPERS.items()}
 
 
-def states(findings: tuple[CheckedClaim, ...], table: str, part: str) -> dict[str, str]:
-    return {finding.check.what: finding.state for finding in findings
-            if finding.check.table == table and part in finding.check.what}
+def states(findings: tuple[Claim, ...], table: str, part: str) -> dict[str, str]:
+    return {finding.what: finding.state for finding in findings
+            if finding.table == table and part in finding.what}
 
 
-def differing(findings: tuple[CheckedClaim, ...], table: str, part: str = "") -> set[str]:
+def differing(findings: tuple[Claim, ...], table: str, part: str = "") -> set[str]:
     return {what for what, state in states(findings, table, part).items() if state == "differs"}
 
 
 def test_six_averages_of_the_organisers_table_2_differ(found: Checked) -> None:
-    averages = [finding for finding in found["dstc10"] if finding.check.how == "mean over 11 cells"
-                and finding.check.table == "Table 2"]
+    averages = [finding for finding in found["dstc10"] if finding.how == "mean over 11 cells"
+                and finding.table == "Table 2"]
     assert len(averages) == 10
-    off = {finding.check.what.removeprefix("average of "): (f"{float(finding.check.recomputed.value):.4f}",
-                                                            str(finding.check.printed))
+    off = {finding.what.removeprefix("average of "): (f"{float(finding.recomputed.value):.4f}",
+                                                            str(finding.printed))
            for finding in averages if finding.state == "differs"}
     assert off == {"Team 1": ("0.2807", "0.2781"), "Team 2": ("0.0904", "0.0895"), "Team 3": ("0.2026", "0.2020"),
                    "Team 4": ("0.1111", "0.1029"), "Team 8": ("0.2822", "0.2819"), "Team 9": ("0.2691", "0.2689")}
 
 
 def test_where_averages_of_table_2_differ_the_recomputed_one_is_higher(found: Checked) -> None:
-    assert all(finding.check.recomputed.low > Fraction(finding.check.printed) for finding in found["dstc10"]
-               if finding.check.how == "mean over 11 cells" and finding.state == "differs")
+    assert all(finding.recomputed.low > Fraction(finding.printed) for finding in found["dstc10"]
+               if finding.how == "mean over 11 cells" and finding.state == "differs")
 
 
 def test_ten_averages_of_the_organisers_table_3_agree(found: Checked) -> None:
@@ -141,8 +141,8 @@ def test_ten_averages_of_the_organisers_table_3_agree(found: Checked) -> None:
 
 
 def test_eight_averages_of_mmecrs_agree(found: Checked) -> None:
-    averages = [finding for finding in found["dstc10"] if finding.check.table in {"MME-CRS Table 3", "MME-CRS Table 6"}
-                and finding.check.how == "mean over 11 cells"]
+    averages = [finding for finding in found["dstc10"] if finding.table in {"MME-CRS Table 3", "MME-CRS Table 6"}
+                and finding.how == "mean over 11 cells"]
     assert [finding.state for finding in averages] == ["equal"] * 8
 
 
@@ -158,8 +158,8 @@ def test_where_the_two_papers_on_team_5_part(found: Checked) -> None:
 
 
 def test_where_the_two_papers_on_dataset_sizes_part(found: Checked) -> None:
-    compared = {finding.check.what for finding in found["dstc10"]
-                if finding.check.how == "as printed by the organisers" and finding.state == "differs"}
+    compared = {finding.what for finding in found["dstc10"]
+                if finding.how == "as printed by the organisers" and finding.state == "differs"}
     assert compared == {
         "turns of dstc7", "qualities of dstc7", "turns of convai2-grade", "turns of dstc10-persona",
         *(f"annotations of {name}" for name in ("dailydialog-gupta", "fed-turn", "fed-dial", "esl", "ncm",
@@ -186,7 +186,7 @@ def test_a_tie_has_several_winners_and_an_incomplete_row_cannot_win() -> None:
 
 
 def test_dynaeval_agrees_but_for_a_copied_row_and_a_sign(found: Checked) -> None:
-    assert {finding.check.what.partition(" (")[0] for finding in found["dynaeval"] if finding.state == "differs"} == {
+    assert {finding.what.partition(" (")[0] for finding in found["dynaeval"] if finding.state == "differs"} == {
         "columns in which the overall row is the coherence row", "GPT-2, USR and FED ahead of DynaEval in fluency"}
     assert len(states(found["dynaeval"], "Table 3", ",")) == 33
     assert len(states(found["dynaeval"], "prose", "in which DynaEval is best")) == 3
@@ -194,12 +194,12 @@ def test_dynaeval_agrees_but_for_a_copied_row_and_a_sign(found: Checked) -> None
 
 
 def test_confusion_matrices_of_deb_give_its_accuracies_to_two_hundredths(found: Checked) -> None:
-    shares = [finding.check for finding in found["deb"] if finding.check.how == "from Table 5"]
+    shares = [finding for finding in found["deb"] if finding.how == "from Table 5"]
     assert len(shares) == 20
     assert all(abs(check.recomputed.value - Fraction(check.printed)) < Fraction(25, 100000)
                for check in shares if check.table in {"Table 3", "Table 7"})
-    assert [finding.check.what for finding in found["deb"]
-            if finding.check.how == "from Table 5" and finding.state == "differs"] == [
+    assert [finding.what for finding in found["deb"]
+            if finding.how == "from Table 5" and finding.state == "differs"] == [
         "accuracy of DEB, random negatives", "accuracy of RUBER-Large, random negatives"]
 
 
@@ -231,11 +231,11 @@ def test_kendall_like_scipy(n: int) -> None:
 
 
 def test_stars_of_the_assessment_follow_the_numbers_but_for_two(found: Checked) -> None:
-    stars = [finding for finding in found["yeh2021"] if "out of the order" in finding.check.what]
+    stars = [finding for finding in found["yeh2021"] if "out of the order" in finding.what]
     assert len(stars) == 36
-    assert {finding.check.table for finding in stars if finding.state == "differs"} == {
+    assert {finding.table for finding in stars if finding.state == "differs"} == {
         "DSTC6 Data, dstc6, system level"}
-    assert sum(finding.check.recomputed.value for finding in stars) == 2
+    assert sum(finding.recomputed.value for finding in stars) == 2
 
 
 def test_misplaced_stars_by_hand() -> None:
