@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
 
@@ -58,6 +60,16 @@ def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) 
                         "length of the response held; kendall is kendall-b (default: spearman)", **many)
     parser.add_argument("--level", choices=LEVEL_NAMES, help="over all items, the mean within contexts or systems, or "
                         "over the means of systems (default: items)", **many)
+
+
+def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Every named statistic at every named level, but those that every run has."""
+    for name, names in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
+        if unknown := next((one for one in name if one not in names), None):
+            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, names)}")
+    named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
+    return tuple((statistic, level) for statistic in named for level in levels or ("items",)
+                 if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
 
 
 def plain_name(statistic: str) -> str:
@@ -168,8 +180,6 @@ def _comparisons(report: Results, chosen: Chosen, args: argparse.Namespace) -> N
 
 def _check(report: Results, chosen: Chosen) -> None:
     """Refuse names that the report does not know."""
-    from benchmarks.errors import nearest
-
     known = {
         "dataset": ([entry.name for entry in report.datasets], chosen.datasets),
         "quality": ([one.name.casefold() for entry in report.datasets for one in entry.qualities],

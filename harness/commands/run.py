@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.storage.files import sweep
+from harness.commands.report import configure_statistics, statistics_beside
 from harness.errors import BadConfig
 from harness.run.settings import Settings, home_folder, settings
 
@@ -54,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="resamples behind the interval of each rank (default: 1000; 0: none)")
     parser.add_argument("--permutations", type=int, metavar="N",
                         help="draws of PERM-BOTH for every pair of columns (default: 0; Holm wants 20,000)")
+    configure_statistics(parser, {"action": "append"})
     parser.add_argument("--examples", type=int, metavar="N",
                         help="items of each dataset whose texts are shown, where people and metrics disagree most "
                              "(default: 6; 0 keeps every text out of the report and the pages)")
@@ -126,7 +128,8 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     from harness.run.workspace import open_workspace
 
     _check(requested)
-    draws = plan.Draws(requested.seed, requested.draws, requested.permutations)
+    draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
+                       statistics=statistics_beside(requested.statistic, requested.level))
     made = plan.make(_selection(requested), draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
     return made, open_workspace(made, home_folder(requested.home), requested.out, choice=choice(requested),

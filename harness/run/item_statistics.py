@@ -6,7 +6,7 @@ correlations with the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from harness.errors import BadConfig
 from harness.results.rows import Comparison, Correlation, DatasetEntry, ItemScores, Results
 from harness.run.compare import comparison_rows, generator, labels
+from harness.run.correlate import Judged
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, estimate, full_name
 from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, codes, panel
@@ -79,6 +80,15 @@ def targets(points: ItemScores, dimensions: Mapping[str, str]) -> Iterator[Targe
         yield TargetItems(points.dataset, quality, names, human.astype(np.float64),
                           np.array(scores, dtype=np.float64).reshape(len(names), len(human)), system,
                           points.contexts, words)
+
+
+def requested(points: ItemScores, qualities: Iterable[Judged], statistics: Sequence[tuple[str, str]],
+              ) -> Iterator[Correlation]:
+    """The correlations of a dataset by statistics beside the default ones, each with its level."""
+    if statistics:
+        for target in targets(points, {one.quality.name: one.quality.dimension for one in qualities}):
+            for statistic, level in statistics:
+                yield from correlations(target, Request(statistic, level))
 
 
 def correlations(target: TargetItems, request: Request) -> Iterator[Correlation]:

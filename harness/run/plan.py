@@ -43,13 +43,15 @@ class Selection:
 class Draws:
     """How much is drawn at random: for the intervals of ranks, and for PERM-BOTH; 0 leaves it out.
 
-    `quick` computes correlations only: no comparisons, no reliability.
+    `quick` computes correlations only: no comparisons, no reliability. `statistics` are those that are computed beside
+    the default ones, each at a level.
     """
 
     seed: int = 0
     ranks: int = 1000
     permutations: int = 0
     quick: bool = False
+    statistics: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

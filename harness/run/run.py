@@ -30,7 +30,7 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment
+from harness.run import compare, correlate, entries, environment, item_statistics
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Plan
@@ -43,6 +43,7 @@ from harness.scoring.pairs import Pair, pairs
 from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
+from harness.statistics.estimates import full_name
 
 EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
@@ -196,7 +197,7 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
     return DatasetResults(
         board=(dataset.card.split, entries.kind(dataset)),
         targets=frozenset((dataset.card.name, quality.quality.name) for quality in qualities if quality.usable),
-        correlations=correlations,
+        correlations=(*correlations, *item_statistics.requested(points, qualities, plan.draws.statistics)),
         comparisons=tuple(chain.from_iterable(target.comparisons for target in by_target)),
         reliability=tuple(chain.from_iterable(target.reliability for target in by_target)),
         points=(points,), examples=_examples(plan, work, dataset, qualities, points, correlations),
@@ -219,6 +220,8 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
     selection = plan.selection
     options = {**selection.requested(), "draws": plan.draws.ranks, "permutations": plan.draws.permutations,
                "examples": plan.examples}
+    if plan.draws.statistics:
+        options["statistics"] = [full_name(*one) for one in plan.draws.statistics]
     if plan.ratings:
         options["ratings sha256"] = hashlib.sha256(plan.ratings.read_bytes()).hexdigest()
     device = (work.executor.device if work.executor else "") or str(work.models.machine)

@@ -34,6 +34,8 @@ class Settings:
     seed: int = 0
     draws: int = 1000
     permutations: int = 0
+    statistic: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()
     examples: int = 6
     device: str = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from harness import statistics
 from harness.cli import main
-from harness.commands.report import plain_name
+from harness.commands.report import plain_name, statistics_beside
+from harness.errors import BadConfig
+from harness.results import files
 from harness.run import item_statistics
 from harness.run.item_statistics import Request, restated
 from harness.statistics.estimates import STATISTICS
@@ -97,3 +100,15 @@ def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
     (row,) = item_statistics.correlations(target, Request())
     assert row.value == -1
     assert math.isclose(row.p, 0)
+
+
+def test_a_run_keeps_requested_statistics_after_its_own(tmp_path: Path) -> None:
+    flags = ["run", "--metric", "length", "--dataset", "jsalt", "--draws", "0", "--out", str(tmp_path)]
+    assert main([*flags, "--statistic", "kendall-b", "--statistic", "partial", "--level", "items", "--level",
+                 "over-systems"]) == 0
+    results = files.read(tmp_path / "report")
+    assert [row.statistic for row in results.correlations] == [
+        "spearman", "pearson", "kendall", "kendall over-systems", "partial", "partial over-systems"]
+    assert results.run.options["statistics"] == ["kendall over-systems", "partial", "partial over-systems"]
+    with pytest.raises(BadConfig, match="did you mean 'partial'"):
+        statistics_beside(["partiall"], [])
