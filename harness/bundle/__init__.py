@@ -25,17 +25,13 @@ import re
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
 from harness.errors import BadBundle
 from harness.results import files as reports
-from harness.results import full_scores
-from harness.results.full_scores import Name
-from harness.results.item_scores import slug
+from harness.results.item_scores import ColumnKey, slug
 from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Results, Run, Skip
-from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
 
 FORM = 1
@@ -58,7 +54,7 @@ class Scored:
     """The scores of a dataset: a column of each metric, in the order of the items."""
 
     items: tuple[str, ...]
-    columns: Mapping[Name, Vector]
+    columns: Mapping[ColumnKey, Vector]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +72,7 @@ class Bundle:
     scores: Mapping[str, Scored]
 
 
-def of(report: Results, store: ScoreStore, metrics: Collection[str], name: str) -> Bundle:
+def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     """The bundle of some metrics of a run, or of all of them."""
     known = [entry.name for entry in report.metrics]
     for metric in metrics:
@@ -95,10 +91,10 @@ def of(report: Results, store: ScoreStore, metrics: Collection[str], name: str) 
         tuple(row for row in report.correlations if row.metric in wanted), report.ranking,
         tuple(replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted),
         tuple(replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted),
-        _scores(report, store, wanted))
+        _scores(report, wanted))
 
 
-def heading(name: Name) -> str:
+def heading(name: ColumnKey) -> str:
     """What a column is called in a table of scores."""
     metric, column = name
     return column if metric == column else f"{metric}/{column}"
@@ -128,16 +124,12 @@ def packed(bundle: Bundle) -> bytes:
     return sink.getvalue()
 
 
-def _scores(report: Results, store: ScoreStore, wanted: Collection[str]) -> dict[str, Scored]:
+def _scores(report: Results, wanted: Collection[str]) -> dict[str, Scored]:
     if not report.points:
         raise BadBundle("the report is of a version that kept no points; run `harness run` again")
     scores = {}
     for points in report.points:
-        columns, rounded = full_scores.scores(report, points, store)
-        if lost := [name for name in rounded if name in wanted]:
-            raise BadBundle(f"{points.dataset}: the scores of {', '.join(lost)} that the report was made of are not in "
-                            f"{Path(store.root).name}/; run `harness run` again")
-        own = {name: values for name, values in columns.items() if name[0] in wanted}
+        own = {name: values for name, values in points.scores.items() if name[0] in wanted}
         if len({heading(name) for name in own}) < len(own):
             raise BadBundle(f"{points.dataset}: two columns of these metrics have one name; submit them apart")
         if own:

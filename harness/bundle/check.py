@@ -24,7 +24,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
-from harness.results import full_scores
+from harness.results import item_scores
 from harness.results.rows import Correlation, DatasetEntry, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
@@ -139,10 +139,10 @@ def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Corre
                                     f"{len(dataset.items)} items, some of them others"))
         return
     order = [place[item.id] for item in dataset.items]
-    names = tuple(full_scores.plain(scored.columns))
+    names = tuple(item_scores.plain(scored.columns))
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
     for one in judged(bundle, dataset):
-        table = np.array([full_scores.on(scored.columns, name, one.quality.dimension)[order] for name in names])
+        table = np.array([item_scores.on_quality(scored.columns, name, one.quality.dimension)[order] for name in names])
         yield from correlate.correlations(correlate.TargetData(dataset.card.name, one, names, table, system, context))
 
 

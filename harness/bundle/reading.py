@@ -24,7 +24,7 @@ from benchmarks.errors import BadArchive
 from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Scored, heading, scores_file
 from harness.errors import BadBundle
-from harness.results.full_scores import Name
+from harness.results.item_scores import ColumnKey
 from harness.results.records import Refused, lines, load, mapping, records, text, value_of
 from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
 from harness.statistics.panel import Vector
@@ -123,7 +123,7 @@ def _check_names(tables: Mapping[str, Any]) -> None:
         seen.add(key)
 
 
-def _scored(file: str, content: bytes, known: Collection[Name]) -> Scored:
+def _scored(file: str, content: bytes, known: Collection[ColumnKey]) -> Scored:
     """A table of scores."""
     rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
     try:
@@ -142,11 +142,11 @@ def _scored(file: str, content: bytes, known: Collection[Name]) -> Scored:
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(names))
-    columns: dict[Name, Vector] = {name: table[:, place] for place, name in enumerate(names)}
+    columns: dict[ColumnKey, Vector] = {name: table[:, place] for place, name in enumerate(names)}
     return Scored(tuple(items), columns)
 
 
-def _names(file: str, headings: list[str], known: Collection[Name]) -> list[Name]:
+def _names(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:
     """The columns of a table; that which is made for one quality is METRIC/COLUMN@QUALITY of one that is known."""
     plain, slashed = {heading(name): name for name in known}, {"/".join(name): name for name in known}
     names = []

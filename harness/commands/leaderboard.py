@@ -48,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
     """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
     from harness.results import files
     from harness.run import placement
-    from harness.scoring.store import ScoreStore
 
     args.metric = [args.named]
     chosen = settings(args)
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if not earlier.points:
         raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
     own = _scored(earlier, chosen, args.data)
-    boards = list(placement.around(earlier, own, ScoreStore(chosen.out / "scores"), args.rule))
+    boards = list(placement.around(earlier, own, args.rule))
     for board in boards:
         print(json.dumps({"metric": args.named, **dataclasses.asdict(board)}) if chosen.json else _shown(board))
     if not chosen.json:

@@ -27,12 +27,10 @@ def run(args: argparse.Namespace) -> int:
     from benchmarks.storage.files import write_atomically
     from harness import bundle
     from harness.results import files
-    from harness.scoring.store import ScoreStore
 
     if args.out.suffix != ".zip":
         raise BadConfig(f"{args.out}: a bundle is a .zip")
-    made = bundle.of(files.read(args.results / "report"), ScoreStore(args.results / "scores"), args.metric or (),
-                     args.name)
+    made = bundle.of(files.read(args.results / "report"), args.metric or (), args.name)
     content = bundle.packed(made)
     write_atomically(args.out, content)
     columns = sum(len(scored.columns) for scored in made.scores.values())

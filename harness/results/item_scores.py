@@ -13,14 +13,14 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from harness.results.rows import ItemScores
 from harness.statistics.panel import Vector, codes
-from metrics.column import of_quality
+from metrics.column import of_quality, split_quality
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +32,9 @@ SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """Names that every file system takes, and keeps apart."""
 
 DIGEST = 8
+
+ColumnKey: TypeAlias = tuple[str, str]
+"""Metric and column."""
 
 
 def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> ItemScores:
@@ -48,6 +51,19 @@ def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str
         words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
         contexts=codes(item.context for item in dataset.items),
         human={one.quality.name: one.means for one in wanted}, scores=scores)
+
+
+def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
+    """The columns without those made for one quality (`COLUMN@QUALITY`), which stand for them there."""
+    names: dict[str, list[str]] = {}
+    for metric, column in columns:
+        names.setdefault(metric, []).append(column)
+    yield from (key for key in columns if not split_quality(key[1], names[key[0]])[1])
+
+
+def on_quality(scores: Mapping[ColumnKey, Vector], key: ColumnKey, dimension: str) -> Vector:
+    """A column on one quality: that made for it, else the plain one."""
+    return scores.get((key[0], of_quality(key[1], dimension)), scores[key])
 
 
 def slug(name: str) -> str:

@@ -15,12 +15,10 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.errors import BadReport
-from harness.results import full_scores
-from harness.results.full_scores import Name
+from harness.results.item_scores import ColumnKey, on_quality, plain
 from harness.results.rows import Correlation, DatasetEntry, ItemScores, RankingRow, Results
 from harness.run.compare import labels
 from harness.run.rank import Board, Target, ranking
-from harness.scoring.store import ScoreStore
 from harness.statistics import estimates
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import holm
@@ -33,7 +31,7 @@ TOP = 3
 CONTROL = "length"
 """The metric that everything is compared with: how many words a response has."""
 
-_Table: TypeAlias = Mapping[str, tuple[Vector, Mapping[Name, Vector]]]
+_Table: TypeAlias = Mapping[str, tuple[Vector, Mapping[ColumnKey, Vector]]]
 """By quality, the ratings and the scores of every column for it."""
 
 
@@ -85,14 +83,14 @@ class Around:
     reached: tuple[Reached, ...]
 
 
-def around(earlier: Results, own: Results, store: ScoreStore, rule: str = "") -> Iterator[Around]:
+def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
     """The boards on which the metric of the report `own` has a place; `rule` is the board's own where none is named."""
     (metric,) = (entry.name for entry in own.metrics)
     both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
             if (entry.name, _kind(entry)) == (other.name, _kind(other))}
     for entry, other in both.values():
         _check(entry, other)
-    tables = _tables(earlier, own, store, metric)
+    tables = _tables(earlier, own, metric)
     rows = [row for row in (*_others(earlier, own, tables, metric), *_unseen(own, own.correlations))
             if row.statistic == STATISTIC]
     for split, kind in sorted({(entry.split, _kind(entry)) for entry, _ in both.values()}):
@@ -156,21 +154,19 @@ def _again(dataset: str, table: _Table, metric: str) -> Iterator[Correlation]:
                                 found.high, found.note)
 
 
-def _tables(earlier: Results, own: Results, store: ScoreStore, metric: str) -> dict[str, _Table]:
+def _tables(earlier: Results, own: Results, metric: str) -> dict[str, _Table]:
     """By dataset and quality the ratings and every column's scores, of the items that were scored now."""
     before = {points.dataset: points for points in earlier.points}
-    found: dict[str, _Table] = {}
+    tables: dict[str, _Table] = {}
     for points in own.points:
-        fresh, _ = full_scores.scores(own, points, store)
-        others, _ = full_scores.scores(earlier, before[points.dataset], store)
         rows = _rows(points, before[points.dataset])
-        known = {name: values[rows] for name, values in others.items() if name[0] != metric} | fresh
-        found[points.dataset] = {
-            quality: (human.astype(np.float64), {name: full_scores.on(known, name, dimension)
-                                                 for name in full_scores.plain(known)})
+        scores = {key: values[rows] for key, values in before[points.dataset].scores.items() if key[0] != metric}
+        scores |= points.scores
+        tables[points.dataset] = {
+            quality: (human, {key: on_quality(scores, key, dimension) for key in plain(scores)})
             for quality, human in points.human.items()
             for dimension in (_dimension(own, points.dataset, quality),)}
-    return found
+    return tables
 
 
 def _rows(points: ItemScores, before: ItemScores) -> list[int]:
@@ -221,9 +217,9 @@ def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
             if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
 
 
-def _reached(board: Board, own: Name, ranked: set[Name], rows: Iterable[Correlation]) -> Iterator[Reached]:
+def _reached(board: Board, own: ColumnKey, ranked: set[ColumnKey], rows: Iterable[Correlation]) -> Iterator[Reached]:
     """What the column reaches on each quality, from the best place to the worst."""
-    values: dict[Target, dict[Name, float]] = {cell: {} for cell in sorted(board.cells)}
+    values: dict[Target, dict[ColumnKey, float]] = {cell: {} for cell in sorted(board.cells)}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value

@@ -21,7 +21,6 @@ from harness.bundle import reading
 from harness.cli import main
 from harness.errors import BadBundle
 from harness.results import files
-from harness.scoring.store import ScoreStore
 from tests.suite_run import SuiteRun
 
 COMPOSITE = "rank-average[inputs=length+distinct]"
@@ -88,8 +87,7 @@ def test_what_was_packed_is_found_again(packed: Path, results: Path, capsys: pyt
 
 
 def test_the_same_results_make_the_same_bytes(packed: Path, results: Path) -> None:
-    made = bundle.of(files.read(results / "report"), ScoreStore(results / "scores"),
-                     [COMPOSITE, "bleu"], "two metrics")
+    made = bundle.of(files.read(results / "report"), [COMPOSITE, "bleu"], "two metrics")
     assert bundle.packed(made) == packed.read_bytes()
 
 
@@ -103,7 +101,7 @@ def test_reading_gives_what_was_packed(packed: Path, tmp_path: Path) -> None:
 
 def test_there_is_no_text_path_or_secret_in_it(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_SECRET", "s3cr3t-value")
-    made = bundle.packed(bundle.of(files.read(results / "report"), ScoreStore(results / "scores"), (), ""))
+    made = bundle.packed(bundle.of(files.read(results / "report"), (), ""))
     (tmp_path / "again.zip").write_bytes(made)
     everything = b"\n".join(members(tmp_path / "again.zip").values()).decode()
     assert "s3cr3t" not in everything
@@ -118,17 +116,13 @@ def test_a_metric_that_is_named_by_a_path_of_this_machine_is_not_packed(results:
     for name in ("st:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
         with pytest.raises(BadBundle, match="holds a path of this machine"):
-            bundle.of(renamed, ScoreStore(results / "scores"), (), "x")
+            bundle.of(renamed, (), "x")
     assert not bundle.PATH.search("judge:llm-eval[model=NAME,url=http://localhost:8000/v1]"), "an address is no path"
     assert bundle.placeless("no /home/me/models/mine: https://example.org/a/b") == "no mine: https://example.org/a/b"
 
 
-def test_scores_that_the_report_was_not_made_of_are_not_packed(results: Path, tmp_path: Path,
-                                                               capsys: pytest.CaptureFixture[str]) -> None:
-    out = shutil.copytree(results, tmp_path / "out")
-    shutil.rmtree(out / "scores")
-    assert main(["submit", "--results", str(out), "--out", str(tmp_path / "x.zip")]) == 2
-    assert "are not in scores/; run `harness run` again" in capsys.readouterr().err
+def test_an_unknown_metric_is_answered_with_the_nearest(results: Path, tmp_path: Path,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submit", "--results", str(results), "--out", str(tmp_path / "x.zip"), "--metric", "blue"]) == 2
     assert "did you mean 'bleu'" in capsys.readouterr().err
 
