@@ -93,7 +93,6 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
         assert server.headers[0]["Authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}", "the server was given it"
     assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store), "the store was that of the URL"
     MemoryFileSystem.store.clear()  # its own names are the place's
-    assert main(["trace", "--out", str(out)]) == 0
     assert main(["submit", "--results", str(tmp_path / "packed"), "--out", str(tmp_path / "bundle.zip")]) == 0
     assert main(["verify", str(tmp_path / "bundle.zip")]) == 0
     assert main(["report", "--out", str(out)]) == 0
