@@ -36,11 +36,11 @@ FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "train
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A metric with its options set; `label` names it in a report, `suffix` its columns, `asked` asks for it again."""
+    """A metric with its options; `label` names it in a report, `suffix` its columns, `requested` is its full name."""
 
     metric: Metric
     suffix: str = ""
-    asked: str = ""
+    requested: str = ""
 
     @property
     def label(self) -> str:
@@ -111,7 +111,7 @@ def is_built_in(name: str) -> bool:
     return name in _built_in()
 
 
-def shown(requested: str) -> str:
+def without_folders(requested: str) -> str:
     """A metric as it was asked for, without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
     name, options = split(requested)
     prefix, colon, path = name.rpartition(":")
@@ -183,7 +183,7 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     name, rest = split(requested)
     kind = _kind(name)
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    values = given(kind, name, requested, rest)
+    values = option_values(kind, name, requested, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
         kind = for_options(values)
     set_ = {key: value for key, value in values.items() if value != known[key].default and key not in unsigned(kind)}
@@ -213,7 +213,7 @@ def _class_in(module: Any, name: str) -> type[Metric]:
     raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
 
 
-def given(kind: type[Any], name: str, requested: str, text: str) -> dict[str, Any]:
+def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict[str, Any]:
     """The values of the options that a text `option=value,...` sets."""
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}

@@ -277,6 +277,6 @@ def command(requested: Settings) -> str:
             value = Path(value).name
         flag = f"--{field.name.rstrip('_').replace('_', '-')}"
         for entry in value if isinstance(value, tuple) else (value,):
-            text = registry.shown(entry) if field.name in {"metric", "with_"} else str(entry)
+            text = registry.without_folders(entry) if field.name in {"metric", "with_"} else str(entry)
             words += [flag] if entry is True else [flag, text]
     return shlex.join(words)

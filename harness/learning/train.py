@@ -155,7 +155,7 @@ def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
 
 def _check_encoder(plan: Training) -> None:
     """Refuse weights that depend on an encoder of which their config would not tell."""
-    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.asked):
+    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
                           "field encoder: str = ''")
 
@@ -175,7 +175,7 @@ def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitt
     return {
         "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
         "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
-        "held_out": round(fitted.held_out, 6), "told": dict(objective.told(objective.network)),
+        "held_out": round(fitted.held_out, 6), "told": dict(objective.notes(objective.network)),
         "corpora": [_corpus(name, corpus, data) for name, corpus in plan.corpora.items()],
         "weights_read": plan.others,
         "device": _device(machine.devices[0]), "precision": machine.precision, "seconds": round(fitted.seconds, 1),
@@ -209,7 +209,7 @@ def _device(name: str) -> str:
 
 def _command(name: str, request: Request) -> str:
     """The command line that repeats the training, without the folders of this machine."""
-    words = ["harness", "train", registry.shown(name)]
+    words = ["harness", "train", registry.without_folders(name)]
     for field in dataclasses.fields(request):
         value = getattr(request, field.name)
         if value == field.default:

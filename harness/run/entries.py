@@ -103,7 +103,7 @@ def _trained_on(metric: Metric, models: Models) -> str:
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """The models that the scores come from, by the names to show; one that is not on this machine has none."""
     parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
-    shown = (models.shown(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models)
+    shown = (models.display_name(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 
 

@@ -35,7 +35,8 @@ class Selection:
         """The selection as the results keep it; the seed stands beside it, folders of this machine nowhere."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
-        values |= {name: [metrics.shown(metric) for metric in getattr(self, name)] for name in ("metrics", "beside")}
+        values |= {name: [metrics.without_folders(metric) for metric in getattr(self, name)]
+                   for name in ("metrics", "beside")}
         return {name: value for name, value in values.items() if value not in ([], None) and name != "seed"}
 
 

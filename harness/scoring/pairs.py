@@ -50,7 +50,7 @@ class Pair:
     @property
     def metric(self) -> str:
         """The metric as it was requested, by which a worker chooses it."""
-        return self.chosen.asked
+        return self.chosen.requested
 
     @property
     def label(self) -> str:

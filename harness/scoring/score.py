@@ -57,7 +57,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
     by_turn = _by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
-    models.asked.clear()
+    models.requested.clear()
     start = time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
         columns = checked(metric, items, metric.score(items, models))
@@ -118,7 +118,7 @@ def _check_models(metric: Metric, models: Models) -> None:
     parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
     declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
     declared |= {("checkpoint", name) for one in parts for name in checkpoints(one)}
-    for kind, name in sorted(models.asked - declared):
+    for kind, name in sorted(models.requested - declared):
         if kind == "checkpoint":
             raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
                             f"the card say checkpoints=({name!r},)")

@@ -67,8 +67,8 @@ class Models:
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
-        self.asked: set[tuple[str, str]] = set()
-        """The kinds and names that were asked for since this was last emptied."""
+        self.requested: set[tuple[str, str]] = set()
+        """The kinds and names requested since this was last emptied."""
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -78,7 +78,7 @@ class Models:
 
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
         """The encoder of that name; `layer` 0 is its last."""
-        self.asked.add(("encoder", name))
+        self.requested.add(("encoder", name))
         return self._encoder(name, layer)
 
     def _encoder(self, name: str, layer: int = 0) -> Encoder:
@@ -98,7 +98,7 @@ class Models:
 
     def lm(self, name: str = "") -> LanguageModel:
         """The causal language model of that name."""
-        self.asked.add(("lm", name))
+        self.requested.add(("lm", name))
         from metrics.models.causal import LanguageModel
 
         weights = self._language_model(name)
@@ -112,7 +112,7 @@ class Models:
 
     def vectors(self, name: str = "") -> WordVectors:
         """The word vectors in that file; without one, the encoder's input embeddings."""
-        self.asked.add(("vectors", name))
+        self.requested.add(("vectors", name))
         from metrics.models.vectors import from_encoder, from_file
 
         file = name or self.choice.vectors
@@ -124,7 +124,7 @@ class Models:
         """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
         from metrics.models import networks
 
-        self.asked.add(("checkpoint", name))
+        self.requested.add(("checkpoint", name))
         trained = self.checkpoint(name, encoder)
         network: Loaded = self._once(("trained", kind, trained.folder),
                                      lambda: networks.own(kind, trained, self.machine))
@@ -172,7 +172,7 @@ class Models:
             parts.append("kept as fp16")
         return " ".join(parts)
 
-    def shown(self, kind: str, name: str = "") -> str:
+    def display_name(self, kind: str, name: str = "") -> str:
         """The model's name as a page shows it beside a score, with a precision other than fp32; empty if absent."""
         try:
             identity = self.identity(kind, name)

@@ -49,7 +49,7 @@ class Objective:
     """What is to be made small: a fresh network, `type(network)(**config)`, its batches and the loss of one.
 
     A batch is a tensor, or a tuple, list or dict of tensors. Of the network the parameters that require a gradient are
-    kept. `told` goes into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
+    kept. `notes` go into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
     """
 
     network: Any
@@ -57,7 +57,7 @@ class Objective:
     draw: Callable[[np.random.Generator], Any]
     held_out: Sequence[Any]
     loss: Callable[[Any, Any], Any]
-    told: Callable[[Any], Mapping[str, float | int | str]] = lambda network: {}
+    notes: Callable[[Any], Mapping[str, float | int | str]] = lambda network: {}
 
 
 @dataclass

@@ -103,5 +103,5 @@ def _backbone(name: str, requested: str, rest: str) -> Any:
                 if rest:
                     raise BadOption(f"{requested!r}: {name} has no options")
                 return kind()
-            return kind(**registry.given(kind, name, requested, rest))
+            return kind(**registry.option_values(kind, name, requested, rest))
     raise BrokenPlugin(f"{module.__name__} holds no class with a recipe and an objective that is named {name!r}")

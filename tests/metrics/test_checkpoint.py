@@ -53,7 +53,7 @@ def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Pat
     assert not network.training
     assert not network.weight.requires_grad
     assert models.trained("toy", torch.nn.Linear) is network
-    assert ("checkpoint", "toy") in models.asked
+    assert ("checkpoint", "toy") in models.requested
 
 
 def test_an_encoder_is_told_by_its_digest_not_by_its_name(home: Path, kept: Path) -> None:

@@ -199,14 +199,14 @@ def test_options_files_and_models_reach_the_metric(tmp_path: Path) -> None:
     own.mkdir()
     (tmp_path / "list.txt").write_text("12345")
     kind = python_metric(
-        own, "models.asked.add(('lm', 'x')); return {'words': np.full(3, len(self.words.content()) * self.scale "
+        own, "models.requested.add(('lm', 'x')); return {'words': np.full(3, len(self.words.content()) * self.scale "
         "+ (self.way == 'b') + self.yes)}",
         fields="words: File = File(); scale: float = 1; way: Literal['a', 'b'] = 'a'; yes: bool = False")
     with contextlib.chdir(tmp_path):
         metric = choose(f"{own}/[words=list.txt,scale=2,way=b,yes=true]").metric
         models = Models(tmp_path)
         assert list(metric.score(ITEMS, models)["words"]) == [12, 12, 12]
-        assert models.asked == {("lm", "x")}
+        assert models.requested == {("lm", "x")}
         assert "words=list.txt@" in signature(metric, models)
     assert [field.name for field in dataclasses.fields(kind)] == ["words", "scale", "way", "yes"]
 

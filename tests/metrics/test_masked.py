@@ -147,7 +147,7 @@ def test_training_learns_and_keeps_only_what_it_trained(home: Path, tiny_encoder
     assert weights.keys() == learned(objective.network).keys()
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     fresh = MaskedLanguageModel(rank=rank).objective(training_data(models))
-    before, after = fresh.told(fresh.network), objective.told(objective.network)
+    before, after = fresh.notes(fresh.network), objective.notes(objective.network)
     assert float(after["masked_perplexity"]) < 0.8 * float(before["masked_perplexity"])
     assert models.masked().log_likelihoods([("", "tea")])[0].size == 1
 

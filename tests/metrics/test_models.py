@@ -52,9 +52,9 @@ def test_each_model_is_loaded_once(models: Models) -> None:
 
 
 def test_the_name_on_a_page_has_no_folder_and_no_digest(models: Models, home: Path) -> None:
-    assert models.shown("encoder") == "tiny-encoder"
-    assert models.shown("encoder", weights.EMBEDDED) == weights.EMBEDDED
-    assert models.shown("encoder", "nobody/nothing") == ""
+    assert models.display_name("encoder") == "tiny-encoder"
+    assert models.display_name("encoder", weights.EMBEDDED) == weights.EMBEDDED
+    assert models.display_name("encoder", "nobody/nothing") == ""
     assert str(home.parent) not in models.identity("encoder")
 
 

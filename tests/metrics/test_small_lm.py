@@ -121,7 +121,7 @@ def test_training_learns_and_what_is_stored_tells_the_same(data: TrainingData, t
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
     assert fitted.held_out < 0.95 * np.log(90)
-    told: Mapping[str, Any] = objective.told(objective.network)
+    told: Mapping[str, Any] = objective.notes(objective.network)
     assert told["the same in eight bits"] == pytest.approx(told["held-out bits per character"], abs=0.02)
 
 
@@ -135,7 +135,7 @@ def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> N
     found = made(data, checkpoint.place("lm", "", home))
     models = Models(home, Choice(device="cpu"))
     assert models.identity("lm").startswith(f"dialogue-lm@{found.card['sha256']['model.safetensors'][:12]}.")
-    assert models.shown("lm") == "dialogue-lm"
+    assert models.display_name("lm") == "dialogue-lm"
     model = models.lm()
     assert model is models.lm()
     assert model.end == END
@@ -151,7 +151,7 @@ def test_without_a_checkpoint_it_is_said_what_to_do(home: Path, monkeypatch: pyt
     models = Models(home, Choice(device="cpu"))
     with pytest.raises(MissingResource, match=r"harness train lm.*--lm"):
         models.lm()
-    assert models.shown("lm") == ""
+    assert models.display_name("lm") == ""
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json"])

@@ -164,7 +164,7 @@ class Isolated:
                 "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         try:
             answer = self.adapter.score(head, items_body(items))
-            models.asked |= {(str(kind), str(model)) for kind, model in answer.head.get("asked", ())}
+            models.requested |= {(str(kind), str(model)) for kind, model in answer.head.get("asked", ())}
             return columns_of(answer.body)
         except (WireError, TypeError, ValueError) as error:
             self.adapter.close()

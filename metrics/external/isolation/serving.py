@@ -66,10 +66,10 @@ class Served:
         options = {name: File(value) if hints[name] is File else value
                    for name, value in question.head["options"].items()}
         models = self._service(question.head["models"])
-        models.asked.clear()
+        models.requested.clear()
         scores = self.kind(**options).score(items_of(question.body), models)
         columns = {str(name): _vector(str(name), column) for name, column in scores.items()}
-        return Message({"asked": sorted(models.asked)}, columns_body(columns))
+        return Message({"asked": sorted(models.requested)}, columns_body(columns))
 
     def _service(self, settings: Mapping[str, Any]) -> Models:
         key = json.dumps(settings)

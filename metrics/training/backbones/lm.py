@@ -5,7 +5,7 @@ tokens that begins with a turn is read: what a metric asks for later begins with
 drawn from less than their size would have it: by the square root of their turns.
 
 The tokenizer is learned first, from the same dialogues. The checkpoint holds matrices in eight bits
-(small_lm.py); `told` has what that costs on what is held out, in bits per character of the text as it was
+(small_lm.py); `notes` have what that costs on what is held out, in bits per character of the text as it was
 written, which can be compared between tokenizers.
 """
 
@@ -40,7 +40,7 @@ ROWS = 8
 """Windows in a batch that is held out."""
 
 HELD_OUT_BATCHES = 24
-"""Batches that the held-out loss is told of."""
+"""Batches of the held-out loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class CausalLanguageModel:
         return Objective(network=DialogueLM(**config), config=config, held_out=batches,
                          loss=lambda network, rows: network(rows.long()),
                          draw=lambda rng: self._drawn(streams, shares / shares.sum(), rng),
-                         told=lambda network: _told(network, batches, held_out))
+                         notes=lambda network: _told(network, batches, held_out))
 
     def _stream(self, dialogues: Sequence[Dialogue], tokenizer: Any) -> Stream:
         """The end token before each dialogue and after each turn."""

@@ -76,7 +76,7 @@ class MaskedLanguageModel:
             network=network, config=config, held_out=held_out,
             loss=lambda network, batch: functional.cross_entropy(scores(network, batch), batch["targets"]),
             draw=lambda rng: masked(_drawn(texts, rng), encoder, rng, SHARE),
-            told=lambda network: _told(lambda batch: scores(network, batch), held_out, network.bias.device))
+            notes=lambda network: _told(lambda batch: scores(network, batch), held_out, network.bias.device))
 
     def _network(self, body: Any, texts: Sequence[Tokenized]) -> tuple[Adapted, dict[str, Any]]:
         """A fresh network over an encoder, and its arguments; it begins with the tokens' frequencies in the texts."""

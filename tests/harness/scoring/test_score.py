@@ -137,7 +137,7 @@ def test_undeclared_weights_are_refused() -> None:
         reads: str = "mine"
 
         def score(self, items: Any, models: Any) -> Any:
-            models.asked.add(("checkpoint", self.reads))
+            models.requested.add(("checkpoint", self.reads))
             return {"hidden": [0.0] * len(items)}
 
     dataset = make_dataset(["a"], [(1,)])

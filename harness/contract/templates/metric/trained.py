@@ -56,7 +56,7 @@ class MyMetric:
             network=heads(**config), config=config, loss=loss,
             draw=lambda rng: _rows(training, rng.integers(many, size=BATCH)),
             held_out=[_rows(held_out, np.arange(start, min(start + BATCH, few))) for start in range(0, few, BATCH)],
-            told=lambda network: {"pairs": many})
+            notes=lambda network: {"pairs": many})
 
 
 def heads(width: int, size: int) -> Any:
