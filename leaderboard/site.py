@@ -52,8 +52,8 @@ def boards(results: Results) -> tuple[Page, ...]:
 def builders() -> tuple[Build, ...]:
     """Return the `build` of every page in leaderboard/pages/, by name."""
     names = sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__))
-    found = (importlib.import_module(f"{modules.__name__}.{name}") for name in names)
-    return tuple(module.build for module in found if hasattr(module, "build"))
+    loaded = (importlib.import_module(f"{modules.__name__}.{name}") for name in names)
+    return tuple(module.build for module in loaded if hasattr(module, "build"))
 
 
 def _files(results: Results, before: Results | None) -> dict[str, bytes]:

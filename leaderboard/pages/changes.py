@@ -32,21 +32,21 @@ UNEXPLAINED = "Same inputs, other number"
 
 def compare(before: Results, results: Results) -> Page:
     """Build the page about earlier results and those that are published."""
-    found, index = changes(before, results), make_index(results)
+    compared, index = changes(before, results), make_index(results)
     origins = {origin_of(entry) for run in (before, results) for entry in run.datasets}
     sections = (
-        *_unexplained(index, found),
-        Section("short", "In short", (_short(found),)),
-        Section("why", "What differs between the two runs", _differences(found.causes)),
-        *(_board(index, board) for board in found.boards),
-        *(_changed(index, found, origin) for origin in ORIGINS
-          if any(change.origin == origin for change in found.changed)),
-        Section("new", "New", _one_sided(index, found.new, found, new=True)),
-        Section("gone", "Gone", _one_sided(index, found.gone, found, new=False)),
+        *_unexplained(index, compared),
+        Section("short", "In short", (_short(compared),)),
+        Section("why", "What differs between the two runs", _differences(compared.causes)),
+        *(_board(index, board) for board in compared.boards),
+        *(_changed(index, compared, origin) for origin in ORIGINS
+          if any(change.origin == origin for change in compared.changed)),
+        Section("new", "New", _one_sided(index, compared.new, compared, new=True)),
+        Section("gone", "Gone", _one_sided(index, compared.gone, compared, new=False)),
         Section("commands", "The two runs", (Facts((("Earlier", Cell(before.run.command, code=True)),
                                                     ("Now", Cell(results.run.command, code=True)))),)))
     return Page(path="changes.html", title="What changed since the earlier run", label="Changes", sections=sections,
-                lead=f"Every correlation of this run ({title_of(found.statistic)}) beside that of an earlier run, "
+                lead=f"Every correlation of this run ({title_of(compared.statistic)}) beside that of an earlier run, "
                      f"{_version(before.run)}: how far it changed, and what differs that may be why.",
                 order=7, tested=False, markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
 
@@ -64,13 +64,13 @@ def _version(run: Run) -> str:
     return f"version {run.version}, " + (f"commit {run.commit[:12]}" if run.commit else "commit not known")
 
 
-def _unexplained(index: Index, found: Changes) -> tuple[Section, ...]:
+def _unexplained(index: Index, compared: Changes) -> tuple[Section, ...]:
     """List correlations with the same inputs and another number above everything else."""
-    changed = found.unexplained
+    changed = compared.unexplained
     if not changed:
         return ()
     doubt = (" Both ran from a checkout whose state no commit names, so the code may differ."
-             if found.causes.unsure else
+             if compared.causes.unsure else
              " This must not happen: the same inputs give the same numbers. Look at the machine, then at the harness.")
     words = (f"{plural(len(changed), 'correlation')} differ, by up to {number(abs(changed[0].difference))}, though "
              f"data, code, weights, options and environment are the same in both reports.{doubt}")
@@ -80,22 +80,22 @@ def _unexplained(index: Index, found: Changes) -> tuple[Section, ...]:
     return (Section("unexplained", UNEXPLAINED, (Prose(words), *tables)),)
 
 
-def _short(found: Changes) -> Facts:
-    visible = [change for change in found.changed if change.visible]
+def _short(compared: Changes) -> Facts:
+    visible = [change for change in compared.changed if change.visible]
     beyond = sum(change.beyond is True for change in visible)
     counts = Counter(kind for change in visible for kind in {cause.kind for cause in change.own})
     own = ", ".join(f"{kind} {counts[kind]}" for kind in KINDS if counts[kind])
     none = sum(not change.own for change in visible)
     facts = (
-        ("Correlations in both", str(found.common)),
+        ("Correlations in both", str(compared.common)),
         ("Changed", f"{len(visible)}, of them {beyond} beyond the earlier 95 % interval"),
-        ("The same", (f"{found.common - len(found.changed)} to the last digit, and "
-                      f"{len(found.changed) - len(visible)} in three decimals")),
+        ("The same", (f"{compared.common - len(compared.changed)} to the last digit, and "
+                      f"{len(compared.changed) - len(visible)} in three decimals")),
         ("Why", f"a cause of its own: {own or 'none'}; only of the run as a whole, or not known: {none}"),
-        (UNEXPLAINED, str(len(found.unexplained))),
-        ("New and gone", f"{plural(len(found.new), 'correlation')} new, {len(found.gone)} gone"),
-        ("Metrics new", _listed(found.metrics[0])), ("Metrics gone", _listed(found.metrics[1])),
-        ("Datasets new", _listed(found.datasets[0])), ("Datasets gone", _listed(found.datasets[1])))
+        (UNEXPLAINED, str(len(compared.unexplained))),
+        ("New and gone", f"{plural(len(compared.new), 'correlation')} new, {len(compared.gone)} gone"),
+        ("Metrics new", _listed(compared.metrics[0])), ("Metrics gone", _listed(compared.metrics[1])),
+        ("Datasets new", _listed(compared.datasets[0])), ("Datasets gone", _listed(compared.datasets[1])))
     return Facts(tuple((term, Cell(text)) for term, text in facts if text != NONE))
 
 
@@ -155,10 +155,10 @@ def _ranks(index: Index, change: BoardChange, rows: Sequence[RankChange]) -> Tab
                                f"{board.caption}, earlier and now", headings, lines, board.name))
 
 
-def _changed(index: Index, found: Changes, origin: str) -> Section:
-    changed = [change for change in found.changed if change.origin == origin]
+def _changed(index: Index, compared: Changes, origin: str) -> Section:
+    changed = [change for change in compared.changed if change.origin == origin]
     visible = [change for change in changed if change.visible]
-    blocks: list[Block] = [picture(changed, found.common, DATA[origin])]
+    blocks: list[Block] = [picture(changed, compared.common, DATA[origin])]
     if len(visible) > MOST:
         blocks.append(Prose(f"The {MOST} that changed most; changes.csv has all {len(visible)}.", link="changes.csv"))
     if visible:
@@ -186,10 +186,10 @@ def _line(index: Index, change: Change) -> Row:
             Cell(why(change)))
 
 
-def _one_sided(index: Index, rows: Iterable[OneSided], found: Changes, *, new: bool) -> tuple[Block, ...]:
+def _one_sided(index: Index, rows: Iterable[OneSided], compared: Changes, *, new: bool) -> tuple[Block, ...]:
     """Group correlations that only one of the runs has by the reason why the other lacks them."""
     by_reason: dict[tuple[str, str, str], list[OneSided]] = defaultdict(list)
-    metrics, datasets = (found.metrics[0], found.datasets[0]) if new else (found.metrics[1], found.datasets[1])
+    metrics, datasets = (compared.metrics[0], compared.datasets[0]) if new else (compared.metrics[1], compared.datasets[1])
     for row in rows:
         what = row.row.metric if row.row.metric in metrics else row.row.dataset
         by_reason[row.origin, row.why, what].append(row)
