@@ -189,7 +189,8 @@ def _line(index: Index, change: Change) -> Row:
 def _one_sided(index: Index, rows: Iterable[OneSided], compared: Changes, *, new: bool) -> tuple[Block, ...]:
     """Group correlations that only one of the runs has by the reason why the other lacks them."""
     by_reason: dict[tuple[str, str, str], list[OneSided]] = defaultdict(list)
-    metrics, datasets = (compared.metrics[0], compared.datasets[0]) if new else (compared.metrics[1], compared.datasets[1])
+    side = 0 if new else 1
+    metrics, datasets = compared.metrics[side], compared.datasets[side]
     for row in rows:
         what = row.row.metric if row.row.metric in metrics else row.row.dataset
         by_reason[row.origin, row.why, what].append(row)
