@@ -16,14 +16,11 @@ from benchmarks import registry
 from benchmarks.formats import official
 from benchmarks.sample import dialogues, responses
 from benchmarks.sample.make import DATA, make
-from benchmarks.sample.material import LONG, long_conversations, short_conversations
 
 FILES = tuple(sorted(path.name.removesuffix("_eval.json") for path in DATA.iterdir()))
 TEST = ("jsalt", "esl", "ncm", "dstc10-topical_clean", "dstc10-persona_clean")
 DIALOGUE = ("fed-dial", "persona-see")
 TURN = tuple(name for name in FILES if name not in DIALOGUE)
-REFERENCES = {"dstc6": 11, "dailydialog-gupta": 4, "humod": 3, "dstc7": 1, "persona-usr": 1, "topical-usr": 1,
-              "dailydialog-zhao": 1, "persona-zhao": 1}
 VOTES = {"dstc6": (10, 10), "dstc7": (1, 3), "fed-turn": (3, 5), "fed-dial": (0, 5), "persona-see": (1, 1),
          "dailydialog-gupta": (1, 1), "esl": (1, 1), "ncm": (1, 1), "dailydialog-grade": (8, 11),
          "empathetic-grade": (8, 11), "convai2-grade": (8, 11), "dailydialog-zhao": (4, 4), "persona-zhao": (4, 4),
@@ -75,30 +72,6 @@ def test_the_cards_fit_every_file_and_every_step_of_a_scale_is_used() -> None:
             low, high = (1, 5) if quality.low is None or quality.high is None else (quality.low, quality.high)
             assert {round(value) for value in values} == set(range(int(low), int(high) + 1)), (name, quality)
         assert all(fewest <= len(values) <= most for _, _, values in votes(name)), name
-
-
-def test_keys_of_a_turn_level_row() -> None:
-    for name in TURN:
-        expected = {"dialogue_id", "context", "response", "annotations"}
-        expected |= {"model_name"} if name.endswith("-grade") else set() if name == "humod" else {"model"}
-        expected |= {"reference"} if name in REFERENCES else set()
-        expected |= {"fact"} if name.endswith("-usr") else set()
-        expected |= {"win_ratio"} if name in ("esl", "ncm") else set()
-        for row in rows(name):
-            assert set(row) | {"annotations"} == expected
-            assert ("annotations" in row) or name.startswith("dstc10-")
-            assert row["context"].strip()
-            assert len(row.get("reference", ())) == REFERENCES.get(name, 0)
-
-
-def test_shape_of_whole_dialogues() -> None:
-    for row in rows("fed-dial"):
-        assert set(row) == {"dialogue_id", "model", "dialog", "annotations"}
-        speakers = [turn["speaker"] for turn in row["dialog"]]
-        assert speakers == ["human", "model"] * (len(speakers) // 2) + ["human"]
-    for row in rows("persona-see"):
-        assert set(row) == {"dialogue_id", "model", "dialogue", "annotations"}
-        assert [turn["speaker"] for turn in row["dialogue"]] == ["model", "human_evaluator"] * 6
 
 
 def test_ids_count_up_and_those_of_the_test_sets_share_one_pool() -> None:
@@ -165,35 +138,6 @@ def test_systems_are_graded_as_promised() -> None:
         assert means["off-topic"] < means["ungrammatical"] < means["engaged"]
     recovery = system_means("fed-dial", "Error recovery")
     assert recovery["recovering"] > recovery["contradicting"]
-
-
-def test_raters_and_qualities_agree_above_chance_and_not_perfectly() -> None:
-    for name in FILES:
-        if VOTES.get(name, (3, 3))[0] >= 3:
-            pairs = [values[:2] for _, quality, values in votes(name) if quality == main_quality(name)]
-            assert 0.3 < np.corrcoef(np.array(pairs, dtype=float).T)[0, 1] < 0.9, name
-    for name in ("dailydialog-zhao", "persona-usr", "fed-turn"):
-        means = np.array([[np.mean(values) for values in row["annotations"].values()] for row in rows(name)])
-        between = np.corrcoef(means.T)[np.triu_indices(means.shape[1], 1)]
-        assert between.max() < 0.99
-        assert between.min() < 0.6
-        assert np.median(between) > 0.3
-
-
-def test_conversations_are_whole() -> None:
-    """Turns alternate and end with the user; each short one has a denial, and service ones twelve replies."""
-    talks = short_conversations()
-    assert len({talk.name for talk in talks}) == len(talks)
-    for talk in talks:
-        assert talk.turns[-1][0] == "U"
-        assert all(first != second for (first, _), (second, _) in itertools.pairwise(talk.turns))
-        assert len(set(talk.replies)) == (12 if talk.kind == "service" else 5)
-        assert talk.denial
-    for long_talk in (talk for kind in LONG for talk in long_conversations(kind)):
-        at, slip = long_talk.slip
-        assert long_talk.turns[at][0] == long_talk.turns[at + 2][0] == "M"
-        assert slip
-        assert 10 <= len(long_talk.turns) <= 14
 
 
 def test_the_page_has_the_levels_in_use() -> None:

@@ -245,59 +245,54 @@ def test_offline_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert only(tmp_path) == []
 
 
-def test_the_mirror_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HF_HUB_OFFLINE is respected, and what is not in the cache is offline."""
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
-        dstc11.mirrored("fed-turn", tmp_path)
-
-
 OFFICIAL = json.dumps([{
     "dialogue_id": "humod_00000", "context": "hi", "response": "hello", "annotations": {"relevance": [1, 2, 3]},
 }])
+PLACE = "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json"
 
 
-def test_the_mirror_is_read_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the release lies unpacked, one small file is taken through the library."""
+def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One small file is taken through the library, or one member of the archive; offline it says so."""
+    from huggingface_hub.errors import EntryNotFoundError
+
     requests = []
 
     def hub(repository: str, name: str, **options: object) -> str:
         requests.append((repository, name, options["repo_type"], options["local_files_only"]))
+        if len(requests) > 1:
+            raise EntryNotFoundError("404")
         (tmp_path / "humod_eval.json").write_text(OFFICIAL)
         return str(tmp_path / "humod_eval.json")
-
-    monkeypatch.setattr(dstc11, "reach", lambda _: None)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
-    dataset = fetch(registry.card("humod"), tmp_path / "home")
-    path = "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json"
-    assert requests == [("mario-rc/dstc11.t4", path, "dataset", False)]
-    assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
-
-
-def test_the_mirror_is_read_from_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it lies as one archive, only the member is read."""
-    from huggingface_hub.errors import EntryNotFoundError
 
     class Hub:
         def open(self, path: str, mode: str) -> io.BytesIO:
             assert path == f"datasets/mario-rc/dstc11.t4@{dstc11.COMMIT}/DSTC_11_Track_4.zip"
-            buffer = io.BytesIO()
-            with zipfile.ZipFile(buffer, "w") as archive:
-                archive.writestr("DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json", OFFICIAL)
-            return io.BytesIO(buffer.getvalue())
+            return io.BytesIO(zipped(PLACE, OFFICIAL))
 
-    def missing(*_: object, **__: object) -> str:
-        raise EntryNotFoundError("404")
-
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    with monkeypatch.context() as offline:
+        offline.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
+            dstc11.mirrored("fed-turn", tmp_path)
     monkeypatch.setattr(dstc11, "reach", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", missing)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
     monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)
-    assert len(fetch(registry.card("humod"), tmp_path / "home").items) == 1
+    for _ in range(2):
+        dataset = fetch(registry.card("humod"), tmp_path / "home")
+        assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
+    assert requests[0] == ("mario-rc/dstc11.t4", PLACE, "dataset", False)
     with pytest.raises(FetchError, match="holds no persona-see_eval"):
         dstc11.mirrored("persona-see", tmp_path)
+
+
+def zipped(member: str, text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(member, text)
+    return buffer.getvalue()
 
 
 def with_sources(name: str, *sources: Source) -> DatasetCard:
@@ -309,24 +304,15 @@ def fed(votes: list[object]) -> bytes:
     return json.dumps([record]).encode()
 
 
-def test_a_dataset_is_fetched_and_converted(site: Site, tmp_path: Path) -> None:
+def test_a_dataset_is_fetched_unpacked_and_converted(site: Site, tmp_path: Path) -> None:
     """What comes is marked as fetched, and the raw file does not stay."""
-    site.body = fed([2, 1, "N/A (no idea)"])
-    dataset = fetch(with_sources("fed-turn", Source(site.url, form="fed")), tmp_path)
-    assert dataset.origin == "fetched"
-    assert [rating.votes for rating in dataset.ratings] == [(2.0, 1.0)]
-    assert only(tmp_path) == []
-
-
-def test_an_archive_is_unpacked_first(site: Site, tmp_path: Path) -> None:
-    """The converter sees a folder."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("deep/fed_data.json", fed([2]))
-    site.body = buffer.getvalue()
-    url = site.url.replace("file.bin", "fed.zip?dl=1")
-    assert len(fetch(with_sources("fed-turn", Source(url, form="fed")), tmp_path).items) == 1
-    assert only(tmp_path) == []
+    for name, body in (("fed_data.json", fed([2, 1, "N/A (no idea)"])),
+                       ("fed.zip?dl=1", zipped("deep/fed_data.json", fed([2, 1]).decode()))):
+        site.body = body
+        dataset = fetch(with_sources("fed-turn", Source(site.url.replace("file.bin", name), form="fed")), tmp_path)
+        assert dataset.origin == "fetched"
+        assert [rating.votes for rating in dataset.ratings] == [(2.0, 1.0)]
+        assert only(tmp_path) == []
 
 
 def test_the_next_source_is_tried(site: Site, tmp_path: Path) -> None:
@@ -349,10 +335,7 @@ def test_a_dataset_behind_a_registration_names_the_place(tmp_path: Path) -> None
 
 
 def wordnet(member: str = "wordnet/data.noun") -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(member, "  1 This is WordNet\n")
-    return buffer.getvalue()
+    return zipped(member, "  1 This is WordNet\n")
 
 
 def test_wordnet_goes_where_nltk_looks(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
