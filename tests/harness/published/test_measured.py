@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -83,14 +83,11 @@ BEATS = [  # cells of the column and of the control, then (whole, sets, of)
 ]
 
 
-@pytest.mark.parametrize(("column", "control", "expected"), BEATS)
-def test_beats(column: tuple[float, ...], control: tuple[float, ...], expected: tuple[bool, int, int]) -> None:
-    found = measured.beats(dict(zip(CELLS, column, strict=True)), dict(zip(CELLS, control, strict=True)), CELLS)
-    assert found == measured.ControlComparison(*expected)
-
-
-def test_without_a_shared_cell_nothing_is_said() -> None:
-    assert measured.beats({CELLS[0]: 0.5}, {CELLS[1]: 0.1}, CELLS) is None
+def test_beats() -> None:
+    for column, control, expected in BEATS:
+        found = measured.beats(dict(zip(CELLS, column, strict=True)), dict(zip(CELLS, control, strict=True)), CELLS)
+        assert found == measured.ControlComparison(*expected)
+    assert measured.beats({CELLS[0]: 0.5}, {CELLS[1]: 0.1}, CELLS) is None, "no shared target"
 
 
 def test_length_is_to_be_beaten_on_all_qualities_and_cosine_on_those_of_relevance() -> None:
@@ -117,11 +114,12 @@ def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
     assert baseline.mean(("convai2-grade", "fed-turn")) == pytest.approx((0.0938 + 0.0509) / 2)
 
 
-@pytest.mark.parametrize(("column", "name"), [
-    ("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"), ("rouge-l", "ROUGE-L"),
-    ("bert-ruber", "BERT-RUBER"), ("deep-am-fm", "Deep AM-FM"), ("bleu-4[references=max]", "BLEU-4")])
-def test_columns_find_their_printed_name(column: str, name: str) -> None:
-    assert counterparts(dict.fromkeys(measured.TURNS, 1))[plain(column)].name == name
+def test_columns_find_their_printed_name() -> None:
+    printed = counterparts(dict.fromkeys(measured.TURNS, 1))
+    for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
+                         ("rouge-l", "ROUGE-L"), ("bert-ruber", "BERT-RUBER"), ("deep-am-fm", "Deep AM-FM"),
+                         ("bleu-4[references=max]", "BLEU-4")):
+        assert printed[plain(column)].name == name
 
 
 def test_what_the_challenge_prints_on_the_nine() -> None:
@@ -131,14 +129,15 @@ def test_what_the_challenge_prints_on_the_nine() -> None:
     assert len(means) == 10
 
 
-@pytest.mark.parametrize(("second", "message"), [
-    (make({"deb": (0, 0, 0)}, options={"limit": 5}), "--limit"),
-    (make({"deb": (0, 0, 0)}, options={"qualities": ["relevance"]}), "--quality"),
-    (make({"deb": (0, 0, 0)}, fingerprint="g"), "convai2-grade is not the same data"),
-    (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another")])
-def test_what_cannot_stand_in_one_table_is_refused(second: Results, message: str) -> None:
-    with pytest.raises(BadReport, match=message):
-        measured.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
+def test_what_cannot_stand_in_one_table_is_refused() -> None:
+    for second, message in (
+        (make({"deb": (0, 0, 0)}, options={"limit": 5}), "--limit"),
+        (make({"deb": (0, 0, 0)}, options={"qualities": ["relevance"]}), "--quality"),
+        (make({"deb": (0, 0, 0)}, fingerprint="g"), "convai2-grade is not the same data"),
+        (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another"),
+    ):
+        with pytest.raises(BadReport, match=message):
+            measured.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
 
 
 def test_the_sample_makes_no_figures() -> None:
@@ -206,6 +205,7 @@ def test_a_file_without_the_marks_and_a_run_without_real_data_are_refused(
     assert "none of its turn-level datasets is real" in capsys.readouterr().err
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1, 1)), min_size=1, max_size=12), st.randoms())
 def test_a_mean_lies_between_its_cells_and_knows_no_order(values: list[tuple[str, float]], chance: object) -> None:
     cells = {(name, str(place)): value for place, (name, value) in enumerate(values)}
