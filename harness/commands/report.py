@@ -82,6 +82,13 @@ def run(args: argparse.Namespace) -> int:
     from harness.commands._comparisons import Chosen
     from harness.results import files
 
+    if args.published is None and (args.into or args.cards):
+        raise BadConfig("--into and --cards go with --published")
+    if args.published is not None:
+        from harness.commands import _published
+
+        _published.run(args)
+        return 0
     report = files.read(args.out / "report")
     statistic = plain_name(args.statistic or "spearman")
     level = args.level or "items"
