@@ -42,6 +42,8 @@ NOTE = "*: of another quality, or of fewer replies. All columns, or several runs
 
 def run(args: argparse.Namespace) -> None:
     """Print the table, or write it."""
+    if args.published is None:
+        raise BadConfig("--into and --cards go with --published")
     reports = [files.read(folder / "report") for folder in (args.out, *args.published)]
     beside = measured.gather(reports)
     if not beside.turns:

@@ -82,9 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from harness.commands._comparisons import Chosen
     from harness.results import files
 
-    if args.published is None and (args.into or args.cards):
-        raise BadConfig("--into and --cards go with --published")
-    if args.published is not None:
+    if args.published is not None or args.into or args.cards:
         from harness.commands import _published
 
         _published.run(args)
