@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import BATCH, Pairs, pairs
+from metrics.trained.heads.data import BATCH, ReplyPairs, pairs
 from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, pair_probabilities
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -65,11 +65,11 @@ class MmeRm:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceBatches:
-    """Pairs to train on and held out; `short` has the rows of replies whose stop words were removed as well."""
+    """ReplyPairs to train on and held out; `short` has the rows of replies whose stop words were removed as well."""
 
     table: TextTable
-    training: Pairs
-    held: Pairs
+    training: ReplyPairs
+    held: ReplyPairs
     short: dict[int, int]
 
     @classmethod
@@ -84,7 +84,7 @@ class RelevanceBatches:
         short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
         return cls(table, pairs(both[0], table), pairs(both[1], table), short)
 
-    def draw(self, some: Pairs, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    def draw(self, some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any, Any]:
         """Contexts (BATCH, TURNS, 2 · width) with a true and a false reply each."""
         chosen = rng.integers(len(some), size=BATCH)
         true = some.replies[chosen]

@@ -38,9 +38,9 @@ class Specificity:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """LL from 0 up, NCE at most 0, PPL from 1 up; NaN for a response without a token."""
-        found = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
-        there = np.array([values.size > 0 for values in found], dtype=bool)
-        sums = np.array([values.sum(dtype=np.float64) for values in found], dtype=np.float64)
-        counts = np.array([max(1, values.size) for values in found], dtype=np.float64)
+        tokens = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
+        scorable = np.array([values.size > 0 for values in tokens], dtype=bool)
+        sums = np.array([values.sum(dtype=np.float64) for values in tokens], dtype=np.float64)
+        counts = np.array([max(1, values.size) for values in tokens], dtype=np.float64)
         columns = {"sm-ll": -sums, "sm-nce": sums / counts, "sm-ppl": np.exp(-sums / counts)}
-        return {name: np.where(there, column, np.nan) for name, column in columns.items()}
+        return {name: np.where(scorable, column, np.nan) for name, column in columns.items()}

@@ -18,7 +18,7 @@ from benchmarks.corpora import corpora, files
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
-from metrics.graph.dynaeval.data import PERTURBATIONS, Negatives, Turns, usable, worse
+from metrics.graph.dynaeval.data import PERTURBATIONS, DialogueRows, Negatives, usable, worse
 from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TextTable
 
@@ -53,8 +53,8 @@ class Trial:
     """Dialogues, and for each so many worse ones that follow one another."""
 
     table: TextTable
-    dialogues: tuple[Turns, ...]
-    worse: tuple[Turns, ...]
+    dialogues: tuple[DialogueRows, ...]
+    worse: tuple[DialogueRows, ...]
 
 
 def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Dialogue]:
@@ -78,8 +78,8 @@ def make_trial(some: Sequence[Dialogue], kind: Negatives, seed: int, read: Calla
     pool = [turn.text for dialogue in some for turn in dialogue.utterances]
     table = TextTable(pool, read)
     changed = [worse(dialogue.utterances, kind, pool, rng) for dialogue in some for _ in range(PERTURBATIONS)]
-    return Trial(table, tuple(Turns.of(dialogue.utterances, table) for dialogue in some),
-                 tuple(Turns.of(turns, table) for turns in changed))
+    return Trial(table, tuple(DialogueRows.of(dialogue.utterances, table) for dialogue in some),
+                 tuple(DialogueRows.of(turns, table) for turns in changed))
 
 
 def share(better: Scores, less: Scores) -> float:
@@ -88,7 +88,7 @@ def share(better: Scores, less: Scores) -> float:
     return float(((np.sign(gained) + 1) / 2).mean())
 
 
-def adjacent(some: Sequence[Turns], table: TextTable) -> Scores:
+def adjacent(some: Sequence[DialogueRows], table: TextTable) -> Scores:
     """CoSim of dialogues as rows of a table: the mean cosine of adjacent utterances, as `cosim` has it."""
     means = table.vectors[:, : table.width].astype(np.float64)
     units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)

@@ -1,6 +1,6 @@
 """Dialogues as rows of vectors and as graphs, and dialogues made worse: what DynaEval and S-DiCoh read and learn from.
 
-    Turns.of(utterances, table)                  a dialogue as rows of a table, and who speaks
+    DialogueRows.of(utterances, table)                  a dialogue as rows of a table, and who speaks
     graphs(dialogues, table, window)             many of them as one torch-geometric Batch, a node for each utterance
     item_scores(network, items, encoder, window) what a network gives the items, in any batch the same
     objective(data, negatives, network, ...)     a network that is to score dialogues above worse ones
@@ -51,14 +51,14 @@ MARGIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class DialogueRows:
     """A dialogue as rows of a table, and the number of the speaker of each utterance: (utterances,) each."""
 
     rows: Rows
     speakers: Rows
 
     @classmethod
-    def of(cls, utterances: Sequence[Utterance], table: TextTable) -> Turns:
+    def of(cls, utterances: Sequence[Utterance], table: TextTable) -> DialogueRows:
         """A dialogue as rows of the table; a blank utterance has the row of zeros."""
         numbers = {who: number for number, who in enumerate(dict.fromkeys(turn.speaker for turn in utterances))}
         return cls(table.rows(turn.text for turn in utterances),
@@ -68,7 +68,7 @@ class Turns:
         return len(self.rows)
 
 
-def graphs(dialogues: Sequence[Turns], table: TextTable, window: int, speakers: int = SPEAKERS) -> Any:
+def graphs(dialogues: Sequence[DialogueRows], table: TextTable, window: int, speakers: int = SPEAKERS) -> Any:
     """The dialogues as one Batch: x (utterances, 2 · width), edge_index (2, edges), edge_type (edges,), batch."""
     import torch
     from torch_geometric.data import Batch
@@ -102,13 +102,13 @@ def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Ro
 def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: int, speakers: int = SPEAKERS) -> Column:
     """The network's score of each item; NaN for fewer than two utterances, or where none holds words."""
     table = TextTable((turn.text for item in items for turn in item.utterances), reading(encoder))
-    dialogues = [Turns.of(item.utterances, table) for item in items]
+    dialogues = [DialogueRows.of(item.utterances, table) for item in items]
     scorable = np.array([len(dialogue) > 1 and bool(dialogue.rows.any()) for dialogue in dialogues], dtype=bool)
     return fill(scorable, lambda chosen: dialogue_scores(
         network, [dialogues[place] for place in np.flatnonzero(chosen)], table, window, speakers))
 
 
-def dialogue_scores(network: Any, dialogues: Sequence[Turns], table: TextTable, window: int, speakers: int = SPEAKERS,
+def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int, speakers: int = SPEAKERS,
                     exact: bool = True) -> Column:
     """The network's score of each dialogue; `exact`, in double precision, it is the same in any batch."""
     import torch
@@ -186,19 +186,19 @@ class Perturbed:
         table = TextTable((*pool, *(turn.text for dialogue in other for turn in dialogue.utterances)), read)
         return cls(table, learned, other, pool, kind)
 
-    def draw(self, rng: np.random.Generator) -> list[Turns]:
+    def draw(self, rng: np.random.Generator) -> list[DialogueRows]:
         """Training dialogues, and after them a worse one of each."""
         return self._paired(self.training, rng)
 
-    def held_out(self, rng: np.random.Generator) -> Iterator[list[Turns]]:
+    def held_out(self, rng: np.random.Generator) -> Iterator[list[DialogueRows]]:
         """Eight batches of held-out dialogues."""
         for _ in range(8):
             yield self._paired(self.held, rng)
 
-    def _paired(self, dialogues: Sequence[Dialogue], rng: np.random.Generator) -> list[Turns]:
+    def _paired(self, dialogues: Sequence[Dialogue], rng: np.random.Generator) -> list[DialogueRows]:
         chosen = [dialogues[int(place)].utterances for place in rng.integers(len(dialogues), size=BATCH)]
         changed = [worse(utterances, self.kind, self.pool, rng) for utterances in chosen]
-        return [Turns.of(utterances, self.table) for utterances in (*chosen, *changed)]
+        return [DialogueRows.of(utterances, self.table) for utterances in (*chosen, *changed)]
 
 
 def objective(data: TrainingData, kind: Negatives, network: Callable[..., Any], window: int, speakers: int,
@@ -206,7 +206,7 @@ def objective(data: TrainingData, kind: Negatives, network: Callable[..., Any], 
     """Score dialogues above worse ones; the network is made with the encoder's width and these options."""
     dialogues = Perturbed.of(data.dialogues(), data.held_out(), kind, data.vectors)
 
-    def batch(some: Sequence[Turns]) -> Any:
+    def batch(some: Sequence[DialogueRows]) -> Any:
         return graphs(some, dialogues.table, window, speakers)
 
     held = [batch(some) for some in dialogues.held_out(data.rng)]

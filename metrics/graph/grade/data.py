@@ -83,7 +83,7 @@ class GradePairs:
 
 def grade_pairs(data: TrainingData, source: TopicSource | None, kind: Negatives, tagger: Tagger = "lists",
                 weighted: bool = True) -> tuple[GradePairs, GradePairs]:
-    """Pairs to train on and pairs held out; without graphs where there is no source."""
+    """ReplyPairs to train on and pairs held out; without graphs where there is no source."""
     rng = data.rng
     parts = [_pairs(some, most, rng) for some, most in ((data.dialogues(), PAIRS), (data.held_out(), HELD))]
     if min(len({pair.dialogue for pair in some}) for some in parts) < 2:

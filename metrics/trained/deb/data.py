@@ -10,14 +10,14 @@ import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.trained.heads.data import GOOD, Pairs, pairs
+from metrics.trained.heads.data import GOOD, ReplyPairs, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns
 from metrics.training.recipe import TrainingData
 
 SMALL = 64
 """Contexts of DailyDialog++ in a batch."""
 PAIRS = 256
-"""Pairs of the other corpora in a batch: the false replies of each are those of all others."""
+"""ReplyPairs of the other corpora in a batch: the false replies of each are those of all others."""
 ADVERSARIAL = "adversarial_negative_responses"
 
 
@@ -56,8 +56,8 @@ class DebBatches:
     """Batches of both: pairs of dialogues, and rated replies."""
 
     table: TextTable
-    training: tuple[Pairs, RatedReplies]
-    held: tuple[Pairs, RatedReplies]
+    training: tuple[ReplyPairs, RatedReplies]
+    held: tuple[ReplyPairs, RatedReplies]
     kind: str
 
     @classmethod
@@ -83,7 +83,7 @@ class DebBatches:
         """Twelve batches of the held-out dialogues."""
         return [self._batch(*self.held, rng) for _ in range(12)]
 
-    def _batch(self, some: Pairs, replies: RatedReplies, rng: np.random.Generator) -> Mapping[str, Any]:
+    def _batch(self, some: ReplyPairs, replies: RatedReplies, rng: np.random.Generator) -> Mapping[str, Any]:
         chosen = rng.integers(len(some), size=PAIRS)
         return {"pairs": (self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])),
                 "judged": replies.draw(rng, self.kind)}

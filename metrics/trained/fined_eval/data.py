@@ -36,7 +36,7 @@ SHORTEST, LONGEST = 4, 20
 ANSWERED = 5
 """Utterances that a dialogue must have for its answers to be judged: more than four."""
 SIZE = 24
-"""Pairs of each strategy in a batch."""
+"""ReplyPairs of each strategy in a batch."""
 HELD = 8
 """Batches that are held out."""
 PARTS = 3
@@ -59,7 +59,7 @@ class Sides:
         return sum(map(len, (*self.better, *self.worse)))
 
     def draw(self, rng: np.random.Generator) -> tuple[list[Rows], list[Rows]]:
-        """Pairs of dialogues of one corpus, every corpus as often as the others."""
+        """ReplyPairs of dialogues of one corpus, every corpus as often as the others."""
         corpora = rng.integers(len(self.better), size=SIZE)
         better, worse = ([side[corpus][rng.integers(len(side[corpus]))] for corpus in corpora]
                          for side in (self.better, self.worse))

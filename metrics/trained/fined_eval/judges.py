@@ -35,7 +35,7 @@ POSITIVE = frozenset({"happiness", "happy", "joy"})
 PASSES, LEAST, MOST = 8, 1, 600
 """How often a judge sees its training pairs, and the fewest and most steps for it."""
 PAIRS = 4096
-"""Pairs that are judged at a time."""
+"""ReplyPairs that are judged at a time."""
 
 
 class Inference(nn.Module):  # type: ignore[misc]

@@ -16,14 +16,14 @@ from metrics.training import negatives
 from metrics.training.recipe import TrainingData
 
 BATCH = 128
-"""Pairs, contexts or texts in a batch; the false reply of a pair is that of another."""
+"""ReplyPairs, contexts or texts in a batch; the false reply of a pair is that of another."""
 GOOD = "positive_responses"
 """The label of a dialogue that holds several good replies to it."""
 CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ReplyPairs:
     """Replies with what was said before them: rows of a table, (pairs, TURNS) and (pairs,)."""
 
     contexts: Rows
@@ -33,7 +33,7 @@ class Pairs:
         return len(self.replies)
 
 
-def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> Pairs:
+def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> ReplyPairs:
     """Every utterance that has one before it, where both hold words."""
     contexts: list[Rows] = []
     replies: list[int] = []
@@ -43,16 +43,16 @@ def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> Pairs:
         for place in range(TURNS + 1, len(turns)):
             contexts.append(turns[place - TURNS : place][::-1])
             replies.append(int(turns[place]))
-    return Pairs(np.array(contexts, dtype=np.intp).reshape(-1, TURNS), np.array(replies, dtype=np.intp))
+    return ReplyPairs(np.array(contexts, dtype=np.intp).reshape(-1, TURNS), np.array(replies, dtype=np.intp))
 
 
 @dataclass(frozen=True, slots=True)
 class PairBatches:
-    """Pairs to train on and pairs held out, over one table."""
+    """ReplyPairs to train on and pairs held out, over one table."""
 
     table: TextTable
-    training: Pairs
-    held: Pairs
+    training: ReplyPairs
+    held: ReplyPairs
 
     @classmethod
     def of(cls, data: TrainingData) -> PairBatches:
@@ -73,7 +73,7 @@ class PairBatches:
         """Eight batches of the held-out pairs."""
         return [self._batch(self.held, rng) for _ in range(8)]
 
-    def _batch(self, some: Pairs, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _batch(self, some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any]:
         chosen = rng.integers(len(some), size=BATCH)
         return self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])
 
@@ -92,10 +92,10 @@ class Answers:
         two = np.array([rng.choice(self.replies[row], 2, replace=False) for row in chosen])
         return (self.table.tensor(self.contexts[chosen]), self.table.tensor(two[:, 0]), self.table.tensor(two[:, 1]))
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> ReplyPairs:
         """Every reply with its context."""
         counts = [len(rows) for rows in self.replies]
-        return Pairs(np.repeat(self.contexts, counts, axis=0), np.concatenate(self.replies))
+        return ReplyPairs(np.repeat(self.contexts, counts, axis=0), np.concatenate(self.replies))
 
 
 def answered(data: TrainingData) -> tuple[Answers, Answers]:

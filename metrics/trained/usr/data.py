@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models.memory import Vectors
-from metrics.trained.heads.data import BATCH, PairBatches, Pairs, pairs
+from metrics.trained.heads.data import BATCH, PairBatches, ReplyPairs, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns, padded
 from metrics.training.recipe import TrainingData
 
@@ -80,7 +80,7 @@ class UsrBatches:
         """Eight batches of held-out replies."""
         return [self._batch(self.pairs.held, self.judged, rng) for _ in range(8)]
 
-    def _batch(self, some: Pairs, known: FactReplies, rng: np.random.Generator) -> dict[str, Any]:
+    def _batch(self, some: ReplyPairs, known: FactReplies, rng: np.random.Generator) -> dict[str, Any]:
         import torch
 
         tensor = self.pairs.table.tensor

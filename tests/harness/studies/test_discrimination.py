@@ -26,7 +26,7 @@ from harness.studies.discrimination.page import Accuracies, findings  # noqa: E4
 from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, make_trial, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval import data as _dialogues  # noqa: E402
-from metrics.graph.dynaeval.data import PERTURBATIONS, Turns  # noqa: E402
+from metrics.graph.dynaeval.data import PERTURBATIONS, DialogueRows  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 
@@ -90,7 +90,7 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     items = [Item("three", turns, None), Item("two", turns[1:], None)]
     table = TextTable((turn.text for turn in turns), reading(models.encoder()))
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
-    np.testing.assert_allclose(adjacent([Turns.of(item.context, table) for item in items], table), expected, atol=1e-6)
+    np.testing.assert_allclose(adjacent([DialogueRows.of(item.context, table) for item in items], table), expected, atol=1e-6)
 
 
 def test_the_paper_stands_beside() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,15 @@ from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import data as perturbed  # noqa: E402
 from metrics.graph.dynaeval.data import (  # noqa: E402
+    DialogueRows,
     Perturbed,
-    Turns,
     accuracy,
-    dialogue_scores,
     graphs,
     margin_loss,
     usable,
     worse,
 )
-from metrics.graph.dynaeval.network import DialogueGraph, GraphConvolution, RelationalConvolution  # noqa: E402
+from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
 from metrics.graph.s_dicoh.network import DialogueSequence  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.table import TextTable  # noqa: E402
@@ -56,7 +54,7 @@ def dialogue(turns: str) -> tuple[Utterance, ...]:
 def batch(*dialogues: str, window: int = 4, speakers: int = 2) -> Any:
     read_turns = [dialogue(one) for one in dialogues]
     table = TextTable((turn.text for one in read_turns for turn in one), read)
-    return graphs([Turns.of(one, table) for one in read_turns], table, window, speakers)
+    return graphs([DialogueRows.of(one, table) for one in read_turns], table, window, speakers)
 
 
 def relations(found: Any) -> dict[tuple[int, int], int]:
@@ -83,41 +81,6 @@ def test_a_third_speaker_counts_as_the_second_unless_it_has_relations_of_its_own
     assert three[2, 0] == (0 * 3 + 2) * 2 + 1
     assert three[0, 0] == 18
     assert max(relations(batch("A:a B:b C:c D:d", speakers=3)).values()) == 18
-
-
-def test_attention_is_a_softmax_over_what_arrives() -> None:
-    network = DialogueGraph(WIDTH, hidden=1, size=2)
-    with torch.no_grad():
-        network.alike.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
-    e = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    edges = torch.tensor([[0, 1, 2, 1], [0, 0, 0, 1]])
-    # e_0ᵀ W e_j is 1, 0 and 1; node 1 has one edge
-    total = 2 * math.e + 1
-    assert network.attention(e, edges).tolist() == pytest.approx([math.e / total, 1 / total, math.e / total, 1.0])
-
-
-def test_relational_convolution_by_hand() -> None:
-    layer = RelationalConvolution(1, 1, relations=3)
-    with torch.no_grad():  # W of the relations 0, 1, 2 and what their mean cosines weigh
-        layer.weight.weight.copy_(torch.tensor([[2.0, 0.5, 3.0, 0.25, 5.0, 1.0]]))
-        layer.weight.bias.zero_()
-    states = torch.tensor([[1.0], [10.0], [100.0]])
-    edges = torch.tensor([[1, 2, 0], [0, 0, 0]])
-    found = layer(states, edges, torch.tensor([0, 0, 2]), torch.tensor([0.5, 0.3, 0.2]), torch.tensor([4.0, 2.0, 8.0]))
-    # relation 0 has two edges: (0.5 · 10 + 0.3 · 100) / 2 · 2 = 35 and the mean cosine 3 · 0.5; itself 0.2 · 5 and 8
-    assert found[0].item() == pytest.approx(35 + 1.5 + 1 + 8)
-    assert found[1:].flatten().tolist() == [0, 0]
-
-
-def test_second_convolution_by_hand() -> None:
-    layer = GraphConvolution(1, 1)
-    with torch.no_grad():
-        layer.neighbours.weight.fill_(2.0)
-        layer.own.weight.fill_(3.0)
-        layer.own.bias.fill_(1.0)
-    edges = torch.tensor([[0, 1, 2, 1], [0, 0, 0, 1]])  # the edge of a node to itself does not count
-    found = layer(torch.tensor([[1.0], [10.0], [100.0]]), edges)
-    assert found.flatten().tolist() == [2 * 110 + 3 + 1, 31, 301]
 
 
 def test_pooling() -> None:
@@ -155,14 +118,6 @@ def test_score_is_that_of_the_formulas_written_as_loops() -> None:
     torch.testing.assert_close(network(found)[0], network.score(summed / summed.norm())[0])
 
 
-def test_without_likeness_no_cosine_goes_along_the_edges() -> None:
-    found = batch("A:hello B:hello A:you")
-    with_, without = (DialogueGraph(WIDTH, likeness=likeness).cosines(found.x, found.edge_index)
-                      for likeness in (True, False))
-    assert with_.max().item() == pytest.approx(10)
-    assert not without.any()
-
-
 def test_sequence_attention_and_cosines() -> None:
     network = DialogueSequence(WIDTH, hidden=2).eval()
     found = batch("A:hello B:hello A:you", "A:one B:two", window=0)
@@ -197,15 +152,6 @@ def test_worse_dialogues(turns: list[tuple[str, str]], seed: int) -> None:
     moved = {one.speaker for one, other in zip(said, shuffled, strict=True) if one != other}
     assert len(moved) <= 1
     assert sorted((turn.speaker, turn.text) for turn in shuffled) == sorted((turn.speaker, turn.text) for turn in said)
-
-
-def test_what_is_trained_on() -> None:
-    corpus = tiny_weights.corpus().dialogues
-    data = Perturbed.of(corpus[:90], corpus[90:], "ur", read)
-    drawn = data.draw(np.random.default_rng(3))
-    true, false = drawn[: perturbed.BATCH], drawn[perturbed.BATCH :]
-    assert len(true) == len(false) == perturbed.BATCH
-    assert all((one.rows != other.rows).sum() == 1 for one, other in zip(true, false, strict=True))
 
 
 def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
@@ -257,17 +203,6 @@ def test_names_of_weights_and_bad_options() -> None:
     assert named("s-dicoh[negatives=ss]") == "s-dicoh-negatives-ss"
     with pytest.raises(BadOption, match="window and speakers are 1 or more"):
         registry.choose("dynaeval[window=0]")
-
-
-def test_blocks_of_like_length_give_the_scores_in_place() -> None:
-    torch.manual_seed(0)
-    network = DialogueGraph(WIDTH, hidden=2, size=3)
-    turns = [dialogue(" ".join(f"{'AB'[place % 2]}:w{place}{number}" for place in range(length)))
-             for number, length in enumerate((3, 90, 2, 30, 2))]
-    table = TextTable((turn.text for one in turns for turn in one), read)
-    some = [Turns.of(one, table) for one in turns]
-    together = dialogue_scores(network, some, table, 4)
-    assert together.tolist() == [dialogue_scores(network, [one], table, 4)[0] for one in some]
 
 
 def test_every_option_is_trained_and_scored(tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

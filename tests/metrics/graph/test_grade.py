@@ -53,12 +53,6 @@ def test_edges_weigh_one_over_hops_between_the_sides_alone(source: TopicSource) 
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
 
 
-def test_without_weights_every_edge_there_can_be_has_weight_1(source: TopicSource) -> None:
-    batch = topics(source, [(("tea", "moon"), ("house",))], weighted=False).batch(np.array([0]))
-    assert batch.edge_index.tolist() == [[0, 1], [2, 2]]
-    assert batch.edge_attr.tolist() == [1, 1]
-
-
 def test_a_node_has_its_vector_and_the_means_of_its_neighbours(source: TopicSource) -> None:
     found = source.features(["cup", "moon", "teas"])
     # beside cup are tea and kitchen, behind them house; "teas" is aligned to tea, and keeps the vector of its own text
@@ -75,16 +69,6 @@ def test_vectors_of_a_file_are_found_for_terms_of_several_words(home: Path, tmp_
     length = (5.5 ** 2 + 5 ** 2) ** 0.5
     np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0, 1], [5.5 / length, 5 / length], [0, 0]]), rtol=1e-6)
     assert read([]).shape == (0, 2)
-
-
-def test_a_split_is_both_parts(source: TopicSource) -> None:
-    pairs = [(("tea",), ("cup",)), (("house", "cup"), ("tea",)), ((), ("tea",))]
-    whole = topics(source, pairs)
-    for at in range(4):
-        for part, rows in zip(whole.split(at), (range(at), range(at, 3)), strict=True):
-            one, other = part.batch(np.arange(len(part))), whole.batch(np.array(rows, dtype=np.int64))
-            for name in ("x", "edge_index", "edge_attr", "ptr", "batch"):
-                assert one[name].tolist() == other[name].tolist()
 
 
 def test_the_adjacency_is_normalised_by_both_degrees_with_loops() -> None:
@@ -126,15 +110,6 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
     np.testing.assert_allclose(network(near).detach()[0, 2], 8 * (0.5 + 0 + 0.5) / 3)
     network.last.bias.data[:] = 3
     assert network(graphs).detach()[1].tolist() == [0, 0, 0, 0]
-
-
-def test_edges_are_dropped_in_training_alone(source: TopicSource) -> None:
-    torch.manual_seed(1)
-    network = grade.TopicGraph(width=2, size=4)
-    graphs = topics(source, [(("tea", "cup"), ("cup", "house"))]).batch(np.array([0]))
-    seen = {tuple(network(graphs).flatten().tolist()) for _ in range(20)}
-    assert len(seen) > 1
-    assert len({tuple(network.eval()(graphs).flatten().tolist()) for _ in range(3)}) == 1
 
 
 def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
@@ -189,15 +164,6 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
     assert found[0] == found[1] != found[2]
     assert np.isnan(found).tolist() == [False, False, False, True]
     assert np.isnan(registry.choose("grade").metric.score(items, service)["grade"]).tolist() == [False] * 3 + [True]
-
-
-def test_an_empty_conceptnet_leaves_nodes_without_edges(tmp_path: Path, source: TopicSource) -> None:
-    write(tmp_path / "empty", [], np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
-    found = topics(TopicSource(Graph(tmp_path / "empty"), source.read), [(("tea",), ("cup", "tea"))])
-    assert found.features[:, 1:].max() == 0
-    assert found.edges.tolist() == [[0], [2]]
-    nothing = topics(TopicSource(Graph(tmp_path / "empty"), source.read), [((), ())])
-    assert nothing.batch(np.array([0])).ptr.tolist() == [0, 0]
 
 
 def test_every_ablation_has_weights_of_its_own_and_is_trained_and_scored(tiny_encoder: Path, home: Path) -> None:

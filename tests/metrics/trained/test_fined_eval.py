@@ -14,7 +14,6 @@ from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.trained.fined_eval import data as fined_data
-from metrics.trained.fined_eval import metric as fined_metric
 from metrics.trained.heads.table import TextTable
 from metrics.training import trainables
 from metrics.training.recipe import TrainingData
@@ -63,13 +62,6 @@ def test_the_loss_is_the_sum_over_dimensions_of_the_mean_over_their_pairs() -> N
     assert fined.loss(Fixed(), batch).item() == pytest.approx((0.1 + 0) / 2 + 0.05 + 0.3)
 
 
-def test_what_stood_before_and_beside() -> None:
-    said = torch.arange(1.0, 4.0).reshape(1, 3, 1)
-    assert fined.earlier(said, 1).flatten().tolist() == [0, 1, 2]
-    assert fined.earlier(said, 2).flatten().tolist() == [0, 0, 1]
-    assert fined.beside(said)[0].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 0]]
-
-
 def test_padding_changes_nothing_and_the_order_does() -> None:
     torch.manual_seed(0)
     for shared, readers in ((True, 1), (False, 3)):
@@ -110,20 +102,6 @@ def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
     assert fined_data.sides(training[1:], held[1:], lambda said: np.array([float(one[0]) for one in said])) is None
 
 
-def test_pairs_are_of_one_corpus(rng: np.random.Generator) -> None:
-    parts = fined_data.Sides(((rows(1), rows(2)), (rows(11),)), ((rows(3),), (rows(13), rows(14))))
-    better, worse = parts.draw(rng)
-    assert {(int(one[0]) > 10, int(other[0]) > 10) for one, other in zip(better, worse, strict=True)} == {
-        (False, False), (True, True)}
-
-
-def test_another_order_is_another(rng: np.random.Generator) -> None:
-    for _ in range(20):
-        found = fined_data.reordered(rows(1, 2), rng)
-        assert found.tolist() == [2, 1]
-    assert fined_data.reordered(rows(3, 3), rng).tolist() == [3, 3]
-
-
 def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -> None:
     """Sentence pairs whose vectors are equal, opposite, or have nothing to do with each other."""
     known: dict[str, np.ndarray] = {"": np.zeros(16)}
@@ -151,13 +129,6 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
     data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
         fined_data.Preferences.of(data)
-
-
-def test_dialogues_of_like_length_are_read_together() -> None:
-    lengths = [3, 0, 500, 1, 2, *[9] * 1000]
-    batches = list(fined_metric.together(lengths))
-    assert sorted(place for batch in batches for place in batch) == [0, 2, *range(4, 1005)]
-    assert all(len(batch) * max(lengths[place] for place in batch) <= fined_metric.TOGETHER for batch in batches)
 
 
 def test_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:

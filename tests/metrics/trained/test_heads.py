@@ -13,7 +13,7 @@ from metrics import registry
 from metrics.errors import MetricError
 from metrics.metric import Column
 from metrics.trained.heads.data import pairs, whole_or_broken
-from metrics.trained.heads.table import Rows, TextTable, against_references, last_turns, probabilities, stable
+from metrics.trained.heads.table import Rows, TextTable, against_references, last_turns, stable
 from metrics.trained.mme_em import _rated
 from metrics.trained.ruber.metric import blended, referenced
 from metrics.trained.usl_h import composite, specificity
@@ -48,22 +48,6 @@ def vectors(texts: Any) -> Any:
     return np.array([[len(text.split()), len(text)] * 2 for text in texts], dtype=np.float32)
 
 
-def test_each_half_is_brought_to_mean_0_and_variance_1_and_zeros_stay() -> None:
-    found = networks.standard(torch.tensor([[3.0, 1.0, 10.0, 20.0], [0.0, 0.0, 0.0, 0.0]]))
-    np.testing.assert_allclose(found, [[1, -1, -1, 1], [0, 0, 0, 0]], atol=1e-4)
-
-
-def test_match_is_the_bilinear_term_and_the_cosines() -> None:
-    network = still(networks.Match(width=2, turns=2, size=4))
-    network.alike.data = torch.tensor([10.0, 1.0])
-    network.bias.data = torch.tensor(0.5)
-    # cos((3, 4), (1, 0)) = 0.6 and nothing before it; cos((0, 5), (0, 2)) = 1 and cos((1, 0), (0, 2)) = 0
-    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), [6.5, 10.5], rtol=1e-5)
-    network.context.bias.data += 2
-    network.reply.bias.data += 3
-    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), [6.5 + 4 * 6 / 2, 10.5 + 4 * 6 / 2], rtol=1e-5)
-
-
 def test_the_diagonal_of_all_with_all_is_each_with_its_own() -> None:
     torch.manual_seed(0)
     for network in (networks.Match(2, 2).eval(), usr.FactMatch(2).eval()):
@@ -79,18 +63,6 @@ def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
     np.testing.assert_allclose(network(both, reply).detach(), [np.log((np.e + 1) / 2)], rtol=1e-5)
     np.testing.assert_allclose(network(one, reply).detach(), [1.0], rtol=1e-5)
     np.testing.assert_allclose(network(torch.zeros(1, 2, 4), reply).detach(), [0.0])
-
-
-def test_bert_ruber_multiplies_query_and_reply_by_a_matrix() -> None:
-    network = still(networks.Relatedness(width=2, turns=2, rank=1, hidden=1))
-    network.weights.data = torch.tensor([1.0, 0.5])
-    network.left.weight.data = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
-    network.right.weight.data = torch.tensor([[0.0, 1.0, 0.0, 0.0]])
-    network.layers[0].weight.data[0, 8] = 1.0  # the bilinear term alone
-    network.layers[3].weight.data[:] = 2.0
-    # the first halves are (−1, 1), with (1, −1) before the second; the replies' are (1, −1) and (−1, 1)
-    q, r = np.array([-1.0, -1.0 + 0.5]), np.array([-1.0, 1.0])
-    np.testing.assert_allclose(network(CONTEXT, REPLY).detach(), 2 * np.maximum(q * r, 0), atol=1e-3)
 
 
 def test_bert_dnn_takes_the_largest_over_all_tokens_that_are_there() -> None:
@@ -190,11 +162,6 @@ def test_pairs_are_rows_with_the_last_utterance_first() -> None:
     assert last_turns(["", "a"]) == ["a", "", ""]
 
 
-def test_probabilities_are_the_logistic_function() -> None:
-    logits = np.array([-1e4, -700, -3.5, 0, 0.25, 1e4])
-    np.testing.assert_allclose(probabilities(logits), 1 / (1 + np.exp(-logits.clip(-700))), atol=1e-9)
-
-
 def test_facts_are_read_by_sentences_without_whose_they_are() -> None:
     assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
                                                                                     "It pours!"]
@@ -235,12 +202,6 @@ def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
         metric: Any = registry.choose(name).metric
         with pytest.raises(MetricError, match="corpora"):
             metric.objective(data)
-
-
-def test_large_ruber_names_its_own_weights() -> None:
-    assert registry.choose("ruber").metric.card.checkpoints == ("ruber",)
-    assert registry.choose("ruber[size=large]").metric.card.checkpoints == ("ruber-large",)
-    assert registry.choose("ruber[blend=max]").metric.card.checkpoints == ("ruber",)
 
 
 def test_company_and_cores_never_decide_how_a_score_is_rounded() -> None:
