@@ -17,7 +17,7 @@ from typing import ClassVar
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import PairBatches, answered
+from metrics.trained.heads.data import answered, batches_of
 from metrics.trained.heads.table import pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -47,8 +47,7 @@ class BertDnn:
         from metrics.trained.heads.networks import Stack
 
         training, held = answered(data)
-        pairs = PairBatches(training.table, training.pairs(), held.pairs())
-        config = {"width": pairs.table.width}
-        batches = pairs.held_out(data.rng)
-        return Objective(Stack(**config), config, pairs.draw, batches, true_or_false,
-                         accuracy(map(with_false, batches)))
+        batches = batches_of(training.table, training.pairs(), held.pairs(), data.rng)
+        config = {"width": batches.width}
+        return Objective(Stack(**config), config, batches.draw, batches.held, true_or_false,
+                         accuracy(map(with_false, batches.held)))

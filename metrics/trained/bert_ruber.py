@@ -19,7 +19,7 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.trained.heads.data import PairBatches
+from metrics.trained.heads.data import pair_batches
 from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
 from metrics.trained.ruber.metric import Blend, blended, referenced
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -58,8 +58,7 @@ class BertRuber:
         from metrics.trained.heads.losses import accuracy, true_or_false, with_false
         from metrics.trained.heads.networks import Relatedness
 
-        pairs = PairBatches.of(data)
-        config = {"width": pairs.table.width, "turns": TURNS}
-        held = pairs.held_out(data.rng)
-        return Objective(Relatedness(**config), config, pairs.draw, held, true_or_false,
-                         accuracy(map(with_false, held)))
+        batches = pair_batches(data)
+        config = {"width": batches.width, "turns": TURNS}
+        return Objective(Relatedness(**config), config, batches.draw, batches.held, true_or_false,
+                         accuracy(map(with_false, batches.held)))

@@ -20,7 +20,7 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import LabelledTexts
+from metrics.trained.heads.data import text_batches
 from metrics.trained.heads.table import response_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -51,9 +51,9 @@ class Engagement:
         from metrics.trained.heads.losses import labelled
         from metrics.trained.heads.networks import UtteranceHead
 
-        batches = LabelledTexts.of(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
-        config: dict[str, Any] = {"width": batches.table.width, "reads": "mean", "dropout": 0.3}
-        return Objective(UtteranceHead(**config), config, batches.draw, batches.held_out(data.rng), labelled)
+        batches = text_batches(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
+        config: dict[str, Any] = {"width": batches.width, "reads": "mean", "dropout": 0.3}
+        return Objective(UtteranceHead(**config), config, batches.draw, batches.held, labelled)
 
 
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import whole_or_broken
+from metrics.trained.heads.data import text_batches, whole_or_broken
 from metrics.trained.heads.table import FIVE, response_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -50,7 +50,7 @@ class Fluency:
         from metrics.trained.heads.losses import accuracy_labelled, labelled
         from metrics.trained.heads.networks import UtteranceHead
 
-        batches = whole_or_broken(data, REPLIES, shortened=0.5)
-        config: dict[str, Any] = {"width": batches.table.width, "reads": "max"}
-        held = batches.held_out(data.rng)
-        return Objective(UtteranceHead(**config), config, batches.draw, held, labelled, accuracy_labelled(held))
+        batches = text_batches(*whole_or_broken(data, REPLIES, shortened=0.5), data)
+        config: dict[str, Any] = {"width": batches.width, "reads": "max"}
+        return Objective(UtteranceHead(**config), config, batches.draw, batches.held, labelled,
+                         accuracy_labelled(batches.held))

@@ -22,7 +22,7 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.trained.heads.data import BATCH, ReplyPairs, pairs
-from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, pair_probabilities
+from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabilities
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -56,46 +56,33 @@ class MmeRm:
         from metrics.trained.heads.losses import right_or_wrong
         from metrics.trained.heads.networks import Relatedness
 
-        batches = RelevanceBatches.of(data)
-        config = {"width": batches.table.width, "turns": TURNS}
-        held = [batches.draw(batches.held, np.random.default_rng(place)) for place in range(8)]
-        return Objective(Relatedness(**config), config, lambda rng: batches.draw(batches.training, rng), held,
+        table, training, held, short = _read(data)
+        config = {"width": table.width, "turns": TURNS}
+        batches = [_batch(table, held, short, np.random.default_rng(place)) for place in range(8)]
+        return Objective(Relatedness(**config), config, lambda rng: _batch(table, training, short, rng), batches,
                          right_or_wrong)
 
 
-@dataclass(frozen=True, slots=True)
-class RelevanceBatches:
-    """ReplyPairs to train on and held out; `short` has the rows of replies whose stop words were removed as well."""
+def _read(data: TrainingData) -> tuple[TextTable, ReplyPairs, ReplyPairs, dict[int, int]]:
+    """The vectors of all utterances; pairs to train on and held out; rows of replies with those without stop words."""
+    both, rng = (data.dialogues(), data.held_out()), data.rng
+    texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
+                               for turn in dialogue.utterances))
+    chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
+    changed = [negatives.without_stop_words(text, rng) for text in chosen]
+    table = TextTable([*texts, *changed], data.vectors)
+    short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
+    return table, pairs(both[0], table), pairs(both[1], table), short
 
-    table: TextTable
-    training: ReplyPairs
-    held: ReplyPairs
-    short: dict[int, int]
 
-    @classmethod
-    def of(cls, data: TrainingData) -> RelevanceBatches:
-        """Read the vectors of all utterances, and of some replies without their stop words."""
-        both, rng = (data.dialogues(), data.held_out()), data.rng
-        texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
-                                   for turn in dialogue.utterances))
-        chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
-        changed = [negatives.without_stop_words(text, rng) for text in chosen]
-        table = TextTable([*texts, *changed], data.vectors)
-        short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
-        return cls(table, pairs(both[0], table), pairs(both[1], table), short)
-
-    def draw(self, some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-        """Contexts (BATCH, TURNS, 2 · width) with a true and a false reply each."""
-        chosen = rng.integers(len(some), size=BATCH)
-        true = some.replies[chosen]
-        false = self._middle(true, some.replies[rng.integers(len(some), size=(BATCH, CANDIDATES))])
-        whole = rng.random(BATCH) < 0.5
-        read = np.array([row if as_it_is else self.short.get(row, row)
-                         for row, as_it_is in zip(true.tolist(), whole, strict=True)], dtype=np.intp)
-        tensor = self.table.tensor
-        return tensor(some.contexts[chosen]), tensor(read), tensor(false)
-
-    def _middle(self, true: Rows, candidates: Rows) -> Rows:
-        """Of each row of candidates the one that is neither most nor least like the true reply."""
-        middle = negatives.middle(*(self.table.vectors[rows][..., : self.table.width] for rows in (true, candidates)))
-        return np.take_along_axis(candidates, middle[:, None], axis=1)[:, 0]
+def _batch(table: TextTable, some: ReplyPairs, short: dict[int, int], rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Contexts (BATCH, TURNS, 2 · width) with a true and a false reply each, the middle one of the candidates."""
+    chosen = rng.integers(len(some), size=BATCH)
+    true = some.replies[chosen]
+    candidates = some.replies[rng.integers(len(some), size=(BATCH, CANDIDATES))]
+    middle = negatives.middle(*(table.vectors[rows][..., : table.width] for rows in (true, candidates)))
+    false = np.take_along_axis(candidates, middle[:, None], axis=1)[:, 0]
+    whole = rng.random(BATCH) < 0.5
+    read = np.array([row if as_it_is else short.get(row, row)
+                     for row, as_it_is in zip(true.tolist(), whole, strict=True)], dtype=np.intp)
+    return table.tensor(some.contexts[chosen]), table.tensor(read), table.tensor(false)

@@ -24,7 +24,7 @@ from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import log_likelihoods
 from metrics.models.service import Models
-from metrics.trained.heads.data import PairBatches, some_replies, whole_or_broken
+from metrics.trained.heads.data import pair_batches, some_replies, text_batches, whole_or_broken
 from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -66,14 +66,11 @@ class UslH:
         """Classify whole and corrupted replies, and find the own reply among those of a batch."""
         from metrics.trained.heads.networks import Usl
 
-        pairs, texts = PairBatches.of(data), whole_or_broken(data, REPLIES, shortened=0.1)
-        config: dict[str, Any] = {"width": pairs.table.width, "turns": TURNS, **_quartiles(data)}
-
-        def draw(rng: np.random.Generator) -> tuple[Any, Any]:
-            return pairs.draw(rng), texts.draw(rng)
-
-        held = list(zip(pairs.held_out(data.rng), texts.held_out(data.rng, 8), strict=True))
-        return Objective(Usl(**config), config, draw, held, _loss)
+        pairs = pair_batches(data)
+        texts = text_batches(*whole_or_broken(data, REPLIES, shortened=0.1), data, len(pairs.held))
+        config: dict[str, Any] = {"width": pairs.width, "turns": TURNS, **_quartiles(data)}
+        return Objective(Usl(**config), config, lambda rng: (pairs.draw(rng), texts.draw(rng)),
+                         list(zip(pairs.held, texts.held, strict=True)), _loss)
 
 
 def composite(valid: Column, follows: Column, specific: Column) -> Column:

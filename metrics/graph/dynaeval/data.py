@@ -108,8 +108,8 @@ def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: i
         network, [dialogues[place] for place in np.flatnonzero(chosen)], table, window, speakers))
 
 
-def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int, speakers: int = SPEAKERS,
-                    exact: bool = True) -> Column:
+def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int,
+                    speakers: int = SPEAKERS, exact: bool = True) -> Column:
     """The network's score of each dialogue; `exact`, in double precision, it is the same in any batch."""
     import torch
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.trained.heads.data import GOOD, ReplyPairs, pairs
+from metrics.trained.heads.data import GOOD, Batches, ReplyPairs, drawn, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns
 from metrics.training.recipe import TrainingData
 
@@ -51,42 +51,24 @@ def _others(chosen: Rows, count: int, rng: np.random.Generator) -> Rows:
     return (chosen + rng.integers(1, max(2, count), size=len(chosen))) % count
 
 
-@dataclass(frozen=True, slots=True)
-class DebBatches:
-    """Batches of both: pairs of dialogues, and rated replies."""
+def deb_batches(data: TrainingData, kind: str) -> Batches:
+    """Batches of both: pairs of dialogues, and rated replies with false ones of a kind."""
+    both = data.dialogues(), data.held_out()
+    table = TextTable((text for dialogues in both for dialogue in dialogues for text in _texts(dialogue)), data.vectors)
+    training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
+                       _rated([dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1], table))
+                      for dialogues in both)
+    if kind != "random" and not all(any(map(len, replies.adversarial)) for _, replies in (training, held)):
+        raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
+                          "has some")
 
-    table: TextTable
-    training: tuple[ReplyPairs, RatedReplies]
-    held: tuple[ReplyPairs, RatedReplies]
-    kind: str
-
-    @classmethod
-    def of(cls, data: TrainingData, kind: str) -> DebBatches:
-        """Read the vectors of all texts."""
-        both = data.dialogues(), data.held_out()
-        table = TextTable((text for dialogues in both for dialogue in dialogues for text in _texts(dialogue)),
-                          data.vectors)
-        training, held = (
-            (pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
-             _rated([dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1], table))
-            for dialogues in both)
-        if kind != "random" and not all(any(map(len, replies.adversarial)) for _, replies in (training, held)):
-            raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
-                              "has some")
-        return cls(table, training, held, kind)
-
-    def draw(self, rng: np.random.Generator) -> Mapping[str, Any]:
-        """A batch of both."""
-        return self._batch(*self.training, rng)
-
-    def held_out(self, rng: np.random.Generator) -> list[Mapping[str, Any]]:
-        """Twelve batches of the held-out dialogues."""
-        return [self._batch(*self.held, rng) for _ in range(12)]
-
-    def _batch(self, some: ReplyPairs, replies: RatedReplies, rng: np.random.Generator) -> Mapping[str, Any]:
+    def batch(part: tuple[ReplyPairs, RatedReplies], rng: np.random.Generator) -> Mapping[str, Any]:
+        some, replies = part
         chosen = rng.integers(len(some), size=PAIRS)
-        return {"pairs": (self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])),
-                "judged": replies.draw(rng, self.kind)}
+        return {"pairs": (table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])),
+                "judged": replies.draw(rng, kind)}
+
+    return drawn(table, batch, (training, held), data.rng, 12)
 
 
 def _texts(dialogue: Dialogue) -> Iterable[str]:

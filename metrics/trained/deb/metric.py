@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.deb.data import DebBatches
+from metrics.trained.deb.data import deb_batches
 from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -56,8 +56,7 @@ class Deb:
         from metrics.trained.deb.network import NextResponse, loss
         from metrics.trained.heads.losses import accuracy
 
-        batches = DebBatches.of(data, self.negatives)
-        config = {"width": batches.table.width, "turns": TURNS}
-        held = batches.held_out(data.rng)
-        return Objective(NextResponse(**config), config, batches.draw, held, loss,
-                         accuracy([batch["judged"] for batch in held], "false"))
+        batches = deb_batches(data, self.negatives)
+        config = {"width": batches.width, "turns": TURNS}
+        return Objective(NextResponse(**config), config, batches.draw, batches.held, loss,
+                         accuracy([batch["judged"] for batch in batches.held], "false"))

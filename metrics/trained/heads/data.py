@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,35 +47,39 @@ def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> ReplyPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class PairBatches:
-    """ReplyPairs to train on and pairs held out, over one table."""
+class Batches:
+    """Batches for a training: drawn at random, and some of the held-out data; `width` is the encoder's."""
 
-    table: TextTable
-    training: ReplyPairs
-    held: ReplyPairs
+    width: int
+    draw: Callable[[np.random.Generator], Any]
+    held: Sequence[Any]
 
-    @classmethod
-    def of(cls, data: TrainingData) -> PairBatches:
-        """Every pair of the training's dialogues; an error where there are none to train on or none held out."""
-        training, held = data.dialogues(), data.held_out()
-        table = TextTable((turn.text for dialogue in (*training, *held) for turn in dialogue.utterances), data.vectors)
-        batches = cls(table, pairs(training, table), pairs(held, table))
-        if not len(batches.training) or not len(batches.held):
-            raise MetricError(f"the corpora have {len(batches.training)} replies to train on and {len(batches.held)} "
-                              "held out; take larger ones")
-        return batches
 
-    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """A batch of contexts (BATCH, TURNS, 2 · width) and their replies (BATCH, 2 · width)."""
-        return self._batch(self.training, rng)
+def drawn(table: TextTable, batch: Callable[[Any, np.random.Generator], Any], parts: tuple[Any, Any],
+          rng: np.random.Generator, count: int = 8) -> Batches:
+    """Batches of the data to train on and of the held-out data, as `batch` draws one of either."""
+    training, held = parts
+    return Batches(table.width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(count)])
 
-    def held_out(self, rng: np.random.Generator) -> list[tuple[Any, Any]]:
-        """Eight batches of the held-out pairs."""
-        return [self._batch(self.held, rng) for _ in range(8)]
 
-    def _batch(self, some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any]:
+def pair_batches(data: TrainingData) -> Batches:
+    """Batches of every pair of the training's dialogues; an error where there are none to train on or none held out."""
+    both = data.dialogues(), data.held_out()
+    table = TextTable((turn.text for some in both for dialogue in some for turn in dialogue.utterances), data.vectors)
+    training, held = (pairs(some, table) for some in both)
+    if not len(training) or not len(held):
+        raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take larger "
+                          "ones")
+    return batches_of(table, training, held, data.rng)
+
+
+def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, rng: np.random.Generator) -> Batches:
+    """Contexts (BATCH, TURNS, 2 · width) and their replies (BATCH, 2 · width)."""
+    def batch(some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any]:
         chosen = rng.integers(len(some), size=BATCH)
-        return self.table.tensor(some.contexts[chosen]), self.table.tensor(some.replies[chosen])
+        return table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])
+
+    return drawn(table, batch, (training, held), rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,44 +133,26 @@ Labelled: TypeAlias = Sequence[tuple[str, float]]
 """Texts, each with its label from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledTexts:
-    """Texts with labels to train on and held out, over one table."""
+def text_batches(training: Labelled, held: Labelled, data: TrainingData, count: int = 16) -> Batches:
+    """Batches of texts (BATCH, 2 · width) and their labels (BATCH,)."""
+    import torch
 
-    table: TextTable
-    training: tuple[Rows, Vectors]
-    held: tuple[Rows, Vectors]
+    if not training or not held:
+        raise MetricError(f"the corpora have {len(training)} labelled texts to train on and {len(held)} held out; "
+                          "take larger ones, or those that the recipe names")
+    table = TextTable((text for text, _ in (*training, *held)), data.vectors)
+    parts = tuple((table.rows(text for text, _ in part), np.array([label for _, label in part], dtype=np.float32))
+                  for part in (training, held))
 
-    @classmethod
-    def of(cls, training: Labelled, held: Labelled, data: TrainingData) -> LabelledTexts:
-        """Read the vectors of the texts."""
-        if not training or not held:
-            raise MetricError(f"the corpora have {len(training)} labelled texts to train on and {len(held)} held out; "
-                              "take larger ones, or those that the recipe names")
-        table = TextTable((text for text, _ in (*training, *held)), data.vectors)
-
-        def rows(texts: Labelled) -> tuple[Rows, Vectors]:
-            return table.rows(text for text, _ in texts), np.array([label for _, label in texts], dtype=np.float32)
-
-        return cls(table, rows(training), rows(held))
-
-    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
-        """A batch of texts (BATCH, 2 · width) and their labels (BATCH,)."""
-        return self._batch(self.training, rng)
-
-    def held_out(self, rng: np.random.Generator, batches: int = 16) -> list[tuple[Any, Any]]:
-        """Batches of the held-out texts."""
-        return [self._batch(self.held, rng) for _ in range(batches)]
-
-    def _batch(self, part: tuple[Rows, Vectors], rng: np.random.Generator) -> tuple[Any, Any]:
-        import torch
-
+    def batch(part: tuple[Rows, Vectors], rng: np.random.Generator) -> tuple[Any, Any]:
         chosen = rng.integers(len(part[0]), size=BATCH)
-        return self.table.tensor(part[0][chosen]), torch.from_numpy(part[1][chosen])
+        return table.tensor(part[0][chosen]), torch.from_numpy(part[1][chosen])
+
+    return drawn(table, batch, (parts[0], parts[1]), data.rng, count)
 
 
-def whole_or_broken(data: TrainingData, count: int, shortened: float) -> LabelledTexts:
-    """Replies with label 1, a share of them without their stop words, and the same with their words corrupted, label 0.
+def whole_or_broken(data: TrainingData, count: int, shortened: float) -> tuple[Labelled, Labelled]:
+    """Replies with label 1, some of them without stop words, and the same corrupted with label 0; and held-out ones.
 
     The replies and their corruptions are the same for every value of `shortened`, so that an encoder reads them once.
     """
@@ -179,7 +165,7 @@ def whole_or_broken(data: TrainingData, count: int, shortened: float) -> Labelle
         [*((text, 1.0) for text in right),
          *((changed, 0.0) for changed, text in zip(wrong, some, strict=True) if changed != text)]
         for right, wrong, some in zip(whole, broken, texts, strict=True))
-    return LabelledTexts.of(training, held, data)
+    return training, held
 
 
 def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models.memory import Vectors
-from metrics.trained.heads.data import BATCH, PairBatches, ReplyPairs, pairs
+from metrics.trained.heads.data import BATCH, Batches, ReplyPairs, drawn, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns, padded
 from metrics.training.recipe import TrainingData
 
@@ -52,49 +52,33 @@ class FactReplies:
     texts: list[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class UsrBatches:
-    """Batches of all three; `likely` are the log-likelihoods of the judged replies, true and false: (judged, 2)."""
+def usr_batches(data: TrainingData) -> Batches:
+    """Batches of all three; the likelihoods of the judged replies are read once."""
+    import torch
 
-    pairs: PairBatches
-    training: FactReplies
-    judged: FactReplies
-    likely: Vectors
+    both = data.dialogues(), data.held_out()
+    table = TextTable((text for some in both for dialogue in some for text in _texts(dialogue)), data.vectors)
+    training, held = (_fact_replies(some, table) for some in both)
+    chosen = data.rng.permutation(len(held.replies))[: 2 * JUDGED]
+    judged = FactReplies(held.contexts[chosen], held.replies[chosen], held.facts[chosen],
+                         [held.texts[row] for row in chosen])
+    likely = _likely(judged, data)  # of the true and of the false reply: (judged, 2)
+    others = np.roll(judged.replies, 1)
 
-    @classmethod
-    def of(cls, data: TrainingData) -> UsrBatches:
-        """Read the vectors of the training's texts, and the likelihoods of the judged replies."""
-        both = data.dialogues(), data.held_out()
-        table = TextTable((text for some in both for dialogue in some for text in _texts(dialogue)), data.vectors)
-        training, held = (_fact_replies(some, table) for some in both)
-        chosen = data.rng.permutation(len(held.replies))[: 2 * JUDGED]
-        judged = FactReplies(held.contexts[chosen], held.replies[chosen], held.facts[chosen],
-                             [held.texts[row] for row in chosen])
-        return cls(PairBatches(table, *(pairs(some, table) for some in both)), training, judged, _likely(judged, data))
-
-    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        """A batch of everything."""
-        return self._batch(self.pairs.training, self.training, rng)
-
-    def held_out(self, rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Eight batches of held-out replies."""
-        return [self._batch(self.pairs.held, self.judged, rng) for _ in range(8)]
-
-    def _batch(self, some: ReplyPairs, known: FactReplies, rng: np.random.Generator) -> dict[str, Any]:
-        import torch
-
-        tensor = self.pairs.table.tensor
+    def batch(part: tuple[ReplyPairs, FactReplies], rng: np.random.Generator) -> dict[str, Any]:
+        some, known = part
         pair, fact = rng.integers(len(some), size=BATCH), rng.integers(len(known.replies), size=BATCH)
-        judged = rng.integers(len(self.judged.replies), size=SMALL)
+        rows = rng.integers(len(judged.replies), size=SMALL)
+        tensor = table.tensor
         return {
             "context": tensor(some.contexts[pair]), "reply": tensor(some.replies[pair]),
             "facts": tensor(known.facts[fact]), "fact_reply": tensor(known.replies[fact]),
-            "judged_context": tensor(self.judged.contexts[judged]),
-            "judged_facts": tensor(self.judged.facts[judged]),
-            "judged_true": tensor(self.judged.replies[judged]),
-            "judged_false": tensor(np.roll(self.judged.replies, 1)[judged]),
-            "likely": torch.from_numpy(self.likely[judged]),
+            "judged_context": tensor(judged.contexts[rows]), "judged_facts": tensor(judged.facts[rows]),
+            "judged_true": tensor(judged.replies[rows]), "judged_false": tensor(others[rows]),
+            "likely": torch.from_numpy(likely[rows]),
         }
+
+    return drawn(table, batch, ((pairs(both[0], table), training), (pairs(both[1], table), judged)), data.rng)
 
 
 def _texts(dialogue: Dialogue) -> Iterable[str]:

@@ -25,7 +25,7 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import mean_log_likelihoods
 from metrics.models.service import Models
 from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities, stable
-from metrics.trained.usr.data import UsrBatches, fact_rows, sentences
+from metrics.trained.usr.data import fact_rows, sentences, usr_batches
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -63,9 +63,9 @@ class UsrMetric:
         """Find the own reply among those of a batch, by context and by facts, and weigh the sub-scores."""
         from metrics.trained.usr.network import Usr, loss
 
-        batches = UsrBatches.of(data)
-        config = {"width": batches.pairs.table.width, "turns": TURNS}
-        return Objective(Usr(**config), config, batches.draw, batches.held_out(data.rng), loss)
+        batches = usr_batches(data)
+        config = {"width": batches.width, "turns": TURNS}
+        return Objective(Usr(**config), config, batches.draw, batches.held, loss)
 
 
 def _regressed(network: Any, *columns: Column) -> Column:

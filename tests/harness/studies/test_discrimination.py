@@ -90,7 +90,8 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     items = [Item("three", turns, None), Item("two", turns[1:], None)]
     table = TextTable((turn.text for turn in turns), reading(models.encoder()))
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
-    np.testing.assert_allclose(adjacent([DialogueRows.of(item.context, table) for item in items], table), expected, atol=1e-6)
+    rows = [DialogueRows.of(item.context, table) for item in items]
+    np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
 def test_the_paper_stands_beside() -> None:

@@ -177,21 +177,12 @@ def test_engagement_learns_from_what_bots_said_and_from_single_judgements() -> N
 def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> None:
     said = tuple(dialogue("hi", f"well i do like the number {number} so much") for number in range(80))
     corpus = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0", said, {})
-    read: list[list[str]] = []
-
-    def reading(texts: Any) -> Any:
-        read.append(list(texts))
-        return vectors(texts)
-
-    data = TrainingData({"toy": corpus}, None, seed=3, read=reading)  # type: ignore[arg-type]
-    none, all_ = (whole_or_broken(data, 500, shortened) for shortened in (0.0, 1.0))
-    false = [{read[which][row] for row in found.training[0][found.training[1] == 0]}
-             for which, found in enumerate((none, all_))]
-    true = [{read[which][row] for row in found.training[0][found.training[1] == 1]}
-            for which, found in enumerate((none, all_))]
-    assert false[0] == false[1]
-    assert not false[0] & true[0]
-    assert all("number" in text and " i " not in text for text in true[1])
+    data = TrainingData({"toy": corpus}, None, seed=3, read=vectors)  # type: ignore[arg-type]
+    none, every = (whole_or_broken(data, 500, shortened)[0] for shortened in (0.0, 1.0))
+    false, again = ({text for text, label in texts if label == 0} for texts in (none, every))
+    assert false == again
+    assert not false & {text for text, label in none if label == 1}
+    assert all("number" in text and " i " not in text for text, label in every if label == 1)
 
 
 def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
