@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from harness.results.item_scores import on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from harness.statistics.coefficients import product_moment, with_control_held
 from leaderboard.model.index import Column, Index, main_quality, plural
@@ -106,10 +107,8 @@ def profile(items: DatasetItems, column: Column) -> Profile | None:
 
 
 def scores_on(points: ItemScores, column: Column, dimension: str) -> Vector | None:
-    """Return the scores of a column for a quality: those made for that quality where the column has some."""
-    metric, name = column
-    own = points.scores.get((metric, f"{name}@{dimension}"))
-    return points.scores.get(column) if own is None else own
+    """Return the scores of a column for a quality, if it has some: those made for that quality come first."""
+    return on_quality(points.scores, column, dimension) if column in points.scores else None
 
 
 def paired(ratings: Vector, scores: Vector) -> npt.NDArray[np.bool_]:

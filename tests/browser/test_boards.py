@@ -109,14 +109,6 @@ def values(page: sync_api.Page, heading: sync_api.Locator) -> list[float]:
     return [float(text.replace("−", "-")) for text in texts]
 
 
-def test_the_keyboard_reaches_the_headings(front: sync_api.Page) -> None:
-    for _ in range(200):
-        front.keyboard.press("Tab")
-        if front.evaluate("document.activeElement.matches('table[data-board] thead button')"):
-            return
-    pytest.fail("200 steps, and no heading of a board")
-
-
 def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> None:
     first = site.results.datasets[1].name
     field(front, "Statistic").select_option("pearson")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser import boards
-from tests.browser.conftest import PHONE, Open, Site
+from tests.browser.conftest import Open, Site
 from tests.browser.test_pages import overflowing
 
 pytestmark = pytest.mark.browser
@@ -16,13 +16,6 @@ def test_no_hostile_page_complains_or_is_too_wide(hostile_site: Site, visit: Ope
     for path in hostile_site.kinds:
         page.goto(hostile_site.at(path))
         assert page.evaluate("document.querySelectorAll('main').length") == 1, path
-        assert overflowing(page) == [], path
-
-
-def test_no_hostile_page_is_wider_than_a_phone(hostile_site: Site, visit: Open) -> None:
-    page = visit(hostile_site.at("index.html"), viewport=PHONE, is_mobile=True, has_touch=True)
-    for path in hostile_site.kinds:
-        page.goto(hostile_site.at(path))
         assert overflowing(page) == [], path
 
 

@@ -42,12 +42,6 @@ def test_no_table_mixes_sample_and_real_data(results: Results) -> None:
         assert ("bundled sample" in found.data) == found.sample
 
 
-def test_there_is_a_board_per_split_origin_and_statistic_spearman_first(results: Results) -> None:
-    assert [found.anchor for found in tables(overall.build(results)) if found.headings[0].kind == "rank"] == [
-        f"{board}-{origin}-{statistic}" for board in ("dev", "test") for origin in ("real", "sample")
-        for statistic in ("spearman", "pearson", "kendall")]
-
-
 def test_the_overall_board_shows_the_averages_of_both_rules(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
     cells = row(table(overall.build(results), "Overall", "dev-real-spearman"), "bleu1")
@@ -98,22 +92,6 @@ def test_a_quality_that_nobody_rated_does_not_count(results: Results) -> None:
     assert names(found, 0) == ["bleu1", "bleu2"]
     assert row(found, "bleu1")["Mean"].text == "0.800"
     assert row(found, "length")["Metric"].small == "0 of 1 target"
-
-
-def test_a_dataset_page_marks_weak_best_and_second(results: Results) -> None:
-    found = table(dataset.build(results), "fed-turn", "correlation-spearman")
-    marks = {name: row(found, name)["Interesting"].marks for name in ("bleu1", "bleu2", "length")}
-    assert marks == {"bleu1": ("second", "weak"), "bleu2": ("best",), "length": ()}
-    assert next(heading.small for heading in found.headings if heading.text == "Interesting") == "n = 100"
-
-
-def test_a_quality_board_joins_the_datasets_that_share_the_dimension(results: Results) -> None:
-    found = table(quality.build(results), "overall", "real-spearman")
-    assert [heading.text for heading in found.headings] == [
-        "Rank", "Metric", "Mean", "Cost", "Needs", "Family", "fed-dial", "fed-turn", "topical-usr", "a|b"]
-    assert found.headings[8].small == "dev, turn, “Overall quality”, n = 100"
-    assert row(found, "bleu1")["Mean"].text == "0.362"  # (0.5 + 0.3 + 0.4 + 0.25) / 4 = 0.3625
-    assert row(found, "bleu2")["Metric"].small == "3 of 4 targets"
 
 
 def test_equal_means_share_a_rank(results: Results) -> None:

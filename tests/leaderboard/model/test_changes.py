@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import registry
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import Results, Run, TrainingEntry
-from harness.run.entries import dataset_entry
 from leaderboard.blocks.tables import Facts, Page, Prose, Table
-from leaderboard.model.causes import causes, of_dataset, parts, signature_causes
+from leaderboard.model.causes import causes, parts, signature_causes
 from leaderboard.model.changes import Changes, changes
 from leaderboard.pages import changes as changes_page
 from leaderboard.site import site
@@ -265,14 +263,3 @@ def test_the_terminal_tells_the_same_of_a_folder_of_results_or_of_a_report(
     assert "SAME INPUTS, OTHER NUMBER" in text
     assert "This must not happen" in text
     assert max(map(len, text.splitlines())) <= 110
-
-
-def test_another_vote_is_another_fingerprint_of_the_ratings_alone() -> None:
-    found = registry.load("fed-turn", Path("nowhere"))
-    first, *others = found.ratings
-    other = replace(found, ratings=(replace(first, votes=(*first.votes, 3.0)), *others))
-    old, new = (dataset_entry(one, (), ()) for one in (found, other))
-    assert old.fingerprint == new.fingerprint
-    assert old.ratings_fingerprint != new.ratings_fingerprint
-    (cause,) = of_dataset(old, new, {}, {})
-    assert (cause.kind, cause.name) == ("data", "ratings")

@@ -106,14 +106,6 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
                              r"XMLHttp|import |https?://|\.style\b", script)
 
 
-def test_what_is_not_above_length_is_marked(results: Results) -> None:
-    """On the test board length has (0.7 + 0.1) / 2 = 0.4, more than all others."""
-    (page,) = overall.build(results)
-    found = {row[1].text: row[1].sign[0] for row in table(page, "test-real-spearman").groups[0].rows}
-    assert found == {"length": "", "bleu1": "▽", "bleu2": "▽", "<script>alert('x')</script> / x|y": "▽"}
-    assert {row[1].sign[0] for row in table(page, "dev-real-spearman").rows} == {""}
-
-
 def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
     (page,) = overall.build(results)
     found = cells(table(page, "answers"), "overall")

@@ -154,16 +154,6 @@ def test_a_wide_board_is_split_and_repeats_rank_and_metric(columns: int, rows: i
     assert len(set(re.findall(r"\\label\{(.+)\}", source))) == parts
 
 
-def test_the_markdown_folds_the_datasets_and_has_the_run(site: dict[str, bytes]) -> None:
-    text = site["LEADERBOARD.md"].decode()
-    datasets = sum(name.startswith("dataset/") for name in site)
-    assert text.count("<details>") == text.count("</details>") == datasets
-    assert text.index("## About this run") > text.index("## Which metric best agrees with people?")
-    assert "How to repeat it" in text
-    inside = text[text.index("<details>"):text.index("</details>")]
-    assert "Correlation with people" in inside
-
-
 def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
     rows = tuple(replace(results.comparisons[0], better=name, worse=name[::-1],
