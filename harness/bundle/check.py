@@ -183,7 +183,7 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
         others = rivals[packed.board, packed.origin, packed.rule, packed.statistic]
         again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
                         rank=1 + sum(value > packed.value for value in others) if complete else None,
-                        covered=len(covered), cells=len(board))
+                        covered=len(covered), targets=len(board))
         checked.drifts += _moved(packed, again)
         checked.ranking += 1
         if packed.statistic == "spearman" and packed.rule == packed.board.partition("-")[0]:
@@ -196,7 +196,7 @@ def _moved(packed: RankingRow, again: RankingRow) -> Iterator[Mismatch]:
     """What of a place on a board is not here as it is packed."""
     where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
              f"{packed.statistic}")
-    for name in ("value", "rank", "covered", "cells"):
+    for name in ("value", "rank", "covered", "targets"):
         before, now = (math.nan if value is None else float(value)
                        for value in (getattr(packed, name), getattr(again, name)))
         if differs(before, now):

@@ -68,7 +68,7 @@ def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
         at = row.standing
         place = f"rank {at.rank} of {row.of}" if at.rank else "no rank"
         yield _line(f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
-                    f"{at.covered} of {at.cells} cells, {row.again} computed again")
+                    f"{at.covered} of {at.targets} targets, {row.again} computed again")
     for drift in checked.drifts[:SHOWN]:
         yield _line(f"drift: {drift.where}: packed {drift.packed}, here {drift.here}")
     yield _verdict(checked)
@@ -102,13 +102,13 @@ def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
     yield ""
     yield f"**{_verdict(checked)}**"
     yield ""
-    yield "| Rank | Metric | Board | Value | Cells | Computed again |"
+    yield "| Rank | Metric | Board | Value | Targets | Computed again |"
     yield "| ---: | --- | --- | ---: | ---: | ---: |"
     for row in checked.rows:
         at = row.standing
         place = f"{at.rank} of {row.of}" if at.rank else "–"
         name, board = heading((at.metric, at.column)), f"{at.board}, {at.origin}"
-        yield (f"| {place} | {_code(name)} | {_code(board)} | {_number(at.value)} | {at.covered} of {at.cells} | "
+        yield (f"| {place} | {_code(name)} | {_code(board)} | {_number(at.value)} | {at.covered} of {at.targets} | "
                f"{row.again} |")
     yield ""
     yield from (f"- {_code(line)}" for line in _told(bundle, checked))

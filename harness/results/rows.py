@@ -1,4 +1,4 @@
-"""What a run found, as values that can be printed, saved and drawn: the one seam to the leaderboard.
+"""The results of a run as rows that can be printed, saved and drawn; the leaderboard reads nothing else.
 
 `harness.results.files` writes them to disk and reads them back.
 """
@@ -30,8 +30,8 @@ class QualityEntry:
 class DatasetEntry:
     """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
 
-    `fingerprint` names the content of the items, `ratings_fingerprint` that of the votes ("" in an older report).
-    Where `contexts`, the number of different contexts, is below the number of items, rows are not independent.
+    `fingerprint` is the SHA-256 of the items, `ratings_fingerprint` that of the votes. Where `contexts`, the number of
+    different contexts, is below the number of items, rows are not independent.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TrainingEntry:
-    """Trained weights that metrics of the run read, and how they were made; `kept` is the step they are of."""
+    """Trained weights that metrics of the run read, and how they were made; `kept`: the step they are from."""
 
     name: str
     metrics: tuple[str, ...]
@@ -105,7 +105,8 @@ class TrainingEntry:
 class Correlation:
     """How well one column agrees with people on one quality. `value` is NaN where `note` says why.
 
-    `corrected` is the value had people been of one mind: divided by the root of their reliability.
+    `p` is two-sided, for no correlation; `low` to `high` is the 95 % interval. `corrected` is the correlation corrected
+    for rater unreliability: divided by the root of the reliability.
     """
 
     dataset: str
@@ -161,9 +162,9 @@ class RankingRow:
     """A column's place on a board under a ranking rule.
 
     `board` is dev or test, or dev-references or test-references for the datasets that have some; `origin` is sample
-    or real, which never share an average. `value` is NaN and `rank` None where the column covers fewer than all
-    cells; `covered` of `cells` says how many. `low` to `high` is the 95 % interval of the rank, where one was found.
-    `letters`: two columns that share one cannot be told apart by the draws behind those intervals.
+    or real, which never share an average. `value` is NaN and `rank` None where the column has no correlation on some
+    target of the board; it has one on `covered` of `targets`. `low` to `high` is the 95 % interval of the rank, where
+    it was computed. `letters`: columns that share one cannot be distinguished by the draws behind those intervals.
     """
 
     board: str
@@ -175,7 +176,7 @@ class RankingRow:
     value: float
     rank: int | None
     covered: int
-    cells: int
+    targets: int
     low: float = math.nan
     high: float = math.nan
     letters: str = ""
@@ -183,7 +184,7 @@ class RankingRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemScores:
-    """The items of one dataset as points to be drawn: what people and what every column gave them, item by item.
+    """The ratings and scores of one dataset, item by item.
 
     `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
     COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float64 (items,).
@@ -234,7 +235,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """What a study, or a recomputation of a paper's tables, found: tables, pictures (SVG, and in words), remarks.
+    """The result of a study, or of recomputing a paper's tables: tables, pictures (SVG, and in words), remarks.
 
     `kind` is study or challenge; `command` is what makes it again.
     """
@@ -251,7 +252,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A cell that was not scored, for a reason its metric declared."""
+    """A dataset that a metric did not score, for a reason that the metric declares."""
 
     dataset: str
     metric: str
@@ -260,7 +261,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A cell that crashed."""
+    """A dataset on which a metric failed, with the exception."""
 
     dataset: str
     metric: str
@@ -269,7 +270,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one cell cost when it was scored."""
+    """What it took to score one dataset with one metric, when it was scored."""
 
     dataset: str
     metric: str
@@ -294,7 +295,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything a run found. Pages are drawn from this alone."""
+    """Everything that a run writes. Pages are drawn from this alone."""
 
     run: Run
     datasets: tuple[DatasetEntry, ...]

@@ -153,7 +153,7 @@ def _average(board: Board, rule: str, column: Column, lead: tuple[float, float])
     if row is None:
         return Cell(MISSING, title="no ranking under this rule")
     if complete is None:
-        return Cell(MISSING, title="no average over an incomplete row", small=coverage(row.covered, row.cells))
+        return Cell(MISSING, title="no average over an incomplete row", small=coverage(row.covered, row.targets))
     cell = value_cell(row.value, lead)
     return cell if rule == board.rules[0] else replace(cell, small=f"rank {complete.rank}")
 

@@ -114,9 +114,9 @@ def _beside_length(every: AllColumns, name: str, origin: str, column: Column) ->
 def _ranking_row(every: AllColumns, row: RankingRow) -> Row:
     column = (row.metric, row.column)
     first = (Cell(BOARDS.get(row.board, row.board), link="index.html"), Cell(every.index.labels[column]))
-    targets = Cell(f"{row.covered} of {row.cells}")
+    targets = Cell(f"{row.covered} of {row.targets}")
     if not is_complete(row) or row.rank is None:
-        average = missing("no average over an incomplete row", coverage(row.covered, row.cells))
+        average = missing("no average over an incomplete row", coverage(row.covered, row.targets))
         return (*first, average, Cell(""), Cell(""), Cell(""), targets)
     control = every.ranking.get((row.board, row.origin, every.control)) if every.control else None
     return (*first, number_cell(row.value),

@@ -203,7 +203,7 @@ def _above(rows: Mapping[Column, RankingRow], column: Column) -> int:
 
 
 def _targets(board: Board) -> int:
-    return max((row.cells for row in board.ranking.values()), default=0)
+    return max((row.targets for row in board.ranking.values()), default=0)
 
 
 def _names(before: Results, results: Results, names_of: Callable[[Results], set[str]]) -> tuple[Names, Names]:

@@ -147,7 +147,7 @@ def main_quality(entry: DatasetEntry) -> QualityEntry | None:
 
 def is_complete(row: RankingRow) -> bool:
     """Tell whether a ranking row covers all targets, so that it has an average and a rank."""
-    return row.rank is not None and 0 < row.cells <= row.covered and math.isfinite(row.value)
+    return row.rank is not None and 0 < row.targets <= row.covered and math.isfinite(row.value)
 
 
 def has_value(row: Correlation | None) -> bool:

@@ -84,7 +84,7 @@ def _section(front: _Front, name: str, origin: str) -> Section:
 def _rankable(front: _Front, board: Board) -> Rankable | None:
     """Give the scripts a board, if the targets that its ranks come from are those of its datasets."""
     places = front.places(front.index.on(board.origin, board.name))
-    same = all(row.cells == len(places) for row in board.ranking.values())
+    same = all(row.targets == len(places) for row in board.ranking.values())
     return Rankable(places, board.rules[0], board) if same else None
 
 

@@ -25,7 +25,7 @@ def ranking(results: Results) -> bytes:
     models = make_index(results).models
     return _csv("ranking.csv", (
         (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
-         *((row.value, row.rank) if is_complete(row) else (None, None)), row.covered, row.cells, row.low, row.high,
+         *((row.value, row.rank) if is_complete(row) else (None, None)), row.covered, row.targets, row.low, row.high,
          row.letters) for row in results.ranking))
 
 

@@ -20,7 +20,7 @@ RANKING = {
     "value": "the average under the rule; nothing for a column that lacks a target",
     "rank": "rank on the board, 1 the highest; nothing for a column that lacks a target",
     "covered": "how many targets the column has a value on",
-    "cells": "how many targets the board has; a target is one quality of one dataset",
+    "targets": "how many targets the board has; a target is one quality of one dataset",
     "low": "lower end of the 95 % interval of the rank, over items and datasets; nothing without resampling",
     "high": "upper end of that interval",
     "letters": "the ranks of two columns that share a letter do not differ significantly",

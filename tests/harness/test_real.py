@@ -111,7 +111,7 @@ def test_correlations_equal_an_independent_computation(real_data: Path, out: Pat
 
 def test_sample_and_real_boards_are_apart(out: Path) -> None:
     report = files.read(out / "report")
-    cells = {(row.board, row.origin): row.cells for row in report.ranking}
+    cells = {(row.board, row.origin): row.targets for row in report.ranking}
     assert cells["dev", "real"] == 6 + 6 + 9 + 11 + 1 + 4 + 1 + 1 + 1 + 1
     assert ("test", "real") not in cells
     assert cells["dev-references", "real"] == 6 + 6 + 1 + 4 + 1

@@ -105,8 +105,8 @@ def board_of(found: dict[tuple[str, str, str, str, str], float], board: str, ori
         means = values if rule == "test" else [sum(part) / len(part) for part in by_dataset.values()]
         rows.append(RankingRow(board, origin, rule, statistic, metric, column,
                              sum(means) / len(means), None, covered, len(cells)))
-    complete = sorted((row.value for row in rows if row.covered == row.cells), reverse=True)
-    return [replace(row, rank=1 + complete.index(row.value)) if row.covered == row.cells else row for row in rows]
+    complete = sorted((row.value for row in rows if row.covered == row.targets), reverse=True)
+    return [replace(row, rank=1 + complete.index(row.value)) if row.covered == row.targets else row for row in rows]
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),

@@ -170,12 +170,12 @@ def test_a_changed_place_is_drift(packed: Path, capsys: pytest.CaptureFixture[st
     content = members(packed)
     rows = [json.loads(line) for line in content["ranking.jsonl"].splitlines()]
     row = next(row for row in rows if row["column"] == "bleu-3" and row["board"] == "dev-references")
-    for field in ("value", "rank", "covered", "cells"):
+    for field in ("value", "rank", "covered", "targets"):
         row[field] += 1
     write(packed, {**content, "ranking.jsonl": "\n".join(map(json.dumps, rows)).encode()})
     status, told = verified(packed, capsys, "--rescore", "never")
     assert status == 1
-    for field in ("value", "rank", "covered", "cells"):
+    for field in ("value", "rank", "covered", "targets"):
         assert f"bleu/bleu-3, {row['statistic']}, {field}: packed" in told
 
 

@@ -78,7 +78,7 @@ def test_value_and_rank_are_those_of_a_run_with_the_metric(
              if (row.board, row.rule, row.statistic) == ("dev", rule, "spearman") and row.metric != "bleu"
              and row.value > truth.value]
     assert (line["value"], line["rank"]) == (truth.value, 1 + len(above))
-    assert board["cells"] == board["whole"] == truth.cells
+    assert board["cells"] == board["whole"] == truth.targets
     assert board["rule"] == rule
 
 
@@ -87,8 +87,8 @@ def test_a_metric_without_some_cells_is_ranked_on_those_it_has(
     """BLEU wants references, which one dataset has not: its board is the one of those that have."""
     (board,) = boards(capsys, out, "bleu")
     truth = standing(later, "dev-references", board["column"])
-    assert (own_line(board)["value"], board["cells"]) == (truth.value, truth.cells)
-    assert board["whole"] == standing(later, "dev", "length").cells > board["cells"]
+    assert (own_line(board)["value"], board["cells"]) == (truth.value, truth.targets)
+    assert board["whole"] == standing(later, "dev", "length").targets > board["cells"]
     assert {row["column"] for row in board["neighbours"] if row["own"]} == {f"bleu-{n}" for n in range(1, 5)}
 
 

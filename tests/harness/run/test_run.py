@@ -163,7 +163,7 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
     real_esl(home)
     run(tmp_path, "--split", "test", "--metric", "length")
     report = files.read(tmp_path / "report")
-    cells = {row.origin: row.cells for row in report.ranking}
+    cells = {row.origin: row.targets for row in report.ranking}
     assert cells == {"real": 1, "sample": 10}
     rows = [row for row in report.ranking if row.origin == "real" and row.statistic == "spearman"]
     (alone,) = [row for row in report.correlations if row.dataset == "esl" and row.statistic == "spearman"]
@@ -263,7 +263,7 @@ def test_reference_metrics_are_ranked_where_all_can_take_part(tmp_path: Path) ->
     run(tmp_path, "--dataset", "dstc6", "--dataset", "fed-turn", *FEW)
     rows = [row for row in files.read(tmp_path / "report").ranking if row.statistic == "spearman"]
     assert {row.column for row in rows if row.board == "dev" and row.rank} == {"length", "random"}
-    ranked = {row.column: row.cells for row in rows if row.board == "dev-references" and row.rank}
+    ranked = {row.column: row.targets for row in rows if row.board == "dev-references" and row.rank}
     assert ranked == dict.fromkeys(("length", "random", "bleu-1", "bleu-2", "bleu-3", "bleu-4"), 1)
 
 

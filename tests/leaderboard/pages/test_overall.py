@@ -70,7 +70,7 @@ def test_the_scripts_can_rank_what_the_report_ranked(results: Results, site: dic
 
 
 def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
-    more = tuple(replace(row, cells=row.cells + 1, covered=row.covered + 1) if row.board == "dev" else row
+    more = tuple(replace(row, targets=row.targets + 1, covered=row.covered + 1) if row.board == "dev" else row
                  for row in results.ranking)
     (page,) = overall.build(replace(results, ranking=more))
     assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}

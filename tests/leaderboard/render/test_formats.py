@@ -76,7 +76,7 @@ def test_the_json_has_every_agreement_and_every_board(results: Results, found: d
     assert (first["board"], first["origin"], first["rule"], first["statistic"]) == ("dev", "real", "dev", "spearman")
     assert [(row["column"], row["rank"]) for row in first["ranking"]] == [
         ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None), ("grade", None)]
-    assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["cells"])
+    assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["targets"])
                for board in found["boards"] for row in board["ranking"])
 
 
