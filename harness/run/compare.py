@@ -1,4 +1,4 @@
-"""From the cells of a run: which column beats which, how far people agree, and how sure the ranks are."""
+"""Comparisons of columns on a target, how far people agree on it, and how certain the ranks are."""
 
 from __future__ import annotations
 
@@ -37,48 +37,49 @@ class TargetResults:
     reliability: tuple[Reliability, ...]
 
 
-def on_target(cell: TargetData, draws: Draws, cache: Cache, device: str = "cpu") -> TargetResults:
-    """Every agreement, contest and ceiling of a cell; what was measured before on the same numbers is not again.
+def on_target(target: TargetData, draws: Draws, cache: Cache, device: str = "cpu") -> TargetResults:
+    """The correlations, comparisons and reliability of a target, from the cache where its numbers are the same.
 
     A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
     """
     if draws.quick:
-        return TargetResults(tuple(correlate.correlations(cell)), (), ())
+        return TargetResults(tuple(correlate.correlations(target)), (), ())
 
     def rows() -> dict[str, list[list[object]]]:
-        reliability = _reliability(cell, draws)
-        correlations = corrected(correlate.correlations(cell), reliability)
-        comparisons = _comparisons(cell, draws, device)
-        found: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
+        reliability = _reliability(target, draws)
+        correlations = corrected(correlate.correlations(target), reliability)
+        comparisons = _comparisons(target, draws, device)
+        tables: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
             "correlations": correlations, "comparisons": comparisons, "reliability": reliability}
-        return {name: [[getattr(row, field) for field in row.__slots__] for row in given]
-                for name, given in found.items()}
+        return {name: [[getattr(row, field) for field in row.__slots__] for row in table]
+                for name, table in tables.items()}
 
-    votes = [list(given) for given in cell.judged.votes]
-    key = [cell.dataset, cell.quality, cell.names, votes, _digest(cell.judged.means, cell.scores), cell.system.tolist(),
-           cell.context.tolist(), draws.seed, draws.permutations]
-    kept = cache.get("cells", key, rows)
-    return TargetResults(tuple(Correlation(*row) for row in kept["correlations"]),
-                    tuple(Comparison(*row) for row in kept["comparisons"]),
-                    tuple(Reliability(*row) for row in kept["reliability"]))
+    votes = [list(item_votes) for item_votes in target.judged.votes]
+    key = [target.dataset, target.quality, target.names, votes, _digest(target.judged.means, target.scores),
+           target.system.tolist(), target.context.tolist(), draws.seed, draws.permutations]
+    cached = cache.get("targets", key, rows)
+    return TargetResults(tuple(Correlation(*row) for row in cached["correlations"]),
+                         tuple(Comparison(*row) for row in cached["comparisons"]),
+                         tuple(Reliability(*row) for row in cached["reliability"]))
 
 
-def _comparisons(cell: TargetData, draws: Draws, device: str) -> Iterator[Comparison]:
-    """Every pair of columns by Williams' test and, where draws are asked for, by PERM-BOTH over contexts."""
-    human, names = cell.judged.means, labels(cell.names)
+def _comparisons(target: TargetData, draws: Draws, device: str) -> Iterator[Comparison]:
+    """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts."""
+    human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:
-        tests = all_pairs_williams(human, cell.scores, statistic)
-        yield from comparison_rows(cell.dataset, cell.quality, names, statistic, "williams", tests)
+        tests = all_pairs_williams(human, target.scores, statistic)
+        yield from comparison_rows(target.dataset, target.quality, names, statistic, "williams", tests)
         if draws.permutations:
-            tests = all_pairs(human, cell.scores, statistic, draws.permutations,
-                              rng=generator(draws.seed, cell.dataset, cell.quality), context=cell.context,
+            tests = all_pairs(human, target.scores, statistic, draws.permutations,
+                              rng=generator(draws.seed, target.dataset, target.quality), context=target.context,
                               device=device if "cuda" in device else "cpu")
-            yield from comparison_rows(cell.dataset, cell.quality, names, statistic, "perm-both", tests)
+            yield from comparison_rows(target.dataset, target.quality, names, statistic, "perm-both", tests)
 
 
-def _reliability(cell: TargetData, draws: Draws) -> list[Reliability]:
+def _reliability(target: TargetData, draws: Draws) -> list[Reliability]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
-    votes, place = among_people.votes(cell.judged.votes, cell.system, cell.context), (cell.dataset, cell.quality)
+    votes = among_people.votes(target.judged.votes, target.system, target.context)
+    place = (target.dataset, target.quality)
     by_method = {
         "leave-one-out": among_people.leave_one_out(votes, spearman, generator(draws.seed, *place)),
         RELIABILITY: among_people.split_half(votes, spearman, generator(draws.seed, *place)),
@@ -96,40 +97,42 @@ def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -
         yield replace(row, corrected=among_people.disattenuated(row.value, split_half.value))
 
 
-def ranked(rows: Sequence[RankingRow], cells: Sequence[TargetData], draws: Draws, cache: Cache) -> Iterator[RankingRow]:
+def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Draws, cache: Cache,
+           ) -> Iterator[RankingRow]:
     """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
-    found: dict[tuple[str, str, str], tuple[float, float, str]] = {}
+    intervals: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
-        given = _of(cells, complete)
+        scores = _of(targets, complete)
         resampled = functools.cache(
-            lambda: rank_intervals.drawn(given, np.random.default_rng(draws.seed), draws.ranks))
+            lambda: rank_intervals.drawn(scores, np.random.default_rng(draws.seed), draws.ranks))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
-                whole = VECTORISED[rule](rank_intervals.correlations(given))
+                whole = VECTORISED[rule](rank_intervals.correlations(scores))
                 ranks = rank_intervals.ranked(whole, resampled().values(VECTORISED[rule]))
                 return [ranks.low.tolist(), ranks.high.tolist(), list(ranks.letters)]
 
-            key = [rule, draws.seed, draws.ranks, complete, [[cell.dataset, _digest(cell.human, cell.scores)]
-                                                             for cell in given]]
+            key = [rule, draws.seed, draws.ranks, complete,
+                   [[target.dataset, _digest(target.human, target.scores)] for target in scores]]
             rows_of = zip(*cache.get("ranking", key, drawn), strict=True)
-            found |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
+            intervals |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:
-        drawn_of = found.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
-        if drawn_of is None:
+        interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
+        if interval is None:
             yield row
         else:
-            low, high, letters = drawn_of
+            low, high, letters = interval
             yield replace(row, low=low, high=high, letters=letters)
 
 
-def _of(cells: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.TargetScores]:
-    """The cells with some of their columns; those that share their scores go on sharing them."""
+def _of(targets: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.TargetScores]:
+    """The targets with some of their columns; those that share their scores go on sharing them."""
     shared: dict[int, Array] = {}
-    for cell in cells:
-        if id(cell.scores) not in shared:
-            shared[id(cell.scores)] = cell.scores[[cell.names.index(name) for name in names]]
-    return [rank_intervals.TargetScores(cell.dataset, cell.judged.means, shared[id(cell.scores)]) for cell in cells]
+    for target in targets:
+        if id(target.scores) not in shared:
+            shared[id(target.scores)] = target.scores[[target.names.index(name) for name in names]]
+    return [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)])
+            for target in targets]
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:
@@ -157,7 +160,7 @@ def comparison_rows(dataset: str, quality: str, names: Sequence[str], statistic:
 
 
 def _dataset_mean(datasets: Sequence[Array]) -> Vector:
-    return np.asarray(np.mean([cells.mean(axis=0) for cells in datasets], axis=0))
+    return np.asarray(np.mean([targets.mean(axis=0) for targets in datasets], axis=0))
 
 
 def _cell_mean(datasets: Sequence[Array]) -> Vector:

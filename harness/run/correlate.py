@@ -32,15 +32,16 @@ class Judged:
     @property
     def usable(self) -> bool:
         """Whether any metric could correlate: three ratings that are not all the same."""
-        there = self.means[np.isfinite(self.means)]
-        return there.size >= 3 and bool(np.ptp(there) > 0)
+        rated = self.means[np.isfinite(self.means)]
+        return rated.size >= 3 and bool(np.ptp(rated) > 0)
 
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
     """The mean ratings of each wanted quality, joined to the items by id."""
     votes = {(rating.item, rating.quality): rating.votes for rating in dataset.ratings}
-    given = {quality: tuple(votes.get((item.id, quality.name), ()) for item in dataset.items) for quality in wanted}
-    return tuple(Judged(quality, each, np.array(list(map(_mean, each)))) for quality, each in given.items())
+    by_quality = {quality: tuple(votes.get((item.id, quality.name), ()) for item in dataset.items)
+                  for quality in wanted}
+    return tuple(Judged(quality, each, np.array(list(map(_mean, each)))) for quality, each in by_quality.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Column:
 def columns(
     dataset: Dataset, scored: Mapping[tuple[str, str], Scores], aggregations: Iterable[str] = ("mean",)
 ) -> dict[tuple[str, str], Column]:
-    """Every column that was asked for, by metric and column; `scored` has metric label and column suffix as its key."""
+    """Every selected column, by metric and column; `scored` has metric label and column suffix as its key."""
     ways = frozenset(aggregations)
     return {(label, name + suffix): Column(name, aligned)
             for (label, suffix), scores in scored.items()
@@ -97,23 +98,23 @@ def targets(
     scored: Mapping[tuple[str, str], Scores],
     aggregations: Iterable[str] = ("mean",),
 ) -> tuple[TargetData, ...]:
-    """A cell per quality, with the scores of every column for it."""
-    given = columns(dataset, scored, aggregations)
+    """One target per quality, with the scores of every column for it."""
+    by_name = columns(dataset, scored, aggregations)
     system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
-    plain = _table(dataset, given.values(), "")
-    own = any(split_quality(name, column.scores)[1] for column in given.values() for name in column.scores)
-    return tuple(TargetData(dataset.card.name, one, tuple(given),
-                      _table(dataset, given.values(), one.quality.dimension) if own else plain, system, context)
-                 for one in qualities)
+    plain = _table(dataset, by_name.values(), "")
+    own = any(split_quality(name, column.scores)[1] for column in by_name.values() for name in column.scores)
+    return tuple(TargetData(dataset.card.name, ratings, tuple(by_name),
+                            _table(dataset, by_name.values(), ratings.quality.dimension) if own else plain, system,
+                            context) for ratings in qualities)
 
 
-def correlations(cell: TargetData) -> Iterator[Correlation]:
-    """Every statistic for every column of a cell."""
-    for row, (metric, column) in enumerate(cell.names):
-        panel = cell.panel(row)
+def correlations(target: TargetData) -> Iterator[Correlation]:
+    """Every statistic for every column of a target."""
+    for row, (metric, column) in enumerate(target.names):
+        panel = target.panel(row)
         for statistic in estimates.DEFAULT:
             estimate = estimates.estimate(panel, statistic)
-            yield Correlation(cell.dataset, cell.quality, metric, column, statistic, panel.n,
+            yield Correlation(target.dataset, target.quality, metric, column, statistic, panel.n,
                               estimate.value, estimate.p, estimate.low, estimate.high, estimate.note)
 
 
@@ -126,14 +127,14 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     return {name: column[order] for name, column in scores.columns.items()}
 
 
-def _table(dataset: Dataset, given: Collection[Column], dimension: str) -> npt.NDArray[np.float64]:
+def _table(dataset: Dataset, columns: Collection[Column], dimension: str) -> npt.NDArray[np.float64]:
     """The scores (columns, items) for one quality."""
-    found = [column.on(dimension) for column in given]
-    return np.array(found, dtype=np.float64).reshape(len(given), len(dataset.items))
+    scores = [column.on(dimension) for column in columns]
+    return np.array(scores, dtype=np.float64).reshape(len(columns), len(dataset.items))
 
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
-    """Whether a column was asked for: turns together in one of the ways, or scores that are of no turns."""
+    """Whether a column was selected: turns together in one of the ways, or scores that are of no turns."""
     if split_quality(column, columns)[1]:
         return False  # it stands for the plain one on its quality
     plain, _, way = column.rpartition(":")

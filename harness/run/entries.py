@@ -60,24 +60,24 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
     """The trained weights that the metrics of a run read, by name; those that are not on this machine are left out."""
     readers: dict[str, list[str]] = {}
-    found: dict[str, Checkpoint] = {}
+    used: dict[str, Checkpoint] = {}
     for one in chosen:
         for name in checkpoints(one.metric):
             try:
                 weights = models.checkpoint(name, getattr(one.metric, "encoder", ""))
             except MissingResource:
                 continue
-            found[weights.identity] = weights
+            used[weights.identity] = weights
             readers.setdefault(weights.identity, []).append(one.label)
-    return tuple(training_entry(found[key], tuple(readers[key])) for key in sorted(found))
+    return tuple(training_entry(used[key], tuple(readers[key])) for key in sorted(used))
 
 
-def training_entry(found: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
+def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
     """How weights were made, as their card tells."""
-    card = found.card
+    card = weights.card
     looks = (Look(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(
-        name=found.name, metrics=readers, encoder=found.encoder, digest=found.digest,
+        name=weights.name, metrics=readers, encoder=weights.encoder, digest=weights.digest,
         corpora=tuple(f"{corpus['name']} ({corpus['licence']})" for corpus in card.get("corpora", ())),
         seed=card.get("seed", 0), steps=card.get("steps", 0), kept=card.get("best_step", 0),
         device=card.get("device", ""), seconds=card.get("seconds", 0.0), command=card.get("command", ""),
@@ -89,15 +89,15 @@ def training_entry(found: Checkpoint, readers: tuple[str, ...] = ()) -> Training
 def _trained_on(metric: Metric, models: Models) -> str:
     """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
     parts = (one.chosen.metric.card.trained_on for one in metric.made_of()) if isinstance(metric, Composite) else ()
-    told = list(dict.fromkeys(filter(None, (metric.card.trained_on, *parts))))
+    sources = list(dict.fromkeys(filter(None, (metric.card.trained_on, *parts))))
     if isinstance(metric, Composite) and metric.learns:
         try:
             names = ", ".join(learned(metric, models).datasets)
         except MissingResource:
             names = ""
         each = "" if metric.in_sample else ", for each of these on the others"
-        told += [f"weights on ratings of {names}{each}"] if names else []
-    return "; ".join(told)
+        sources += [f"weights on ratings of {names}{each}"] if names else []
+    return "; ".join(sources)
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:

@@ -35,13 +35,13 @@ def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> R
 
 def packages() -> dict[str, str]:
     """The installed ones of the packages that matter, with their versions."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def commit() -> str | None:
@@ -50,9 +50,9 @@ def commit() -> str | None:
     if not (root / ".git").exists():
         return None
     try:
-        found = subprocess.run(  # noqa: S603
+        described = subprocess.run(  # noqa: S603
             ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"],  # noqa: S607
             capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None
+    return described.stdout.strip() or None

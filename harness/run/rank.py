@@ -1,7 +1,7 @@
 """The ranking rules of the challenge, over boards that never mix splits or real data with the sample.
 
     dev, macro     mean over the qualities of a dataset, then over the datasets
-    test, micro    mean over the cells, a cell being one quality of one dataset
+    test, micro    mean over the targets, a target being one quality of one dataset
     Borda          how many competitors are beaten, summed over the cells; a tie is half
 
 The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
@@ -27,7 +27,7 @@ Real = TypeVar("Real", float, Fraction)
 
 
 class Rule(Protocol):
-    """From a row of cells to one number, higher being better; exact over fractions."""
+    """From a row of targets to one number, higher being better; exact over fractions."""
 
     def __call__(self, values: Mapping[Target, Real], /) -> Real:
         """The row's value."""
@@ -35,7 +35,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The cells that are averaged together: those of one split, real or sample."""
+    """The targets that are averaged together: those of one split, real or sample."""
 
     split: str
     origin: str
@@ -76,8 +76,8 @@ BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": cell_mean}
 
 def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
     """What a rule gives for the cells of a board; NaN if there are none, or one has no number."""
-    found = {cell: values.get(cell, math.nan) for cell in cells}
-    return rule(found) if found and all(map(math.isfinite, found.values())) else math.nan
+    row = {cell: values.get(cell, math.nan) for cell in cells}
+    return rule(row) if row and all(map(math.isfinite, row.values())) else math.nan
 
 
 def best_submissions(
@@ -112,9 +112,9 @@ def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[Ranki
     for row in correlations:
         cell = (row.dataset, row.quality)
         if cell in board.cells:
-            found = values[row.statistic, row.metric, row.column]
+            own = values[row.statistic, row.metric, row.column]
             if math.isfinite(row.value):
-                found[cell] = row.value
+                own[cell] = row.value
     for statistic in dict.fromkeys(key[0] for key in values):
         columns = {key[1:]: cells for key, cells in values.items() if key[0] == statistic}
         for name, rule in RULES.items():

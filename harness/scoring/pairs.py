@@ -68,18 +68,18 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     """What is to be scored on a dataset, inputs of compositions included: each once, by the models that they read."""
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
-    found: dict[str, Pair] = {}
+    planned: dict[str, Pair] = {}
     for part in composites.parts(chosen):
         try:
             key = signature(part.metric, models)
         except MissingResource:
             continue
-        if key in found or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
+        if key in planned or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
             continue
         group = shared(part.metric, models)
         cost = costs.get(part.label) or costs.get(group) or UNKNOWN[bool(group)]
-        found[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group, cost)
-    return sorted(found.values(), key=lambda pair: pair.group)
+        planned[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group, cost)
+    return sorted(planned.values(), key=lambda pair: pair.group)
 
 
 def shared(metric: Metric, models: Models) -> str:

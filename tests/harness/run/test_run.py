@@ -36,6 +36,7 @@ def tree(folder: Path, *leave_out: str) -> dict[str, bytes]:
             if path.is_file() and path.name not in leave_out}
 
 
+@pytest.mark.slow
 def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "--all", "--limit", "6", "--draws", "20") == 0
     printed = capsys.readouterr().out
@@ -71,7 +72,8 @@ def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
     for number, threads in enumerate("12"):
         argv = [word for name in names[:: 1 - 2 * number] for word in ("--metric", name)]
         env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
-        subprocess.run([sys.executable, "-m", "dialogue_harness", "run", "--split", "dev", "--permutations", "50",
+        subprocess.run([sys.executable, "-m", "dialogue_harness", "run", "--dataset", "convai2-grade", "--dataset",
+                        "fed-dial", "--dataset", "dstc6", "--limit", "40", "--permutations", "50", "--draws", "100",
                         "--out", str(tmp_path / threads), *argv], env=env, check=True, capture_output=True)
     assert tree(tmp_path / "1" / "report", "timings.json") == tree(tmp_path / "2" / "report", "timings.json")
 
