@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.errors import BadOption
-from metrics.models import weights
+from metrics.models import packed, weights
 from metrics.models.encoder import Encoder
 from metrics.models.memory import ENTRY, Memory, Vectors
 from metrics.models.service import Choice, Models
@@ -94,6 +94,17 @@ def test_the_longest_text_that_roberta_has_positions_for(home: Path, tiny_bytes:
     encoder = made(home, tiny_bytes)
     assert encoder.tokenizer.limit == 64
     assert encoder.states(["a " * 500])[0].shape == (64, 16)
+
+
+def test_a_text_has_the_same_bits_in_any_batch_and_packed_layers_are_near_plain_ones(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded encoder on a processor: its layers as oneDNN lays them out, beside those of PyTorch."""
+    texts = [f"{one} {two}" for one in TALK for two in TALK][:12]
+    together, alone = made(home, "").sentences(texts), made(home, "", batch_tokens=1)
+    assert np.array_equal(together, np.stack([alone.sentences([text])[0] for text in texts]))
+    monkeypatch.setattr(packed, "available", lambda: False)
+    assert np.allclose(together, made(home, "").sentences(texts), atol=1e-5)
 
 
 # poolings
