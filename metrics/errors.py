@@ -5,8 +5,8 @@
     ├── BrokenPlugin       a metric of another package that cannot be loaded
     ├── WorkerFailed       a metric in a process of its own crashed, hung or answered with garbage
     ├── BadOption          a metric has no such option, or not with that value
-    ├── MissingResource    data or weights that must be fetched first: the cell is skipped, with this reason
-    └── CannotScore        the dataset lacks what the metric needs: the cell is skipped, with this reason
+    ├── MissingResource    data or weights that must be fetched first: the dataset is skipped, with this reason
+    └── CannotScore        the dataset lacks what the metric needs: the dataset is skipped, with this reason
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class MetricCard:
     """What is known of a metric without running it.
 
     `needs` names what an item must have (references, context, facts), `resources` the data to be fetched; `models` the
-    kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for what the run was told;
+    kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for the model of the run;
     `checkpoints` the trained weights it reads, for the encoder it takes.
     `scope` is "dataset" where an item's score depends on the other items.
     """
@@ -137,7 +137,7 @@ def options(metric: Metric) -> dict[str, Any]:
 
 
 def unsigned(kind: type) -> tuple[str, ...]:
-    """The options that say where and how fast it is scored, and change no score; a class names them as `unsigned`."""
+    """The options that change speed or place but no score; a class lists them as `unsigned`."""
     return tuple(getattr(kind, "unsigned", ()))
 
 
@@ -169,7 +169,7 @@ _READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 def made_from(kind: type, digest: str) -> None:
-    """Note the digest of the files that a plug-in was made from, as they were when they were read."""
+    """Note the digest of the files that a plug-in was read from."""
     _READ[kind] = digest
 
 

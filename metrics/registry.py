@@ -1,11 +1,11 @@
-"""The registry: every metric by name, imported only when it is asked for.
+"""The registry: every metric by name, imported when it is first needed.
 
 A metric is one file in a family's folder, or the file `metric.py` of a package there; the name of the file or the
-package, with hyphens, is the metric's. Packages of other
-people add theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
+package, with hyphens, is the metric's. Other packages add
+theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
 
-A metric is asked for as `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
-(metrics/adapters), such as `st:MODEL`; one that is a path, such as `./my_metric.py`, is a metric that is not installed
+A metric is named `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
+(metrics/external/libraries), such as `st:MODEL`; one that is a path, such as `./my_metric.py`, is a metric that is not installed
 (metrics/external/files.py). Neither is listed, for there is no end to them.
 """
 
@@ -44,7 +44,7 @@ class Chosen:
 
     @property
     def label(self) -> str:
-        """The name of the metric with the options that were asked for."""
+        """The name of the metric with the options that were set."""
         return self.metric.card.name + self.suffix
 
 
@@ -100,7 +100,7 @@ def is_known(requested: str) -> bool:
 
 
 def is_path(name: str) -> bool:
-    """Whether a metric is asked for as a file or a folder: ./my_metric.py, ../my-metric/; METRIC/COLUMN is none."""
+    """Whether a name is the path of a file or folder: ./my_metric.py, ../my-metric/; METRIC/COLUMN is none."""
     if ":" in name or ".py/" in name:
         return False
     return name.endswith(".py") or "\\" in name or ("/" in name and name.partition("/")[0] not in names())
@@ -112,7 +112,7 @@ def is_built_in(name: str) -> bool:
 
 
 def without_folders(requested: str) -> str:
-    """A metric as it was asked for, without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
+    """The name of a metric without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
     name, options = split(requested)
     prefix, colon, path = name.rpartition(":")
     if is_path(name):
@@ -144,7 +144,7 @@ def origin(name: str) -> str:
 
 
 def _load(point: EntryPoint) -> type[Metric]:
-    """The class of a plug-in. It is foreign code: whatever its import raises is told as its own fault."""
+    """The class of a plug-in. It is foreign code: whatever its import raises becomes a BrokenPlugin."""
     from metrics.external import isolation
 
     try:

@@ -3,8 +3,9 @@
 A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
 installed. One that asks for an environment of its own runs there (metrics/isolation), any other is imported.
 
-What is compiled is what the files hold at that moment, never kept bytecode, and its digest is in the signature. What
-has not changed since is not imported again. It is foreign code: whatever its import does is told as its own fault.
+The files are compiled as they are at that moment, never from cached bytecode, and their digest is in the signature.
+Unchanged files are not imported again. It is foreign code: whatever its import raises becomes a BrokenPlugin with file
+and line.
 """
 
 from __future__ import annotations

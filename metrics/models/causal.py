@@ -129,7 +129,7 @@ class LanguageModel:
     def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
         """The likelihoods of pairs, gathered by what comes before; on a processor one by one.
 
-        There the last bits of a likelihood would tell what else was asked for after the same text in one call.
+        There the last bits of a likelihood would depend on the other pairs of the call.
         """
         befores = self.tokenizer.plain([before for before, _ in pairs])
         afters = self._cut([after for _, after in pairs])

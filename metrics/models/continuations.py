@@ -2,7 +2,7 @@
 
 There are two ways. A text with one continuation is read with it, in a batch with others. A text that many
 continuations follow is read once: its keys and values are kept, and repeated for the continuations. Scores over the
-vocabulary are computed only from the first token that is asked for; they are what takes the memory.
+vocabulary are computed only from the first token of a continuation on; they take most of the memory.
 """
 
 from __future__ import annotations

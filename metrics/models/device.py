@@ -1,7 +1,7 @@
 """Which device and which precision: what `--device` and `--precision` mean here.
 
 `auto` is the first CUDA device, else Apple's, else the processor; on CUDA it computes in bf16, elsewhere in fp32.
-torch is asked only where an accelerator can be in sight, so that a run which scores nothing need not load it.
+torch is loaded only where an accelerator may be present, so that a run which scores nothing need not load it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
-"""How many tokens a batch may hold, padding included, where nothing else is asked for."""
+"""How many tokens a batch may hold, padding included, by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Machine:
 
 
 def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
-    """What was asked for, made definite; MetricError where this machine does not have it."""
+    """The requested device and precision, made definite; MetricError where this machine lacks them."""
     if not DEVICE.fullmatch(device):
         raise MetricError(f"--device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
     if precision not in PRECISIONS:

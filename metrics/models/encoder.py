@@ -1,4 +1,4 @@
-"""An encoder: texts to vectors, each text read once in a run, whoever asks.
+"""An encoder: texts to vectors, each text read once in a run.
 
 Distinct texts are sorted by length and read in batches of a bounded number of tokens (batches.py); the states
 of a text are kept in a memory of bounded size (memory.py), from which every pooling is made. States hold the

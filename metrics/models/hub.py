@@ -15,7 +15,7 @@ from typing import Any
 from metrics.errors import MissingResource
 
 PATIENCE = 10.0
-"""Seconds within which the hub must answer at first; the questions that follow are asked without a limit."""
+"""Seconds within which the hub must answer at first; later requests have no limit."""
 
 _FILES: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model"],

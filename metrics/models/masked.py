@@ -1,6 +1,6 @@
 """A masked language model: how likely each token of a text is, given all the others.
 
-Each token is masked in turn and told from what stands around it (pseudo-log-likelihood, Salazar et al. 2020), after a
+Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a
 context or alone; only tokens of the text itself are masked. A text of n tokens would thus be read n times. In a text of
 more than `copies` tokens several are masked at a time, `copies` tokens apart, so that it is read no more often and the
 cost grows with the length, not with its square. docs/metrics.md has how near that comes to one at a time.
@@ -50,7 +50,7 @@ class MaskedModel:
 
     @cached_property
     def mask(self) -> int:
-        """The number of the token that stands for what is to be told."""
+        """The number of the mask token."""
         return mask_of(self.encoder)
 
     @cached_property

@@ -36,7 +36,7 @@ class Memory:
     def put(self, key: Hashable, array: Vectors) -> None:
         """Keep an array, which must not be a view of a larger one; others go where there is no room.
 
-        From now on nobody can write to it, since the next who asks is given the same.
+        It becomes read-only, since every caller gets the same array.
         """
         array.flags.writeable = False
         if (before := self._entries.pop(key, None)) is not None:

@@ -25,7 +25,7 @@ _NOT_NEEDED = ("pooler", "position_ids")
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
-    """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where asked."""
+    """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where given."""
     return placed(loaded(kind, weights, machine, layers), machine)
 
 

@@ -7,7 +7,7 @@
     models.masked(encoder)        each token from the others   metrics/models/masked.py
     models.resource(name)         data fetched or imported once, such as WordNet
 
-An empty name stands for what the run was told (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
+An empty name stands for the model of the run (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
 model is loaded once, when it is first used; the service owns device, precision, batches and what is remembered.
 """
 
@@ -72,7 +72,7 @@ class Models:
 
     @functools.cached_property
     def machine(self) -> Machine:
-        """The devices and the precision that were asked for."""
+        """The devices and the precision of the run."""
         choice = self.choice
         return machine(choice.device, choice.precision, choice.batch_tokens)
 

@@ -101,7 +101,7 @@ class Pieces:
 
 
 def weights(checkpoint: Checkpoint) -> Weights:
-    """The checkpoint as any other model is told of: name, digests, where it is from."""
+    """The checkpoint as the files of a model: name, digests, origin."""
     digests = checkpoint.card["sha256"]
     origin = "this package" if checkpoint.folder.is_relative_to(SHIPPED) else "home"
     return Weights(SHOWN, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)

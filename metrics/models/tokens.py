@@ -117,7 +117,7 @@ class Tokenizer:
         return max(0, self.limit - sum(self.frame))
 
     def _types_of(self, first: int, second: int) -> list[int] | None:
-        """Which part each number of a pair belongs to, for a model that is told so."""
+        """Which part each number of a pair belongs to, for a model with such an input."""
         if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
             return None
         return [self._types[0]] * first + [self._types[1]] * second

@@ -1,7 +1,7 @@
 """The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not.
 
 word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
-words of the GloVe files hold spaces. A word that is not UTF-8 is kept but never asked for; a line without a sign is
+words of the GloVe files hold spaces. A word that is not UTF-8 is kept but never looked up; a line without a sign is
 passed over. Whatever else does not fit is refused with file and line.
 """
 

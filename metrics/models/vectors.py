@@ -88,7 +88,7 @@ def from_encoder(encoder: Encoder) -> WordVectors:
 
 
 def from_file(resource: Resource, home: Path) -> WordVectors:
-    """The vectors in a file, converted under `home` when it is first asked for."""
+    """The vectors in a file, converted under `home` when it is first needed."""
     file = _File(resource, home / "vectors" / f"{resource.digest[:16]}.table")
     return WordVectors(resource.name, file.table.width, file.look_up)
 
@@ -174,7 +174,7 @@ def _checksum(rows: int, width: int, index: npt.NDArray[np.uint8]) -> int:
 
 
 def _converted(source: Path, path: Path) -> _Table:
-    """Convert beside, then rename: whoever converts at the same time writes the same."""
+    """Convert beside, then rename; another process that converts at the same time writes the same."""
     beside = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Where a model's files are: found by name, checked before anything is loaded, told apart by their digests.
+"""Where a model's files are: found by name, checked before anything is loaded, identified by their digests.
 
 A name is `all-MiniLM-L6-v2` (the embedded default), a folder, or an id of the Hugging Face hub, `NAME@REVISION` where
 a revision is meant. What begins with `/`, `.` or `~` is a folder and nothing else. Any other name is looked for in this

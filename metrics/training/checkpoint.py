@@ -5,8 +5,8 @@ or null where it reads none) and `card.json` (corpora, command, seed, steps, dev
 sha256 of the other two). metrics/models/storage.py packs the weights.
 
 The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or where there are
-some for several encoders in a folder each below it. An encoder is told by its digest: the same files under another name
-are the same encoder.
+some for several encoders in a folder each below it. An encoder is identified by its digest: the same files under
+another name are the same encoder.
 """
 
 from __future__ import annotations

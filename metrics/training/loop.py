@@ -236,7 +236,7 @@ class _Training:
         return content.getvalue()
 
     def resume(self, path: Path) -> None:
-        """Go on from a state file; one that is damaged or of another training is as good as absent."""
+        """Go on from a state file; a damaged one, or one of another training, is ignored."""
         import torch
 
         try:

@@ -1,7 +1,7 @@
 """Trainables: the metrics with weights of their own, and the models that metrics share, by name.
 
 A metric is trainable where its class has a `recipe` and a method `objective`. A model that metrics share is a module of
-training/backbones, whose name is its file's: a class with `name`, `recipe` and `objective`. Both are asked for as
+training/backbones, whose name is its file's: a class with `name`, `recipe` and `objective`. Both are named
 `NAME[option=value,...]`. The checkpoint bears the first name of the metric's card, unless a property `weights_name`
 gives that of a variant; `variants` are the options of those that are trained with all others. What has a field
 `encoder` belongs to the encoder it was trained with.
@@ -27,7 +27,7 @@ PACKAGE = f"{__package__}.backbones"
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """What is to be trained, and the name of its checkpoint; `label` is its name with the options asked for."""
+    """What is to be trained, and the name of its checkpoint; `label` is its name with the options set."""
 
     label: str
     weights: str

@@ -159,7 +159,7 @@ class Isolated:
     identity: ClassVar[tuple[str, ...]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The columns that come back; the models that the process asked for count as asked for here."""
+        """The columns that come back; the models that the process requested count as requested here."""
         head = {"items": len(items), "options": {key: _plain(value) for key, value in options(self).items()},
                 "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         try:

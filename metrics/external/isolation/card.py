@@ -24,7 +24,7 @@ _REQUIRED = {"name", "title", "columns", "family"}
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its name, the type of its values and what it is where nothing is said."""
+    """An option: its name, the type of its values and its default."""
 
     name: str
     kind: Any

@@ -1,7 +1,7 @@
 """One process that answers questions over its pipes, and everything it can do wrong.
 
 It leads a session of its own, so that Ctrl-C in a terminal meets the harness alone and whatever the process has started
-can be found and ended with it. Each question has a time and, if asked for, a limit of memory. A process that dies,
+can be found and ended with it. Each question has a time and, where one is set, a limit of memory. A process that dies,
 hangs, grows too large or answers with garbage is ended with all it started, its pipes are closed, and the question
 ends in WorkerFailed, with what the process last wrote to its standard error.
 """
@@ -28,7 +28,7 @@ from metrics.external.isolation.wire import Message, Reader, WireError
 LOOK = 0.25
 """Seconds between two looks at clock and memory."""
 PATIENCE = 2.0
-"""Seconds in which a process may end by itself once nothing more is asked of it."""
+"""Seconds in which a process may end by itself once its input is closed."""
 PIECE = 1 << 16
 PROC = Path("/proc")
 LAST_WORDS = 300
@@ -81,7 +81,7 @@ class Child:
             raise
 
     def close(self) -> None:
-        """Let it end by itself, as it should when nothing more can be asked; then end it."""
+        """Close its input, let it end by itself, then kill it."""
         if self.owner == os.getpid() and self in _running:
             self._stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -41,7 +41,7 @@ def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
 
 
 class Served:
-    """A metric, loaded when it is first asked for, and the models that it has asked for."""
+    """A metric, loaded when first needed, and the models that it has requested."""
 
     def __init__(self, name: str, place: str) -> None:
         self.name, self.place = name, place
@@ -61,7 +61,7 @@ class Served:
                         "options": list(_options(self.kind)), "environment": environment()})
 
     def scored(self, question: Message) -> Message:
-        """The columns, and the kinds and names of the models that were asked for."""
+        """The columns, and the kinds and names of the models that were requested."""
         hints = typing.get_type_hints(self.kind)
         options = {name: File(value) if hints[name] is File else value
                    for name, value in question.head["options"].items()}

@@ -35,7 +35,7 @@ class Ours:
 
 
 def main() -> None:
-    """Answer until nothing more can be asked."""
+    """Answer until the input is closed."""
     folder, name, place = sys.argv[1:]
     source, sink = _pipes()
     faulthandler.enable()

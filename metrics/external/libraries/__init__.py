@@ -1,4 +1,4 @@
-"""Metrics of other libraries, asked for by a prefix and a name; no file is written for them.
+"""Metrics of other libraries, named by a prefix and a name; no file is written for them.
 
     evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          evaluate.py
     st:MODEL                      cosine of sentence embeddings              st.py
@@ -6,8 +6,8 @@
     judge:PROMPT                  a language model behind an endpoint        judge.py
     scores:FILE                   scores that were made elsewhere            scores.py
 
-Each name becomes a class with a card of its own, named as it was asked for, with one column of that name. A prefix is
-a file of this folder.
+Each name becomes a class with a card of its own, and one column, both of that name. A prefix is a file of this
+folder.
 """
 
 from __future__ import annotations

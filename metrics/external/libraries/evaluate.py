@@ -86,7 +86,7 @@ class EvaluateModule:
         return {field.name: value for field in own if (value := getattr(self, field.name)) != field.default}
 
     def _picked(self, result: Any) -> float:
-        """The field that was asked for; else the only number, or the one named as the module."""
+        """The field that was named; else the only number, or the one named as the module."""
         fields = result if isinstance(result, Mapping) else {"": result}
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
