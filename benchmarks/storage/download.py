@@ -30,11 +30,11 @@ CUT = (http.client.HTTPException, ConnectionError, TimeoutError)
 """What a connection that breaks off raises: worth another attempt."""
 
 
-class Again(Exception):
+class TryAgain(Exception):
     """One attempt failed; another may not."""
 
 
-class Changed(Again):
+class Changed(TryAgain):
     """What came so far is of another file than the server has now."""
 
 
@@ -57,7 +57,7 @@ def download(source_url: str, target: Path, sha256: str | None = None, progress:
             try:
                 _attempt(source_url, part, progress)
                 break
-            except Again as error:
+            except TryAgain as error:
                 if isinstance(error, Changed):
                     _forget(part)
                 if attempt == ATTEMPTS:
@@ -78,7 +78,7 @@ def reach(url: str) -> None:
         _open(url, {}).close()
     except Offline:
         raise
-    except (FetchError, Again):
+    except (FetchError, TryAgain):
         return
 
 
@@ -113,7 +113,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _open(url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-    """Open an address; Again, Offline or FetchError where it does not open."""
+    """Open an address; TryAgain, Offline or FetchError where it does not open."""
     opener = urllib.request.OpenerDirector()  # the default one would also follow file: and ftp:
     for handler in (urllib.request.ProxyHandler, urllib.request.UnknownHandler, urllib.request.HTTPHandler,
                     urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
@@ -142,7 +142,7 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
         return Changed("is shorter than what was downloaded")
     message = f"the server answers {error.code} {error.reason}"
     if error.code == http.HTTPStatus.TOO_MANY_REQUESTS or error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Again(message)
+        return TryAgain(message)
     return FetchError(f"{url}: {message}")
 
 
@@ -168,7 +168,7 @@ def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int, 
             bar.update(len(chunk))
         size = stream.tell()
     if total >= 0 and size != total:
-        raise Again(f"the connection was cut at {size} of {total} bytes")
+        raise TryAgain(f"the connection was cut at {size} of {total} bytes")
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
@@ -178,8 +178,8 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
         raise _cut(error) from error
 
 
-def _cut(error: Exception) -> Again:
-    return Again(f"the connection was cut ({_reason(error)})")
+def _cut(error: Exception) -> TryAgain:
+    return TryAgain(f"the connection was cut ({_reason(error)})")
 
 
 def _reason(error: object) -> str:

@@ -76,7 +76,7 @@ class BertScore:
         for block in _blocks(groups):
             texts = reader.read(block)
             for together, replies in block:
-                pool = _Pool([texts[reference.text] for reference in together])
+                pool = _ReferenceTokens([texts[reference.text] for reference in together])
                 for row, response in replies:
                     table[:, row] = self._one(*pool.matched(texts[response]))
         if base is not None:
@@ -97,24 +97,24 @@ class BertScore:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _Tokens:
     """The states of a text's tokens (tokens, width), and the share of each in the mean, none of all where empty."""
 
     states: Vectors
     shares: Column
 
 
-class _Pool:
+class _ReferenceTokens:
     """The tokens of all references in one matrix, so that a response is compared with all in one product."""
 
-    def __init__(self, references: Sequence[_Text]) -> None:
+    def __init__(self, references: Sequence[_Tokens]) -> None:
         lengths = np.array([len(reference.shares) for reference in references])
         self._starts = np.cumsum(lengths) - lengths
         self._tokens = unit(np.concatenate([reference.states for reference in references]))
         self._shares = np.concatenate([reference.shares for reference in references])
         self._counts = np.add.reduceat(self._shares, self._starts) > 0
 
-    def matched(self, response: _Text) -> tuple[Column, Column]:
+    def matched(self, response: _Tokens) -> tuple[Column, Column]:
         """Precision and recall with each reference; both are 0 where either text is empty."""
         similar = self._tokens @ unit(response.states).T  # (tokens of all references, tokens of the response)
         of_response = np.maximum(np.maximum.reduceat(similar, self._starts, axis=0), 0)  # (references, tokens)
@@ -137,7 +137,7 @@ class _Reader:
         if idf_of is not None:
             self._weigh(idf_of)
 
-    def read(self, block: Sequence[Shared]) -> dict[str, _Text]:
+    def read(self, block: Sequence[Shared]) -> dict[str, _Tokens]:
         """Each text of the block, under itself."""
         texts = list(dict.fromkeys(text for group in block for text in _texts(*group)))
         prepared = [self._prepared(text) for text in texts]
@@ -145,11 +145,11 @@ class _Reader:
         return {text: self._text(states, ids)
                 for text, states, ids in zip(texts, self._encoder.states(prepared), numbers, strict=True)}
 
-    def _text(self, states: Vectors, ids: list[int]) -> _Text:
+    def _text(self, states: Vectors, ids: list[int]) -> _Tokens:
         if not ids:  # a model without special tokens
-            return _Text(np.zeros((1, self._encoder.width), np.float32), np.zeros(1))
+            return _Tokens(np.zeros((1, self._encoder.width), np.float32), np.zeros(1))
         weights = np.array([self._weights.get(number, self._other) for number in ids])
-        return _Text(states, weights / (weights.sum() or 1))
+        return _Tokens(states, weights / (weights.sum() or 1))
 
     def _prepared(self, text: str) -> str:
         text = text.strip()

@@ -42,37 +42,37 @@ class GreedyMatching:
         standing: Aggregation = "max" if self.references == "standard" else self.references
         [column] = unscored(1, len(items))
         for together, replies in sharing(items, standing):
-            pool = _Pool([_read(reference.text, vectors) for reference in together])
+            pool = _ReferenceWords([_read(reference.text, vectors) for reference in together])
             for row, text in replies:
                 column[row] = over_references(pool.matched(_read(text, vectors)).tolist(), standing)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _KnownWords:
     """The vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
 
     vectors: Vectors
     shares: Column
 
 
-def _read(text: str, vectors: WordVectors) -> _Text:
+def _read(text: str, vectors: WordVectors) -> _KnownWords:
     counts = Counter(word for word in words(text) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
-    return _Text(unit(vectors.of(counts)), times / max(1, times.sum()))
+    return _KnownWords(unit(vectors.of(counts)), times / max(1, times.sum()))
 
 
-class _Pool:
+class _ReferenceWords:
     """The words of all references in one matrix, so that a response is compared with all of them at once."""
 
-    def __init__(self, references: Sequence[_Text]) -> None:
+    def __init__(self, references: Sequence[_KnownWords]) -> None:
         lengths = np.array([len(reference.shares) for reference in references])
         self._known = lengths > 0
         self._starts = (np.cumsum(lengths) - lengths)[self._known]
         self._vectors = np.concatenate([reference.vectors for reference in references])
         self._shares = np.concatenate([reference.shares for reference in references])
 
-    def matched(self, response: _Text) -> Column:
+    def matched(self, response: _KnownWords) -> Column:
         """The score with each reference; 0 where either side has no known word."""
         scores = np.zeros(len(self._known))
         if len(response.shares) and len(self._shares):

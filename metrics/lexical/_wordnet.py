@@ -29,7 +29,7 @@ class WordNet:
     def __init__(self, path: Path) -> None:
         try:
             with ZipFile(path) as archive:
-                self._parts = [_Part(archive, name) for name in _ENDINGS]
+                self._parts = [_PartOfSpeech(archive, name) for name in _ENDINGS]
         except (BadZipFile, KeyError) as error:
             raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
@@ -40,7 +40,7 @@ class WordNet:
         return frozenset(name for part in self._parts for name in part.synonyms(lowered) if "_" not in name)
 
 
-class _Part:
+class _PartOfSpeech:
     """One part of speech: where each word's synsets begin, the synsets, irregular forms and regular endings."""
 
     def __init__(self, archive: ZipFile, name: str) -> None:
