@@ -26,7 +26,7 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item, Utterance
 from metrics.errors import MetricError
 from metrics.metric import Column
-from metrics.models.memory import Vectors
+from metrics.trained.heads.data import drawn
 from metrics.trained.heads.table import DECIMALS, Rows, TextTable, fill, reading, stable
 from metrics.training import negatives
 from metrics.training.recipe import Objective, TrainingData
@@ -164,55 +164,30 @@ def usable(dialogue: Dialogue, kind: Negatives) -> bool:
     return kind == "ur" or any(len(own) > 1 for own in texts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Perturbed:
-    """Dialogues to train on and held out, over one table, and how they are made worse."""
-
-    table: TextTable
-    training: tuple[Dialogue, ...]
-    held: tuple[Dialogue, ...]
-    pool: tuple[str, ...]
-    kind: Negatives
-
-    @classmethod
-    def of(cls, training: Iterable[Dialogue], held: Iterable[Dialogue], kind: Negatives,
-           read: Callable[[Sequence[str]], Vectors]) -> Perturbed:
-        """Read the vectors of all utterances of the dialogues that can be used."""
-        learned, other = (tuple(dialogue for dialogue in some if usable(dialogue, kind)) for some in (training, held))
-        if not learned or not other:
-            raise MetricError(f"the corpora have {len(learned)} dialogues of {SHORTEST} to {LONGEST} utterances to "
-                              f"train on and {len(other)} held out; take larger ones")
-        pool = tuple(turn.text for dialogue in learned for turn in dialogue.utterances)
-        table = TextTable((*pool, *(turn.text for dialogue in other for turn in dialogue.utterances)), read)
-        return cls(table, learned, other, pool, kind)
-
-    def draw(self, rng: np.random.Generator) -> list[DialogueRows]:
-        """Training dialogues, and after them a worse one of each."""
-        return self._paired(self.training, rng)
-
-    def held_out(self, rng: np.random.Generator) -> Iterator[list[DialogueRows]]:
-        """Eight batches of held-out dialogues."""
-        for _ in range(8):
-            yield self._paired(self.held, rng)
-
-    def _paired(self, dialogues: Sequence[Dialogue], rng: np.random.Generator) -> list[DialogueRows]:
-        chosen = [dialogues[int(place)].utterances for place in rng.integers(len(dialogues), size=BATCH)]
-        changed = [worse(utterances, self.kind, self.pool, rng) for utterances in chosen]
-        return [DialogueRows.of(utterances, self.table) for utterances in (*chosen, *changed)]
-
-
 def objective(data: TrainingData, kind: Negatives, network: Callable[..., Any], window: int, speakers: int,
               options: Mapping[str, Any]) -> Objective:
-    """Score dialogues above worse ones; the network is made with the encoder's width and these options."""
-    dialogues = Perturbed.of(data.dialogues(), data.held_out(), kind, data.vectors)
+    """Score dialogues above worse ones; the network is made with the encoder's width and these options.
 
-    def batch(some: Sequence[DialogueRows]) -> Any:
-        return graphs(some, dialogues.table, window, speakers)
+    A batch holds BATCH dialogues, and after them a worse one of each.
+    """
+    training, held = ([dialogue.utterances for dialogue in some if usable(dialogue, kind)]
+                      for some in (data.dialogues(), data.held_out()))
+    if not training or not held:
+        raise MetricError(f"the corpora have {len(training)} dialogues of {SHORTEST} to {LONGEST} utterances to "
+                          f"train on and {len(held)} held out; take larger ones")
+    pool = [turn.text for utterances in training for turn in utterances]
+    table = TextTable((*pool, *(turn.text for utterances in held for turn in utterances)), data.vectors)
 
-    held = [batch(some) for some in dialogues.held_out(data.rng)]
-    config = {"width": dialogues.table.width, **options}
-    return Objective(network(**config), config, lambda rng: batch(dialogues.draw(rng)), held, margin_loss,
-                     lambda fitted: {"accuracy on what is held out": round(accuracy(fitted, held), 4)})
+    def batch(dialogues: Sequence[Sequence[Utterance]], rng: np.random.Generator) -> Any:
+        chosen = [dialogues[int(place)] for place in rng.integers(len(dialogues), size=BATCH)]
+        changed = [worse(utterances, kind, pool, rng) for utterances in chosen]
+        rows = [DialogueRows.of(utterances, table) for utterances in (*chosen, *changed)]
+        return graphs(rows, table, window, speakers)
+
+    batches = drawn(table, batch, (training, held), data.rng)
+    config = {"width": batches.width, **options}
+    return Objective(network(**config), config, batches.draw, batches.held, margin_loss,
+                     lambda fitted: {"accuracy on what is held out": round(accuracy(fitted, batches.held), 4)})
 
 
 def margin_loss(network: Any, batch: Any) -> Any:

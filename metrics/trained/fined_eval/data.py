@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,6 +27,7 @@ from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.metric import Column
 from metrics.text.words import words
+from metrics.trained.heads.data import Batches
 from metrics.trained.heads.table import Rows, TextTable, padded
 from metrics.training.negatives import STOP_WORDS
 from metrics.training.recipe import TrainingData
@@ -88,57 +89,48 @@ def reordered(rows: Rows, rng: np.random.Generator) -> Rows:
     return np.roll(rows, 1) if (order == rows).all() else order
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
-    """Every strategy with its pairs to train on and held out, over one table; `report` goes into the card."""
+def preferences(data: TrainingData) -> tuple[Batches, dict[str, float]]:
+    """Read all utterances, rate the dialogues, and sort them; and what goes into the checkpoint's card.
 
-    table: TextTable
-    training: Mapping[str, Sides | Order]
-    held: Mapping[str, Sides | Order]
-    report: Mapping[str, float | int | str]
+    A batch holds of each strategy the better and the worse dialogues, (SIZE, T, 2 · width) each.
+    """
+    whole = [*data.dialogues(), *data.held_out()]
+    table = TextTable((turn.text for dialogue in whole for turn in dialogue.utterances), data.vectors)
+    both = [(long_enough(table, data.dialogues(name)), long_enough(table, data.held_out(name)))
+            for name in data.corpora]
+    both = [(training, held) for training, held in both if training and held]
+    if not both:
+        raise MetricError(f"no corpus has dialogues of {SHORTEST} utterances or more, some of them held out; "
+                          "take larger ones")
+    strategies, report = _strategies(data, table, [part for part, _ in both], [part for _, part in both])
 
-    @classmethod
-    def of(cls, data: TrainingData) -> Preferences:
-        """Read all utterances, rate the dialogues, and sort them."""
-        from metrics.trained.fined_eval.network import DIMENSIONS
-
-        whole = [*data.dialogues(), *data.held_out()]
-        table = TextTable((turn.text for dialogue in whole for turn in dialogue.utterances), data.vectors)
-        both = [(long_enough(table, data.dialogues(name)), long_enough(table, data.held_out(name)))
-                for name in data.corpora]
-        both = [(training, held) for training, held in both if training and held]
-        if not both:
-            raise MetricError(f"no corpus has dialogues of {SHORTEST} utterances or more, some of them held out; "
-                              "take larger ones")
-        training, held = [part for part, _ in both], [part for _, part in both]
-        rates, report = signals(data, table, training, held)
-        strategies: dict[str, tuple[Sides | Order, Sides | Order]] = {
-            "coherence:order": (Order(tuple(training)), Order(tuple(held)))}
-        strategies |= {name: parts for name, rate in rates.items() if (parts := sides(training, held, rate))}
-        for dimension in DIMENSIONS:
-            if not any(name.startswith(dimension) for name in strategies):
-                raise MetricError(f"nothing to learn {dimension} from: it takes utterances with an emotion, as "
-                                  "dailydialog has them, or pairs with an inference label, as dialogue_nli_sample has "
-                                  "them")
-        counts: dict[str, float] = {f"dialogues, {name}": len(parts[0]) for name, parts in strategies.items()}
-        return cls(table, {name: parts[0] for name, parts in strategies.items()},
-                   {name: parts[1] for name, parts in strategies.items()}, counts | report)
-
-    def draw(self, rng: np.random.Generator) -> dict[str, tuple[Any, Any]]:
-        """A batch: of each strategy the better and the worse dialogues, (SIZE, T, 2 · width) each."""
-        return self._batch(self.training, rng)
-
-    def held_out(self) -> list[dict[str, tuple[Any, Any]]]:
-        """Batches of the held-out dialogues."""
-        return [self._batch(self.held, np.random.default_rng(place)) for place in range(HELD)]
-
-    def _batch(self, strategies: Mapping[str, Sides | Order], rng: np.random.Generator) -> dict[str, tuple[Any, Any]]:
-        batch = {}
+    def batch(part: int, rng: np.random.Generator) -> dict[str, tuple[Any, Any]]:
+        dialogues = {}
         for name, strategy in strategies.items():
-            better, worse = strategy.draw(rng)
-            both = padded([*better, *worse])
-            batch[name] = self.table.tensor(both[:SIZE]), self.table.tensor(both[SIZE:])
-        return batch
+            better, worse = strategy[part].draw(rng)
+            rows = padded([*better, *worse])
+            dialogues[name] = table.tensor(rows[:SIZE]), table.tensor(rows[SIZE:])
+        return dialogues
+
+    held = [batch(1, np.random.default_rng(place)) for place in range(HELD)]
+    return Batches(table.width, lambda rng: batch(0, rng), held), report
+
+
+def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],
+                ) -> tuple[dict[str, tuple[Sides | Order, Sides | Order]], dict[str, float]]:
+    """The strategies for which there is something to learn from, to train on and held out; an error without one."""
+    from metrics.trained.fined_eval.network import DIMENSIONS
+
+    rates, report = signals(data, table, training, held)
+    strategies: dict[str, tuple[Sides | Order, Sides | Order]] = {
+        "coherence:order": (Order(tuple(training)), Order(tuple(held)))}
+    strategies |= {name: parts for name, rate in rates.items() if (parts := sides(training, held, rate))}
+    for dimension in DIMENSIONS:
+        if not any(name.startswith(dimension) for name in strategies):
+            raise MetricError(f"nothing to learn {dimension} from: it takes utterances with an emotion, as dailydialog "
+                              "has them, or pairs with an inference label, as dialogue_nli_sample has them")
+    counts: dict[str, float] = {f"dialogues, {name}": len(parts[0]) for name, parts in strategies.items()}
+    return strategies, counts | report
 
 
 def long_enough(table: TextTable, dialogues: Sequence[Dialogue]) -> Dialogues:

@@ -66,14 +66,13 @@ class FinedEvaluation:
 
     def objective(self, data: TrainingData) -> Objective:
         """Prefer the better dialogue in each dimension, each with a reader of its own or one for all."""
-        from metrics.trained.fined_eval.data import Preferences
+        from metrics.trained.fined_eval.data import preferences
         from metrics.trained.fined_eval.network import FinedEval, accuracies, loss
 
-        pairs = Preferences.of(data)
-        config: dict[str, Any] = {"width": pairs.table.width, "shared": self.shared}
-        held = pairs.held_out()
-        return Objective(FinedEval(**config), config, pairs.draw, held, loss,
-                         lambda network: {**pairs.report, **accuracies(network, held)})
+        batches, report = preferences(data)
+        config: dict[str, Any] = {"width": batches.width, "shared": self.shared}
+        return Objective(FinedEval(**config), config, batches.draw, batches.held, loss,
+                         lambda network: {**report, **accuracies(network, batches.held)})
 
 
 def spoken(item: Item) -> list[str]:

@@ -20,7 +20,6 @@ from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import data as perturbed  # noqa: E402
 from metrics.graph.dynaeval.data import (  # noqa: E402
     DialogueRows,
-    Perturbed,
     accuracy,
     graphs,
     margin_loss,
@@ -165,8 +164,9 @@ def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
     same = dialogue("A:one B:two A:one B:two")
     assert usable(of(same), "ur")
     assert not usable(of(same), "ss")
+    metric: Any = registry.choose("dynaeval").metric
     with pytest.raises(MetricError, match="take larger ones"):
-        Perturbed.of([of(four[:2])], [of(four)], "ur", read)
+        metric.objective(TrainingData({}, None, seed=0, read=read))  # type: ignore[arg-type]
 
 
 def test_a_training_parts_dialogues_and_awkward_ones_are_scored_alone_as_together(

@@ -128,7 +128,7 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
             for number in range(80)]
     data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
-        fined_data.Preferences.of(data)
+        fined_data.preferences(data)
 
 
 def test_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:
