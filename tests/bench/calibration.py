@@ -24,7 +24,7 @@ import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +33,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402  (the repository is put on the path first)
-from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from scipy import stats  # noqa: E402
 
-from harness.statistics.bootstrap import Unit, bootstrap, percentile  # noqa: E402
-from harness.statistics.coefficients import MEASURES, NAMES, estimate  # noqa: E402
+from harness.statistics.bootstrap import bootstrap, paired_bootstrap  # noqa: E402
+from harness.statistics.estimates import DEFAULT, STATISTICS, estimate  # noqa: E402
 from harness.statistics.panel import Panel  # noqa: E402
 from harness.statistics.permutation import all_pairs  # noqa: E402
-from harness.statistics.williams import correlation_matrix, meng, steiger, williams  # noqa: E402
+from harness.statistics.williams import FORMULAS, correlation_matrix  # noqa: E402
 
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
-BY_FORMULA = {"Williams": williams, "Steiger": steiger, "Meng": meng}
 Counts = dict[str, list[int]]
 """Of each check how often it was so, and in how many repetitions there was a result."""
 
@@ -139,7 +137,7 @@ def truth(design: Design) -> dict[str, float]:
     """Each correlation of a metric with the ratings, on very many rows."""
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(design.raters,)))
     first, _ = sample(Design("", design.raters), TRUTH, rng)
-    return {name: MEASURES[name].value(first) for name in NAMES}
+    return {name: STATISTICS[name].value(first) for name in DEFAULT}
 
 
 def sample(design: Design, items: int, rng: np.random.Generator) -> tuple[Panel, Panel]:
@@ -148,7 +146,8 @@ def sample(design: Design, items: int, rng: np.random.Generator) -> tuple[Panel,
     seen = quality[:, None] + rng.normal(size=(items, design.raters))
     human = np.clip(np.rint(3 + 0.8 * seen), 1, 5).mean(axis=1)
     context, system = np.arange(items) // design.per_context, np.zeros(items, dtype=np.int64)
-    return pair(human, quality + shared + own, quality + shared + other, system, context)
+    return (Panel(human, quality + shared + own, system, context),
+            Panel(human, quality + shared + other, system, context))
 
 
 def part(per_context: int, items: int, rng: np.random.Generator) -> Any:
@@ -166,14 +165,15 @@ def block(task: Task) -> Counts:
     counts: Counts = {}
     for _ in range(BLOCK):
         first, second = sample(DESIGNS[task.design], task.items, rng)
-        units: list[Unit] = ["row", "context"] if DESIGNS[task.design].per_context > 1 else ["row"]
+        units = ["row", "context"] if DESIGNS[task.design].per_context > 1 else ["row"]
         found = {**by_formula(first, second), **permuted(first, second, task.draws, rng),
                  **formula_intervals(first, task.truth)}
         if len(units) > 1:
             found |= permuted(first, second, task.draws, rng.spawn(1)[0], by_context=True)
         for by in units:
-            found |= paired(first, second, by, task.draws, rng)
-            found |= bootstrapped(first, task.truth, by, task.draws, rng)
+            ends = [replace(one, context=np.arange(one.n)) if by == "row" else one for one in (first, second)]
+            found |= paired(*ends, by, task.draws, rng)
+            found |= bootstrapped(ends[0], task.truth, by, task.draws, rng)
         for check, result in found.items():
             count = counts.setdefault(check, [0, 0])
             count[0] += result is True
@@ -194,10 +194,10 @@ def holds(low: float, high: float, value: float) -> bool | None:
 def by_formula(first: Panel, second: Panel) -> dict[str, bool | None]:
     """Williams', Steiger's and Meng's test."""
     found: dict[str, bool | None] = {}
-    for name in NAMES:
+    for name in DEFAULT:
         r = correlation_matrix(np.stack([first.human, first.metric, second.metric]), name)
-        for test, function in BY_FORMULA.items():
-            found[f"test: {test}, {name}"] = below(float(function(r[0, 1], r[0, 2], r[1, 2], first.n)[1]))
+        for test, function in FORMULAS.items():
+            found[f"test: {test.capitalize()}, {name}"] = below(float(function(r[0, 1], r[0, 2], r[1, 2], first.n)[1]))
     return found
 
 
@@ -207,34 +207,33 @@ def permuted(first: Panel, second: Panel, draws: int, rng: np.random.Generator, 
     scores, context = np.stack([first.metric, second.metric]), first.context if by_context else None
     label = "PERM-BOTH by context" if by_context else "PERM-BOTH by row"
     return {f"test: {label}, {name}": below(float(
-        all_pairs(first.human, scores, name, draws, rng=rng, context=context, threads=1).p[0, 1]))
+        all_pairs(first.human, scores, name, draws, rng=rng, context=context).p[0, 1]))
         for name in RESAMPLED}
 
 
-def paired(first: Panel, second: Panel, by: Unit, draws: int, rng: np.random.Generator) -> dict[str, bool | None]:
+def paired(first: Panel, second: Panel, by: str, draws: int, rng: np.random.Generator) -> dict[str, bool | None]:
     """The paired bootstrap."""
     found: dict[str, bool | None] = {}
     for name in RESAMPLED:
-        difference = paired_bootstrap(first, second, name, rng, by=by, draws=draws)
-        found[f"test: paired bootstrap by {by}, {name}"] = below(difference.p)
+        scores = np.stack([first.metric, second.metric])
+        tests = paired_bootstrap(first.human, scores, first.system, first.context, name, rng, draws)
+        found[f"test: paired bootstrap by {by}, {name}"] = below(float(tests.p[0, 1]))
     return found
 
 
 def formula_intervals(first: Panel, true: dict[str, float]) -> dict[str, bool | None]:
     """Fisher's z."""
-    made = {name: estimate(first, name) for name in NAMES}
+    made = {name: estimate(first, name) for name in DEFAULT}
     return {f"interval: formula, {name}": holds(one.low, one.high, true[name]) for name, one in made.items()}
 
 
-def bootstrapped(first: Panel, true: dict[str, float], by: Unit, draws: int,
+def bootstrapped(first: Panel, true: dict[str, float], by: str, draws: int,
                  rng: np.random.Generator) -> dict[str, bool | None]:
-    """Both bootstrap intervals, of the same draws."""
+    """The bootstrap interval."""
     found: dict[str, bool | None] = {}
     for name in RESAMPLED:
-        measure = MEASURES[name]
-        made = bootstrap(first, measure.value, rng, by=by, draws=draws, resampled=measure.resampled)
+        made = bootstrap(first, name, rng, draws)
         found[f"interval: BCa by {by}, {name}"] = holds(made.low, made.high, true[name])
-        found[f"interval: percentile by {by}, {name}"] = holds(*percentile(made.draws), true[name])
     return found
 
 
@@ -246,12 +245,12 @@ def tables(kept: dict[str, Any], given: argparse.Namespace) -> Iterator[str]:
         for kind, title in (("test", f"false findings at a nominal {100 * ALPHA:g} %"),
                             ("interval", f"{100 * (1 - ALPHA):g} % intervals that hold the truth")):
             checks = sorted({check for column in columns for check in column if check.startswith(kind)},
-                            key=lambda check: (NAMES.index(check.split(", ")[1]), check))
+                            key=lambda check: (DEFAULT.index(check.split(", ")[1]), check))
             rows = [[check.removeprefix(f"{kind}: "), *(rate(*column[check]) for column in columns)]
                     for check in checks]
             heading = f"{DESIGNS[name].title}: {title}, in %, of {given.repetitions} repetitions"
             yield draw(heading, ["", *(f"n = {items}" for items in given.items)], rows)
-        yield "truth: " + ", ".join(f"{key} {kept['truth'][name][key]:.4f}" for key in NAMES)
+        yield "truth: " + ", ".join(f"{key} {kept['truth'][name][key]:.4f}" for key in DEFAULT)
 
 
 def added(kept: dict[str, Any], design: str, items: int, repetitions: int) -> Counts:

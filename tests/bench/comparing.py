@@ -25,11 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402  (the repository is put on the path first)
-from harness.statistics.paired import pair, paired_bootstrap  # noqa: E402
 from scipy import stats  # noqa: E402
 
+from harness.statistics.bootstrap import paired_bootstrap  # noqa: E402
 from harness.statistics.permutation import _mask_bits, all_pairs  # noqa: E402
-from harness.statistics.rank_intervals import Cell, rank_intervals  # noqa: E402
+from harness.statistics.rank_intervals import TargetScores, drawn  # noqa: E402
 from harness.statistics.williams import all_pairs_williams  # noqa: E402
 
 Row = dict[str, Any]
@@ -120,9 +120,8 @@ def paired(items: int, metrics: int, draws: int) -> Row:
     """The paired bootstrap of one pair, and a loop over some resamples."""
     human, scores = data(items, 2, "mixed")
     groups, rng = np.arange(items), np.random.default_rng(1)
-    first, second = pair(human, scores[0], scores[1], groups, groups)
     started = time.perf_counter()
-    paired_bootstrap(first, second, "spearman", rng, draws=draws)
+    paired_bootstrap(human, scores, groups, groups, "spearman", rng, draws)
     ours, memory = time.perf_counter() - started, peak()
     return result(ours, memory, 2 * resamples(human, scores[0]) * draws)
 
@@ -131,8 +130,8 @@ def ranks(items: int, metrics: int, draws: int) -> Row:
     """Rank intervals of all metrics over a dataset, and a loop over some resamples of one metric."""
     human, scores = data(items, metrics, "mixed")
     started = time.perf_counter()
-    rank_intervals([Cell("one", human, scores)], lambda values: values[0].mean(axis=0), np.random.default_rng(1),
-                   draws=draws)
+    drawn([TargetScores("one", human, scores)], np.random.default_rng(1), draws).values(
+        lambda values: np.asarray(values[0].mean(axis=0)))
     ours, memory = time.perf_counter() - started, peak()
     return result(ours, memory, resamples(human, scores[0]) * draws * metrics)
 
