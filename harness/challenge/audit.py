@@ -18,41 +18,41 @@ from harness.run import environment
 NAME = "audit.jsonl"
 
 
-def lengthened(found: Outcome, folder: Path) -> bytes:
+def lengthened(outcome: Outcome, folder: Path) -> bytes:
     """The log in a folder with what a ranking decided added, unless the last one there decided just the same."""
     path = folder / NAME
     before = path.read_bytes() if path.is_file() else b""
-    block = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in _entries(found)).encode()
+    block = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in _entries(outcome)).encode()
     return before if before.endswith(block) else before + block
 
 
-def _entries(found: Outcome) -> Iterator[dict[str, object]]:
-    rules, facts = found.rules, environment.facts(found.rules.seed, "cpu", {}, "")
+def _entries(outcome: Outcome) -> Iterator[dict[str, object]]:
+    rules, facts = outcome.rules, environment.facts(outcome.rules.seed, "cpu", {}, "")
     yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
            "packages": dict(facts.packages), FILE: _sha256(rules.folder / FILE), "rule": rules.rule,
            "counts": rules.counts, "submissions per team": rules.submissions or "any number", "missing": rules.missing,
            "sign": rules.sign, "empty": rules.empty, "opens": _day(rules.opens), "closes": _day(rules.closes),
-           "draws": rules.draws, "seed": rules.seed, "private ratings": found.ground.ratings}
-    for one in found.ground.fields:
+           "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings}
+    for one in outcome.ground.fields:
         yield {"event": "dataset", "dataset": one.name, "items": len(one.dataset.items), "origin": one.dataset.origin,
                "fingerprint": one.dataset.fingerprint, "ratings": ratings_fingerprint(one.dataset.ratings),
                "private votes": one.joined, "rated": {each.quality.name: each.rated for each in one.judged}}
         if rules.empty == "drop" and one.empty:
             yield {"event": "dropped", "dataset": one.name, "why": "the response is empty",
                    "items": [one.dataset.items[place].id for place in one.empty]}
-    yield from _decided(found)
+    yield from _decided(outcome)
 
 
-def _decided(found: Outcome) -> Iterator[dict[str, object]]:
-    for refused in sorted(found.refused, key=lambda one: one.name):
+def _decided(outcome: Outcome) -> Iterator[dict[str, object]]:
+    for refused in sorted(outcome.refused, key=lambda one: one.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
-    for entry, total in zip(found.entries.entries, found.ranking.totals, strict=True):
+    for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
         yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,
                "date": _day(entry.submission.about.date), "value": round(total, 9), "missing": dict(entry.missing),
                "told": list(entry.told)}
-    best = f"its best by the rule {found.rules.rule}" if found.rules.counts == "best" else "its last"
-    own = found.ranking.places[found.rules.rule]
-    for entry, place in zip(found.ranking.counting.entries, own, strict=True):
+    best = f"its best by the rule {outcome.rules.rule}" if outcome.rules.counts == "best" else "its last"
+    own = outcome.ranking.places[outcome.rules.rule]
+    for entry, place in zip(outcome.ranking.counting.entries, own, strict=True):
         yield {"event": "counts", "team": entry.submission.team, "submission": entry.name, "why": best,
                "value": round(place.value, 9), "rank": place.rank}
 

@@ -16,7 +16,7 @@ from benchmarks.formats import scorefile
 from benchmarks.formats.scorefile import EVERY, Expected, Problem
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Found, Refused, Submission, shown
+from harness.challenge.submissions import ListedSubmissions, Refused, Submission, shown
 from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
 
@@ -31,7 +31,7 @@ COUNTED_HERE = frozenset({"missing", "constant", "extra column"})
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ScoreFile:
     """A score file as it was read: its scores, the reasons to refuse it, what else was noticed, and its digest."""
 
     scores: Mapping[Target, Vector]
@@ -81,13 +81,13 @@ class Taken:
     refused: tuple[Refused, ...] = field(default=())
 
 
-def taken(found: Found, ground: Ground, rules: Rulebook) -> Taken:
+def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     """Read the file of every submission; what is wrong with one costs it alone."""
-    refused = list(found.refused)
+    refused = list(listed.refused)
     whole: list[tuple[Entry, Mapping[Target, Vector]]] = []
     incomplete: list[tuple[Entry, Mapping[Target, Vector]]] = []
-    every = read([one.path for one in found.submissions], ground.expected)
-    for submission, file in zip(found.submissions, every, strict=True):
+    every = read([one.path for one in listed.submissions], ground.expected)
+    for submission, file in zip(listed.submissions, every, strict=True):
         entry = Entry(submission, file.sha256, dict(_missing(file.scores, ground)), file.told)
         if file.reasons:
             refused.append(Refused(entry.name, file.reasons, file.sha256))
@@ -100,7 +100,7 @@ def taken(found: Found, ground: Ground, rules: Rulebook) -> Taken:
     return Taken(_stacked(whole, ground), _stacked(incomplete, ground), tuple(refused))
 
 
-def read(paths: Sequence[Path], wanted: Expected) -> Iterator[Read]:
+def read(paths: Sequence[Path], wanted: Expected) -> Iterator[ScoreFile]:
     """Read score files in their order, several at once where they are large."""
     processes = min(os.cpu_count() or 1, 8)
     if processes == 1 or sum(map(_size, paths)) < SIDE_BY_SIDE:
@@ -126,14 +126,14 @@ def _remember(wanted: Expected) -> None:
     _REMEMBERED[:] = [wanted]
 
 
-def _read(path: Path, wanted: Expected | None = None) -> Read:
+def _read(path: Path, wanted: Expected | None = None) -> ScoreFile:
     try:
         found = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
     except Exception as error:  # whatever a stranger's file brings about costs that file alone
-        return Read({}, (f"cannot be read: {type(error).__name__}",), (), "")
+        return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal = [one for one in found.problems if one.fatal and one.kind not in COUNTED_HERE]
     others = [one for one in found.problems if not one.fatal and one.kind not in COUNTED_HERE]
-    return Read(found.scores if not fatal else {}, _listed(fatal), _listed(others), found.digest)
+    return ScoreFile(found.scores if not fatal else {}, _listed(fatal), _listed(others), found.digest)
 
 
 def _listed(problems: Sequence[Problem]) -> tuple[str, ...]:

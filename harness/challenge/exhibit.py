@@ -17,24 +17,24 @@ SHORT = 26
 """Characters of a label of the picture."""
 
 
-def exhibit(found: Outcome) -> Exhibit:
+def exhibit(outcome: Outcome) -> Exhibit:
     """Everything that is shown of a challenge beside the boards of its report."""
     return Exhibit(
-        name="challenge", kind="challenge", title=found.rules.title, lead=_lead(found),
-        command=f"harness challenge publish {shlex.quote(found.rules.folder.resolve().name)}",
-        grids=tables.grids(found), pictures=tuple(_pictures(found)), remarks=tuple(_remarks(found)))
+        name="challenge", kind="challenge", title=outcome.rules.title, lead=_lead(outcome),
+        command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}",
+        grids=tables.grids(outcome), pictures=tuple(_pictures(outcome)), remarks=tuple(_remarks(outcome)))
 
 
-def _lead(found: Outcome) -> str:
-    teams, entries = len(found.ranking.chosen), len(found.entries.entries)
+def _lead(outcome: Outcome) -> str:
+    teams, entries = len(outcome.ranking.chosen), len(outcome.entries.entries)
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
-            f"{len(found.ground.fields)} dataset{'s' * (len(found.ground.fields) != 1)} and "
-            f"{len(found.ground.targets)} targets; {len(found.refused)} refused. Ranked by the "
-            f"{tables.RULES[found.rules.rule]}; of each team its {found.rules.counts} submission counts.")
+            f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
+            f"{len(outcome.ground.targets)} targets; {len(outcome.refused)} refused. Ranked by the "
+            f"{tables.RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts.")
 
 
-def _pictures(found: Outcome) -> Iterator[tuple[str, str]]:
-    names, values = tables.matrix(found)
+def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    names, values = tables.matrix(outcome)
     if len(names) > 1:
         labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
         told = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, white 0, "
@@ -43,20 +43,20 @@ def _pictures(found: Outcome) -> Iterator[tuple[str, str]]:
         yield picture.decode(), told
 
 
-def _remarks(found: Outcome) -> Iterator[str]:
-    on = [words for name, (value, words) in TREATED.items() if getattr(found.rules, name) == value]
+def _remarks(outcome: Outcome) -> Iterator[str]:
+    on = [words for name, (value, words) in TREATED.items() if getattr(outcome.rules, name) == value]
     yield ("Treatments in force: " + "; ".join(on) + "." if on else
            "None of the historic treatments is in force: signs are kept, missing scores never count 0, items with "
            "empty responses are not dropped.")
-    if found.rules.draws:
-        yield (f"The 95 % interval of a rank is over {found.rules.draws} draws of datasets and of their items, with "
+    if outcome.rules.draws:
+        yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
                "told apart by these draws; a cluster is parted from the next where every submission above is told "
                "apart from every one below.")
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
            "submission is left out before anything is computed, so it moves nobody.")
-    if (split := found.ground.fields[0].dataset.card.split) != found.rules.rule:
-        yield (f"The datasets are {split} sets, and the challenge ranks by the {found.rules.rule} rule: their board is "
-               f"the one that the pages rank by that rule, under the heading of {found.rules.rule} sets.")
-    if found.ground.ratings:
+    if (split := outcome.ground.fields[0].dataset.card.split) != outcome.rules.rule:
+        yield (f"The datasets are {split} sets, and the challenge ranks by the {outcome.rules.rule} rule: their board "
+               f"is the one that the pages rank by that rule, under the heading of {outcome.rules.rule} sets.")
+    if outcome.ground.ratings:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")

@@ -34,15 +34,15 @@ from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
-def write(found: Outcome, out: Path) -> tuple[Results, Exhibit]:
+def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     """Write everything once all of it is made; the same challenge gives the same bytes."""
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
-    shown, made = exhibit(found), report(found, out / "statistics")
-    tables = {f"{name}.csv": csv_of(rows) for name, rows in plain.tables(found).items()}
+    shown, made = exhibit(outcome), report(outcome, out / "statistics")
+    tables = {f"{name}.csv": csv_of(rows) for name, rows in plain.tables(outcome).items()}
     _put(out, tables | _shown(shown) | {
-        "targets.csv": csv_of(_targets(found)), "correlation.csv": csv_of(_correlation(found)),
-        "pairs.parquet": _pairs(found), audit.NAME: audit.lengthened(found, out)} | _encoded(made))
+        "targets.csv": csv_of(_targets(outcome)), "correlation.csv": csv_of(_correlation(outcome)),
+        "pairs.parquet": _pairs(outcome), audit.NAME: audit.lengthened(outcome, out)} | _encoded(made))
     return made, shown
 
 
@@ -112,33 +112,33 @@ def _pairs_of(head: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str, st
         yield (f"{head[place - 1]}: rank" if name == "rank" and head.count("rank") > 1 else name), value
 
 
-def _targets(found: Outcome) -> Iterator[Sequence[object]]:
-    yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in found.ground.targets))
-    for entry, row in zip(found.entries.entries, found.values, strict=True):
+def _targets(outcome: Outcome) -> Iterator[Sequence[object]]:
+    yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in outcome.ground.targets))
+    for entry, row in zip(outcome.entries.entries, outcome.values, strict=True):
         yield (entry.submission.team, entry.submission.number, entry.sha256, *map(float, row))
 
 
-def _correlation(found: Outcome) -> Iterator[Sequence[object]]:
-    names = [entry.name for entry in found.entries.entries]
+def _correlation(outcome: Outcome) -> Iterator[Sequence[object]]:
+    names = [entry.name for entry in outcome.entries.entries]
     yield ("submission", *names)
-    for name, row in zip(names, found.correlation, strict=True):
+    for name, row in zip(names, outcome.correlation, strict=True):
         yield (name, *(round(float(value), 6) for value in row))
 
 
-def _pairs(found: Outcome) -> bytes:
+def _pairs(outcome: Outcome) -> bytes:
     """Every pair of every target as columns: a row would be an object, and there are millions."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = pa.array([entry.name for entry in found.entries.entries], pa.string())
-    upper = np.triu_indices(len(found.entries.entries), 1)
+    names = pa.array([entry.name for entry in outcome.entries.entries], pa.string())
+    upper = np.triu_indices(len(outcome.entries.entries), 1)
     sink = io.BytesIO()
     schema = pa.schema([("dataset", pa.string()), ("quality", pa.string()),
                         ("first", pa.dictionary(pa.int32(), pa.string())),
                         ("second", pa.dictionary(pa.int32(), pa.string())), ("n", pa.int64()),
                         *((name, pa.float64()) for name in ("delta", "t", "p", "holm", "bh", "r"))])
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for (dataset, quality), every in found.pairs.items():
+        for (dataset, quality), every in outcome.pairs.items():
             tables = (every.delta, every.value, every.p, over_pairs(every.p, holm),
                       over_pairs(every.p, benjamini_hochberg), every.r)
             ends = [pa.DictionaryArray.from_arrays(pa.array(end.astype(np.int32)), names) for end in upper]

@@ -27,7 +27,7 @@ from harness.statistics.panel import Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RankedDataset:
     """One dataset of a challenge with the qualities it is ranked on; `empty` are the items whose response is empty.
 
     `joined` counts the private votes.
@@ -43,7 +43,7 @@ class Field:
         """The dataset's name."""
         return self.dataset.card.name
 
-    def without_empty(self) -> Field:
+    def without_empty(self) -> RankedDataset:
         """The same with no ratings of items whose response is empty."""
         gone = frozenset(self.empty)
         return replace(self, judged=tuple(replace(
@@ -55,7 +55,7 @@ class Field:
 class Ground:
     """The datasets of a challenge, of one split and one kind of data; `ratings` is the digest of the private file."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[RankedDataset, ...]
     ratings: str = ""
 
     @property
@@ -85,7 +85,7 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
         qualities = _wanted(dataset, rules.qualities)
         if qualities:
             votes = sum(len(rating.votes) for rating in new)
-            fields.append(Field(joined, correlate.judged(joined, qualities), tuple(_empty(dataset)), votes))
+            fields.append(RankedDataset(joined, correlate.judged(joined, qualities), tuple(_empty(dataset)), votes))
     found = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
     for name, one in ((each.name, one) for each in found for one in each.judged):
         if not one.usable:

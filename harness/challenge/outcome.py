@@ -44,7 +44,7 @@ def validated(folder: Path, home: Path) -> tuple[Rulebook, Ground, entries.Taken
     """Read the challenge and every submission; an error is one of the challenge itself."""
     rules = rulebook.read(folder)
     field = ground.prepared(rules, home)
-    return rules, field, entries.taken(submissions.found(rules), field, rules)
+    return rules, field, entries.taken(submissions.listed(rules), field, rules)
 
 
 def outcome(folder: Path, home: Path) -> Outcome:

@@ -1,9 +1,9 @@
 """Which submission of a team counts, and where it stands: values, ranks, intervals, letters and clusters.
 
 The interval of a rank comes from a joint bootstrap over datasets and items, in which ranks of scores stay fixed
-(statistics/fixed_ranks.py); docs/organising.md says how far this is from ranking anew in every draw. Two submissions
-that share a letter are not separated by the draws; clusters part the table where every one above is separated from
-every one below.
+(statistics/fixed_ranks.py); docs/tutorial-organiser.md says how far this is from ranking anew in every draw. Two
+submissions that share a letter are not separated by the draws; clusters part the table where every one above is
+separated from every one below.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TeamRank:
     """Where a team's counting submission stands under one rule; NaN and "" where nothing was drawn."""
 
     rank: int
@@ -52,7 +52,7 @@ class Ranking:
     counting: Entries
     chosen: tuple[int, ...]
     rows: tuple[Mapping[Target, float], ...]
-    places: Mapping[str, tuple[Standing, ...]]
+    places: Mapping[str, tuple[TeamRank, ...]]
     points: tuple[float, ...]
     totals: tuple[float, ...]
 
@@ -103,14 +103,14 @@ def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Target, 
     return [keys.index(key) for key in counting.values()]
 
 
-def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | None) -> tuple[Standing, ...]:
+def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | None) -> tuple[TeamRank, ...]:
     """The places under a rule, with what the draws say of them."""
     ranks = [rank_of(value, totals) for value in totals]
     if drawn is None:
-        return tuple(map(Standing, ranks, totals))
+        return tuple(map(TeamRank, ranks, totals))
     values = drawn.values(lambda datasets: VECTORISED[rule]([signed(rules, values) for values in datasets]))
     intervals = ranked_with_intervals(np.array(totals), values)
-    return tuple(Standing(*row) for row in zip(
+    return tuple(TeamRank(*row) for row in zip(
         ranks, totals, intervals.low.tolist(), intervals.high.tolist(), intervals.letters,
         clusters(np.array(totals), intervals.letters), strict=True))
 

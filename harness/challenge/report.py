@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.challenge.ground import Field
+from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.plain import DECIMALS
 from harness.challenge.tables import RULES
@@ -32,31 +32,31 @@ NEAR = 10
 """Places between two submissions whose contest is listed; pairs.parquet has the others."""
 
 
-def report(found: Outcome, kept: Path) -> Results:
+def report(outcome: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
-    targets = list(_targets(found))
-    reliability = [one for target in targets for one in _reliability(target, found, kept)]
+    targets = list(_targets(outcome))
+    reliability = [one for target in targets for one in _reliability(target, outcome, kept)]
     correlations = tuple(row for target in targets for row in _correlations(target, reliability))
-    rules = found.rules
+    rules = outcome.rules
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
         datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), split=rules.rule,
-                               notes=_notes(one, rules.rule)) for one in found.ground.fields),
-        metrics=tuple(_metrics(found)), correlations=tuple(map(_rounded, correlations)),
-        ranking=tuple(_ranking(found, correlations)),
-        comparisons=tuple(_comparisons(found)),
+                               notes=_notes(one, rules.rule)) for one in outcome.ground.fields),
+        metrics=tuple(_metrics(outcome)), correlations=tuple(map(_rounded, correlations)),
+        ranking=tuple(_ranking(outcome, correlations)),
+        comparisons=tuple(_comparisons(outcome)),
         reliability=tuple(replace(one, value=round(one.value, DECIMALS)) for one in reliability))
 
 
-def _notes(one: Field, rule: str) -> str:
+def _notes(one: RankedDataset, rule: str) -> str:
     """What is to be known of a dataset; the pages rank the datasets of a split by the rule of that name."""
     split = one.dataset.card.split
-    found = [f"Private ratings joined: {one.joined} votes."] if one.joined else []
+    notes = [f"Private ratings joined: {one.joined} votes."] if one.joined else []
     if split != rule:
-        found.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
-    return " ".join(found)
+        notes.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
+    return " ".join(notes)
 
 
 def _rounded(row: Correlation) -> Correlation:
@@ -68,20 +68,20 @@ def _figures(p: float) -> float:
     return float(f"{p:.{FIGURES}g}")
 
 
-def _targets(found: Outcome) -> Iterator[correlate.TargetData]:
-    names = tuple((entry.submission.team, entry.submission.team) for entry in found.ranking.counting.entries)
-    for one in found.ground.fields:
+def _targets(outcome: Outcome) -> Iterator[correlate.TargetData]:
+    names = tuple((entry.submission.team, entry.submission.team) for entry in outcome.ranking.counting.entries)
+    for one in outcome.ground.fields:
         system = codes(item.system for item in one.dataset.items)
         context = codes(item.context for item in one.dataset.items)
         for judged in one.judged:
-            scores = found.ranking.counting.scores[one.name, judged.quality.name]
+            scores = outcome.ranking.counting.scores[one.name, judged.quality.name]
             yield correlate.TargetData(one.name, judged, names, scores, system, context)
 
 
-def _reliability(target: correlate.TargetData, found: Outcome, kept: Path) -> tuple[Reliability, ...]:
+def _reliability(target: correlate.TargetData, outcome: Outcome, kept: Path) -> tuple[Reliability, ...]:
     """How far people agree, which needs no submission."""
     alone = replace(target, names=(), scores=np.empty((0, len(target.judged.means))))
-    return compare.on_target(alone, Draws(found.rules.seed), Cache(kept)).reliability
+    return compare.on_target(alone, Draws(outcome.rules.seed), Cache(kept)).reliability
 
 
 def _correlations(target: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:
@@ -89,9 +89,9 @@ def _correlations(target: correlate.TargetData, reliability: list[Reliability]) 
     return compare.corrected(correlate.correlations(target), own)
 
 
-def _metrics(found: Outcome) -> Iterator[MetricEntry]:
-    levels = tuple(dict.fromkeys(one.dataset.card.level for one in found.ground.fields))
-    for entry in found.ranking.counting.entries:
+def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
+    levels = tuple(dict.fromkeys(one.dataset.card.level for one in outcome.ground.fields))
+    for entry in outcome.ranking.counting.entries:
         about, team = entry.submission.about, entry.submission.team
         yield MetricEntry(
             name=team, title=about.name or f"{team}, submission {entry.submission.number}", family="submission",
@@ -99,23 +99,23 @@ def _metrics(found: Outcome) -> Iterator[MetricEntry]:
             paper="", scope="item", trained_on="", signature=f"scores|{entry.name}|sha256={entry.sha256}")
 
 
-def _ranking(found: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
+def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
-    origin = entries.kind(found.ground.fields[0].dataset)
-    teams = [entry.submission.team for entry in found.ranking.counting.entries]
-    for row in ranking(Board(found.rules.rule, origin, frozenset(found.ground.targets)), correlations):
+    origin = entries.kind(outcome.ground.fields[0].dataset)
+    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
+    for row in ranking(Board(outcome.rules.rule, origin, frozenset(outcome.ground.targets)), correlations):
         if row.statistic != "spearman":
             yield replace(row, value=round(row.value, DECIMALS))
         else:
-            place = found.ranking.places[row.rule][teams.index(row.column)]
+            place = outcome.ranking.places[row.rule][teams.index(row.column)]
             yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
                           letters=place.letters)
 
 
-def _comparisons(found: Outcome) -> Iterator[Comparison]:
-    chosen = np.array(found.ranking.chosen)
-    teams = [entry.submission.team for entry in found.ranking.counting.entries]
-    for (dataset, quality), every in found.pairs.items():
+def _comparisons(outcome: Outcome) -> Iterator[Comparison]:
+    chosen = np.array(outcome.ranking.chosen)
+    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
+    for (dataset, quality), every in outcome.pairs.items():
         delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.value, every.p, every.n))
         by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
         for i in range(len(teams)):

@@ -25,7 +25,7 @@ DATASETS = ("jsalt", "esl", "ncm")
 TEMPLATE = "template.csv"
 PARTICIPANTS = "README.md"
 
-RULES = '''# A challenge; docs/organising.md of dialogue-harness tells every setting.
+RULES = '''# A challenge; docs/tutorial-organiser.md of dialogue-harness tells every setting.
 title = "{title}"
 
 # Data: names of `harness list datasets`, all of one split, all real or all of the bundled sample ...

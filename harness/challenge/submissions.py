@@ -71,7 +71,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListedSubmissions:
     """What lies in the folder of submissions."""
 
     submissions: tuple[Submission, ...] = ()
@@ -88,14 +88,14 @@ class _Sorter:
         self.refused.append(Refused(shown(name), reasons))
 
 
-def found(rules: Rulebook) -> Found:
+def listed(rules: Rulebook) -> ListedSubmissions:
     """Every submission in the order of teams and numbers, and every refused folder with its reasons."""
     root = rules.folder / FOLDER
     if root.is_symlink() or not root.is_dir():
         raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; "
                         "submissions lie in DIR/submissions/TEAM/N/")
     sorter = _Sorter(rules)
-    teams = _listed(root, TEAMS)
+    teams = _entries_of(root, TEAMS)
     if len(teams) > TEAMS:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
@@ -107,7 +107,7 @@ def found(rules: Rulebook) -> Found:
                 _team(Path(entry.path), sorter)
         except OSError as error:
             sorter.refuse(entry.name, _unreadable(error))
-    return Found(tuple(sorter.taken), tuple(sorter.refused))
+    return ListedSubmissions(tuple(sorter.taken), tuple(sorter.refused))
 
 
 def shown(name: str) -> str:
@@ -121,7 +121,7 @@ def _unreadable(error: Exception) -> str:
     return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
 
 
-def _listed(folder: Path, most: int) -> list[os.DirEntry[str]]:
+def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
     """The entries by name but those that begin with a point, and no more than one above the limit."""
     with os.scandir(folder) as entries:
         given = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
@@ -155,7 +155,7 @@ def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
 
 
 def _team(folder: Path, sorter: _Sorter) -> None:
-    entries = _listed(folder, FOLDERS)
+    entries = _entries_of(folder, FOLDERS)
     if len(entries) > FOLDERS:
         sorter.refuse(folder.name, f"holds more than {FOLDERS} entries")
         return
@@ -196,7 +196,7 @@ def _submission(team: str, number: int, folder: Path, sorter: _Sorter) -> None:
 
 def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
     """The score file, what the team says of it, and the reasons to refuse it."""
-    entries = _listed(folder, FILES)
+    entries = _entries_of(folder, FILES)
     if reasons := list(_wrong_files(entries)):
         return folder, About(), reasons
     about = _about(folder / ABOUT) if any(entry.name == ABOUT for entry in entries) else About()

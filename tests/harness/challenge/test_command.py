@@ -22,7 +22,7 @@ from tests.harness.challenge.folders import challenge, items, submit, three_team
 
 def walk() -> list[str]:
     """The commands of the walk-through."""
-    page = (ROOT / "docs/organising.md").read_text()
+    page = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", page, re.DOTALL)
     return [line for line in block.splitlines() if line]
 
@@ -107,7 +107,7 @@ def test_the_last_of_a_few_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_the_example_of_a_dataset_of_ones_own_is_read(tmp_path: Path) -> None:
-    page = (ROOT / "docs/organising.md").read_text()
+    page = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- own-dataset -->\n```json\n(.*?)```", page, re.DOTALL)
     (tmp_path / "new.json").write_text(block)
     card = DatasetCard(name="new-set", title="New", split="test", level="turn", size=1, sources=(), licence="",

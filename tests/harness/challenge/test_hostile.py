@@ -232,7 +232,7 @@ def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monke
 
         return opened
 
-    monkeypatch.setattr(submissions, "_listed", unless_locked(submissions._listed))
+    monkeypatch.setattr(submissions, "_entries_of", unless_locked(submissions._entries_of))
     monkeypatch.setattr(terms, "read", unless_locked(terms.read))
     found = outcome.outcome(root, tmp_path / "home")
     ((name, why),) = [(one.name, one.reasons) for one in found.refused]

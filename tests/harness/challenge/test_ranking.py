@@ -198,7 +198,7 @@ def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> 
     made, shown = folder.write(found, root / "ranking")
     assert {one.split for one in made.datasets} == {row.board for row in made.ranking} == {"dev"}
     (board,) = [one for one in boards.boards(made, "dev", "real") if one.statistic == "spearman"]
-    assert [team for team, _ in board.keys] == [entry.submission.team for entry in found.ranking.counting.entries]
+    assert [team for team, _ in board.columns] == [entry.submission.team for entry in found.ranking.counting.entries]
     assert any("are test sets, and the challenge ranks by the dev rule" in line for line in shown.remarks)
 
 
