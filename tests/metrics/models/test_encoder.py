@@ -18,7 +18,7 @@ from metrics.models.encoder import Encoder
 from metrics.models.memory import ENTRY, Memory, Vectors
 from metrics.models.service import Choice, Models
 from tests import tiny
-from tests.metrics.test_tokens import AWKWARD, HALVES
+from tests.metrics.models.test_tokens import AWKWARD, HALVES
 from tests.tiny import rows_read
 
 torch = pytest.importorskip("torch")
