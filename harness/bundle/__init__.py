@@ -1,4 +1,4 @@
-"""A bundle: what a run found of some metrics, in one zip that anybody can check (harness/bundle/check.py).
+"""A bundle: the results of some metrics of a run, in one zip that anybody can check (harness/bundle/check.py).
 
     manifest.json       form, name, and the sha256 and size of every other member
     run.json            version, commit, seed, device, options, python, platform, packages, command
@@ -59,7 +59,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """What a run found of some metrics."""
+    """The results of some metrics of a run."""
 
     name: str
     run: Run

@@ -60,7 +60,7 @@ def _same(entry: MetricEntry, models: Models, seed: int) -> tuple[Chosen | None,
 
 
 def _card(packed: MetricEntry, mine: MetricEntry) -> list[Mismatch]:
-    """What a card says otherwise that decides how the metric ranks."""
+    """Differences between the packed card and the one here that decide how the metric ranks."""
     return [Mismatch(f"{packed.name}, {name}", str(getattr(packed, name)), str(getattr(mine, name)))
             for name in ("columns", "needs", "levels", "scope", "learned_on")
             if getattr(packed, name) != getattr(mine, name)]

@@ -37,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
     print(f"{args.out}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
           f"{len(made.scores)} datasets, {len(content) / 1e6:.2f} MB")
     if made.failures:
-        print(f"{len(made.failures)} cells crashed and are told as such")
+        print(f"failed and listed as such: {len(made.failures)} pairs of metric and dataset")
     return 0

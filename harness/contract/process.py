@@ -1,4 +1,4 @@
-"""The contract in a process of its own: a metric that crashes or hangs is found out, and costs one check."""
+"""The checks of the contract in a process of their own: a metric that crashes or hangs fails only that check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metrics.errors import BrokenPlugin, CannotScore, MetricError
 from metrics.models.service import Models
 
 ELSEWHERE = "another process"
-"""The check that takes two: Python gives texts other hashes in each process, and sets another order."""
+"""The check that takes two processes: hashes of texts, and so the order of sets, differ between them."""
 
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
@@ -53,7 +53,7 @@ def _elsewhere(metric: str, home: Path, timeout: float, ids: list[str], before: 
 
 
 class _Child:
-    """A process that loads the metric, then tells one finding after the other."""
+    """A process that loads the metric and sends one finding after the other."""
 
     def __init__(self, metric: str, home: Path, names: list[str]) -> None:
         context = multiprocessing.get_context("spawn")
@@ -72,7 +72,7 @@ class _Child:
         self.connection.close()
 
     def receive(self, timeout: float) -> Any:
-        """What it tells next, or a text with what became of it; an error that it hands over is raised."""
+        """What it sends next, or a text saying how it ended; an error that it sends is raised."""
         if not self.connection.poll(timeout):
             return f"nothing comes back within {timeout:g} s"
         try:

@@ -34,7 +34,7 @@ ScoredColumns = Mapping[str, Column]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found: it holds, it is broken, or a remark; with the numbers that were measured."""
+    """The outcome of one check: it holds, it is broken, or a remark; with the numbers that were measured."""
 
     check: str
     state: State

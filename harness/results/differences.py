@@ -1,6 +1,6 @@
-"""Two reports of the same thing, row by row: how many rows of each table are not what they were, and by how much.
+"""Two results of the same run, row by row: how many rows of each table differ, and by how much.
 
-The points are held against each other column by column: what one metric, or people, gave all items of a dataset.
+Item scores are compared column by column: what one metric, or people, gave all items of a dataset.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "failures": ("dataset", "metric"),
     "examples": ("dataset", "quality", "item"),
 }
-"""What names a row of each table; all else in it is what was found. Two columns of a contest may change sides, which
+"""What identifies a row of each table; its other fields are compared. Two columns of a comparison may change sides, which
 makes one row fewer and one more."""
 
 Key = tuple[str, ...]

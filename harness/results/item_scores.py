@@ -1,4 +1,4 @@
-"""The items of a dataset as points to be drawn: made of a run, packed as Parquet, and read back.
+"""The ratings and scores of a dataset item by item: collected from a run, packed as Parquet, and read back.
 
     points/SLUG.parquet     item, system, words, context, human:0, human:1, ..., score:0, score:1, ...
 
