@@ -25,8 +25,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "failures": ("dataset", "metric"),
     "examples": ("dataset", "quality", "item"),
 }
-"""What identifies a row of each table; its other fields are compared. Two columns of a comparison may change sides, which
-makes one row fewer and one more."""
+"""What identifies a row of each table; its other fields are compared. Where the two columns of a comparison change
+sides, one row is gone and one is new."""
 
 Key = tuple[str, ...]
 
