@@ -14,7 +14,7 @@ import pytest
 from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
-from harness.scoring.executors import tasks as cutting
+from harness.scoring.executors import tasks
 from tests.faults.conftest import Whole
 from tests.faults.faults import fault
 from tests.faults.runs import QUICK, costly, left_behind, metric, report, scored, words
@@ -67,9 +67,9 @@ def test_a_damaged_part_is_scored_again(how: str, executor: str, tmp_path: Path,
     does = "if items[0].id == 'persona-zhao_00032' and times('raised') < 1:\n    raise OSError('busy')"
     asked, out = [*ASKED, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
     whole = undisturbed(*asked)  # which met the part whole, and so did not raise
-    monkeypatch.setattr(cutting, "SMALLEST", 16)
+    monkeypatch.setattr(tasks, "SMALLEST", 16)
     costly(out, "toy", each=4.0)
-    assert main(["run", *asked, *QUICK, "--out", str(out)]) == 1
+    assert main(["run", *asked, *QUICK, "--executor", "local:1", "--out", str(out)]) == 1
     parts = sorted(out.rglob("toy*.shard"))
     assert len(parts) == 5
     DAMAGES[how](parts[1])

@@ -1,0 +1,142 @@
+"""The scorer: large datasets part by part, what was stored is not scored again, and why a metric has no scores."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Item
+from harness.errors import BadConfig, ScoringFailed, StoreError
+from harness.results.rows import Failure, Skip
+from harness.scoring import scorer
+from harness.scoring.interrupts import first_waits
+from harness.scoring.score import Scores
+from harness.scoring.scorer import Scorer, dataset_of
+from harness.scoring.store import ScoreStore
+from metrics.errors import CannotScore
+from metrics.metric import MetricCard, signature
+from metrics.models.service import Models
+from tests.conftest import make_item
+
+ITEMS = [make_item(f"i{number}", "x" * number) for number in range(20)]
+CALLS: list[list[str]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Counts letters; what it is asked for is remembered, some items can be refused or end the run."""
+
+    card: ClassVar[MetricCard] = MetricCard("lengths", "Lengths", ("lengths",), "toy")
+    refuses: str = ""
+    dies: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Any:
+        """One score per item."""
+        names = [item.id for item in items]
+        CALLS.append(names)
+        if self.refuses in names or self.refuses == "all":
+            raise CannotScore("not these")
+        if self.dies in names:
+            raise KeyboardInterrupt
+        return {"lengths": [float(len(item.response.text)) if item.response else np.nan for item in items]}
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scorer:
+    """A scorer of twenty items in parts of eight."""
+    monkeypatch.setattr(scorer, "PART", 8)
+    CALLS.clear()
+    return again(tmp_path)
+
+
+def again(tmp_path: Path, **more: Any) -> Scorer:
+    return Scorer(dataset_of(ITEMS, "toy"), Models(tmp_path), ScoreStore(tmp_path / "scores"), **more)
+
+
+def test_a_large_dataset_is_scored_in_parts_and_joined(own: Scorer, tmp_path: Path) -> None:
+    assert own.scores(Lengths()).columns["lengths"].tolist() == list(range(20))
+    assert [len(names) for names in CALLS] == [8, 8, 4]
+    assert list(tmp_path.rglob("*.shard")) == []
+    assert again(tmp_path).scores(Lengths()).columns["lengths"].tolist() == list(range(20))
+    assert len(CALLS) == 3, "the second time it is in the store"
+    assert again(tmp_path, rescore=True).scores(Lengths()).items == own.scores(Lengths()).items
+    assert len(CALLS) == 6
+
+
+def test_a_run_that_ended_goes_on_with_the_next_part(own: Scorer, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        own.scores(Lengths(dies="i9"))
+    dying = Lengths(dies="i9")
+    parts = own.store.parts(own.dataset.fingerprint, signature(dying, own.models)) if own.store else {}
+    assert list(parts) == [(0, 8)]
+    CALLS.clear()
+    with pytest.raises(KeyboardInterrupt):
+        again(tmp_path).scores(dying)
+    assert [[f"i{number}" for number in range(8, 16)]] == CALLS, "what was scored is not scored again"
+
+
+def test_a_damaged_part_is_scored_again_and_a_refused_one_is_missing(own: Scorer) -> None:
+    metric = Lengths(refuses="i9")
+    assert own.store is not None
+    own.store.put_part(own.dataset.fingerprint, signature(metric, own.models), (0, 8),
+                       Scores(tuple("abcdefgh"), {"lengths": np.zeros(8)}, 1.0))
+    column = own.scores(metric).columns["lengths"]
+    assert np.isnan(column[8:16]).all()
+    assert column[:8].tolist() == list(range(8))
+    assert len(own.store.set_aside) == 1
+
+
+def test_parts_that_never_read_back_end_the_run(own: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScoreStore, "joined", lambda *_: None)
+    with pytest.raises(StoreError, match="parts of lengths on toy do not read back"):
+        own.scores(Lengths())
+
+
+def test_why_a_metric_has_no_scores(own: Scorer) -> None:
+    assert own.attempt(Lengths(refuses="all"), "lengths") == (Skip("toy", "lengths", "not these"), "")
+    failed = ScoringFailed("items 0 to 7 cost a worker 3 times", "its stack")
+    crashed = ValueError("no such word")
+    own.known = {signature(Lengths(), own.models): failed, signature(Lengths(refuses="x"), own.models): crashed}
+    assert own.attempt(Lengths(), "a") == (Failure("toy", "a", "items 0 to 7 cost a worker 3 times"), "its stack")
+    failure, stack = own.attempt(Lengths(refuses="x"), "b")
+    assert failure == Failure("toy", "b", "ValueError: no such word")
+    assert "ValueError: no such word" in stack
+
+
+def test_items_of_two_levels_or_with_one_id_are_no_dataset() -> None:
+    with pytest.raises(BadConfig, match="score them apart"):
+        dataset_of([ITEMS[0], make_item("d", None)])
+    with pytest.raises(BadConfig, match="1 items have the id"):
+        dataset_of([ITEMS[0], ITEMS[0]])
+
+
+def signalled(said: list[str], *numbers: signal.Signals) -> None:
+    """A block in which signals come, of which the last raises before its end where there are two."""
+    with first_waits(lambda: said.append("stopping")):
+        for number in numbers:
+            signal.raise_signal(number)
+        said.append("end")
+
+
+def failing(said: list[str]) -> None:
+    """A metric that raises while the run stops."""
+    with first_waits(lambda: said.append("stopping")):
+        signal.raise_signal(signal.SIGTERM)
+        raise ValueError("no such word")
+
+
+def test_the_first_signal_waits_and_the_second_does_not() -> None:
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        signalled(said, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        signalled(said, signal.SIGINT, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        failing(said)
+    assert said == ["stopping", "end", "stopping", "stopping"]
