@@ -95,7 +95,7 @@ def short(beside: PublishedComparison) -> str:
 def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
     """The table for the terminal, with what the challenge prints of the highest, of its winner and of the baseline."""
     lines = [line for row in rows for line in _pair(row, beside)]
-    ahead = tuple(_printed(f"challenge: {one.name}", one, beside) for one in _landmarks(beside))
+    ahead = tuple(_printed(f"challenge: {system.name}", system, beside) for system in _landmarks(beside))
     headings = (Heading("Column", "stub"), Heading(_mean_title(beside), "number"),
                 *(Heading(SHORT[name], "number") for name in beside.datasets))
     caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
@@ -113,8 +113,8 @@ def _chosen(beside: PublishedComparison) -> list[MeasuredColumn]:
 
 
 def _landmarks(beside: PublishedComparison) -> list[PrintedSystem]:
-    return [one for place, one in enumerate(beside.challenge)
-            if place == 0 or one.name in {"MME-CRS", "Deep AM-FM"}]
+    return [system for place, system in enumerate(beside.challenge)
+            if place == 0 or system.name in {"MME-CRS", "Deep AM-FM"}]
 
 
 def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[tuple[Cell, ...]]:
@@ -124,13 +124,14 @@ def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[tuple[Ce
         yield _printed("(published)", row.published, beside)
 
 
-def _printed(title: str, one: PrintedSystem, beside: PublishedComparison) -> tuple[Cell, ...]:
-    return (Cell(title), Cell(number(one.mean(beside.turns))), *(Cell(_value(one, name)) for name in beside.datasets))
+def _printed(title: str, system: PrintedSystem, beside: PublishedComparison) -> tuple[Cell, ...]:
+    return (Cell(title), Cell(number(system.mean(beside.turns))),
+            *(Cell(_value(system, name)) for name in beside.datasets))
 
 
-def _value(one: PrintedSystem, dataset: str) -> str:
-    found = one.sets.get(dataset)
-    return number(math.nan) if found is None else number(found.value) + ("" if found.same else "*")
+def _value(system: PrintedSystem, dataset: str) -> str:
+    mean = system.sets.get(dataset)
+    return number(math.nan) if mean is None else number(mean.value) + ("" if mean.same else "*")
 
 
 def _mean_title(beside: PublishedComparison) -> str:
@@ -147,7 +148,7 @@ def markdown(beside: PublishedComparison) -> str:
         lines.append(_line(_measured(row, str(next(places)) if row.complete else "", beside)))
         if row.published:
             lines.append(_line(_published(f"*published: {row.published.name}*", row.published, beside)))
-    lines += [_line(_published(f"*challenge: {one.name}*", one, beside)) for one in beside.challenge]
+    lines += [_line(_published(f"*challenge: {system.name}*", system, beside)) for system in beside.challenge]
     return "\n".join([textwrap.fill(_legend(beside), 120), "", *lines, ""])
 
 
@@ -157,9 +158,9 @@ def _measured(row: MeasuredColumn, place: str, beside: PublishedComparison) -> l
             str(len(row.mean.values)), *(_mean(row.sets[name]) for name in beside.datasets)]
 
 
-def _published(title: str, one: PrintedSystem, beside: PublishedComparison) -> list[str]:
-    return ["", title, number(one.mean(beside.turns)), "", "", "",
-            *(_value(one, name).replace("*", "\\*") for name in beside.datasets)]
+def _published(title: str, system: PrintedSystem, beside: PublishedComparison) -> list[str]:
+    return ["", title, number(system.mean(beside.turns)), "", "", "",
+            *(_value(system, name).replace("*", "\\*") for name in beside.datasets)]
 
 
 def _mean(mean: MeanOverWeights) -> str:
@@ -168,7 +169,8 @@ def _mean(mean: MeanOverWeights) -> str:
 
 
 def _beaten(beats: Mapping[str, ControlComparison]) -> str:
-    return "<br>".join(f"{'>' if one.whole else 'not'} {name} ({one.sets} of {one.of})" for name, one in beats.items())
+    return "<br>".join(f"{'>' if control.whole else 'not'} {name} ({control.sets} of {control.of})"
+                       for name, control in beats.items())
 
 
 def _legend(beside: PublishedComparison) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.errors import BadReport
-from harness.published.systems import PrintedSystem, challenge, counterparts, plain
+from harness.published.systems import PrintedSystem, challenge, plain, printed_systems
 from harness.results.rows import Results
 from harness.run.rank import Target
 
@@ -120,14 +120,14 @@ def gather(reports: Sequence[Results]) -> PublishedComparison:
     _check(reports)
     columns = _columns(reports)
     controls = {name: columns[name, name] for name in CONTROLS if (name, name) in columns}
-    dimensions = {(entry.name, one.name): one.dimension for report in reports for entry in report.datasets
-                  if entry.origin != "sample" for one in entry.qualities}
+    dimensions = {(entry.name, quality.name): quality.dimension for report in reports for entry in report.datasets
+                  if entry.origin != "sample" for quality in entry.qualities}
     usable = _by_dataset(sorted({target for column in columns.values() for values in column.weights.values()
                                  for target in values}))
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
     targets = {target: dimensions[target] for name in turns for target in usable[name]}
-    printed = counterparts({name: len(usable[name]) for name in datasets}) if turns else {}
+    printed = printed_systems({name: len(usable[name]) for name in datasets}) if turns else {}
     rows = [_row(name, column, controls, targets, usable, datasets, printed.get(plain(name)))
             for (_, name), column in columns.items()]
     return PublishedComparison(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
@@ -144,21 +144,21 @@ def beats(column: Values, control: Values, targets: Collection[Target]) -> Contr
     if not shared:
         return None
     sets = _by_dataset(shared)
-    won = sum(mean_of(column, one) > mean_of(control, one) for one in sets.values())
+    won = sum(mean_of(column, own) > mean_of(control, own) for own in sets.values())
     return ControlComparison(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
 
 
 def mean_of(values: Values, targets: Iterable[Target]) -> float:
     """The mean within each dataset and then over them; NaN if there are no targets, or one has no number."""
-    within = [fmean([values.get(target, math.nan) for target in one]) for one in _by_dataset(targets).values()]
+    within = [fmean([values.get(target, math.nan) for target in own]) for own in _by_dataset(targets).values()]
     return fmean(within) if within else math.nan
 
 
 def _by_dataset(targets: Iterable[Target]) -> dict[str, list[Target]]:
-    found: dict[str, list[Target]] = {}
+    sets: dict[str, list[Target]] = {}
     for target in targets:
-        found.setdefault(target[0], []).append(target)
-    return found
+        sets.setdefault(target[0], []).append(target)
+    return sets
 
 
 def _check(reports: Sequence[Results]) -> None:
@@ -175,14 +175,14 @@ def _check(reports: Sequence[Results]) -> None:
 
 def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]:
     """The finite Spearman correlations on the ten datasets, by metric and column."""
-    found: dict[tuple[str, str], _ColumnValues] = {}
+    columns: dict[tuple[str, str], _ColumnValues] = {}
     for report in reports:
         entries = {entry.name: entry for entry in report.metrics}
         real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
         for row in report.correlations:
             entry = entries[row.metric]
             if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
-                column = found.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
+                column = columns.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
                 if column.models != entry.models:
                     raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "
                                     f"{_named(entry.models)} in another; a spread is over the weights for one model")
@@ -192,7 +192,7 @@ def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]
                 values = column.weights.setdefault(entry.signature, {})
                 if math.isfinite(row.value):
                     values[row.dataset, row.quality] = row.value
-    return found
+    return columns
 
 
 def _unweighted(signature: str) -> list[str]:
@@ -214,9 +214,9 @@ def _beaten(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValu
     for control, other in controls.items():
         dimensions = CONTROLS[control]
         wanted = [target for target, dimension in targets.items() if dimensions is None or dimension in dimensions]
-        found = beats(column.values(), other.values(), wanted)
-        if found is not None and name not in CONTROLS:
-            yield control, found
+        comparison = beats(column.values(), other.values(), wanted)
+        if comparison is not None and name not in CONTROLS:
+            yield control, comparison
 
 
 def _order(row: MeasuredColumn) -> tuple[bool, float, str]:

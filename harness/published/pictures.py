@@ -14,7 +14,7 @@ PALE = {FOR: "#97c3e6", AGAINST: "#f0b07a", GREY: "#d9dde1"}
 STEP, LINE, TOP, LEFT, LABEL = 105, 26, 64, 120, 115
 
 
-def ranks(title: str, told: str, places: Mapping[str, Mapping[str, int]]) -> str:
+def ranks(title: str, description: str, places: Mapping[str, Mapping[str, int]]) -> str:
     """How ranks change with the rule: `places` has the rank of every competitor under each rule."""
     rules = list(places)
     names = sorted(places[rules[0]], key=lambda name: (places[rules[0]][name], name))
@@ -33,10 +33,10 @@ def ranks(title: str, told: str, places: Mapping[str, Mapping[str, int]]) -> str
         weight = 600 if name in first else 400
         parts.append(_text(LEFT - 12, points[0][1] + 4, f"{name}  {places[rules[0]][name]}", "end", weight=weight))
         parts.append(_text(right + 12, points[-1][1] + 4, f"{places[rules[-1]][name]}  {name}", weight=weight))
-    return _svg(right + LABEL, TOP + LINE * len(names), title, told, parts)
+    return _svg(right + LABEL, TOP + LINE * len(names), title, description, parts)
 
 
-def bars(title: str, told: str, rows: Sequence[tuple[str, float, bool]]) -> str:
+def bars(title: str, description: str, rows: Sequence[tuple[str, float, bool]]) -> str:
     """Values above 0 as bars, in the order given; those measured here are blue and the others orange."""
     most = max([value for _, value, _ in rows] + [0.01])
     zero, wide = 230, 270
@@ -48,13 +48,13 @@ def bars(title: str, told: str, rows: Sequence[tuple[str, float, bool]]) -> str:
         parts.append(f'<rect x="{zero}" y="{y}" width="{length:.1f}" height="18" fill="{PALE[colour]}" '
                      f'stroke="{colour}"/>')
         parts.append(_text(zero + length + 6, y + 14, f"{value:.3f}".replace("-", "−")))
-    return _svg(zero + wide + 70, 60 + 24 * len(rows), title, told, parts)
+    return _svg(zero + wide + 70, 60 + 24 * len(rows), title, description, parts)
 
 
 def _apart(places: Mapping[str, Mapping[str, int]], names: Sequence[str]) -> dict[str, dict[str, int]]:
     """A line of its own for each name under each rule, so that equal ranks do not hide one another."""
-    return {rule: {name: line for line, name in enumerate(sorted(names, key=lambda name: (found[name], name)))}
-            for rule, found in places.items()}
+    return {rule: {name: line for line, name in enumerate(sorted(names, key=lambda name: (ranks_[name], name)))}
+            for rule, ranks_ in places.items()}
 
 
 def _cut(name: str) -> str:
@@ -67,7 +67,7 @@ def _text(x: float, y: float, text: str, anchor: str = "start", *, size: int = 1
             f'fill="{colour}">{escape(text)}</text>')
 
 
-def _svg(width: float, height: float, title: str, told: str, parts: Sequence[str]) -> str:
+def _svg(width: float, height: float, title: str, description: str, parts: Sequence[str]) -> str:
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img" '
-            f'aria-label="{escape(told)}" font-family="system-ui, sans-serif">\n<title>{escape(title)}</title>\n'
+            f'aria-label="{escape(description)}" font-family="system-ui, sans-serif">\n<title>{escape(title)}</title>\n'
             f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>\n' + "\n".join(parts) + "\n</svg>\n")

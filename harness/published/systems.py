@@ -42,25 +42,25 @@ class PrintedSystem:
 
     def mean(self, datasets: Collection[str]) -> float:
         """The mean over datasets; NaN where one is not printed, or is not of the same thing."""
-        found = [self.sets.get(name) for name in datasets]
-        whole = [one.value for one in found if one is not None and one.same]
-        return fmean(whole) if found and len(whole) == len(found) else math.nan
+        means = [self.sets.get(name) for name in datasets]
+        same = [mean.value for mean in means if mean is not None and mean.same]
+        return fmean(same) if means and len(same) == len(means) else math.nan
 
 
 def challenge(turns: Collection[str]) -> tuple[PrintedSystem, ...]:
     """The baseline and the best submission of each team, by their mean over the turn-level datasets, highest first."""
     rows = [row for row in table("dstc10") if row.table == "Table 3"]
-    found = [_counterpart(TEAMS.get(name, name), [row for row in rows if row.metric == name], {})
+    teams = [_system(TEAMS.get(name, name), [row for row in rows if row.metric == name], {})
              for name in dict.fromkeys(row.metric for row in rows)]
-    return tuple(sorted(found, key=lambda one: -one.mean(turns)))
+    return tuple(sorted(teams, key=lambda team: -team.mean(turns)))
 
 
-def counterparts(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
+def printed_systems(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
     """What is printed of each metric, by its name as `plain` spells it; `qualities` counts those of each dataset.
 
     Where both papers print a metric, it is the challenge's.
     """
-    found: dict[str, PrintedSystem] = {}
+    systems: dict[str, PrintedSystem] = {}
     for source in ("dstc10", "yeh2021"):
         rows: dict[str, list[PrintedNumber]] = {}
         for row in table(source):
@@ -68,8 +68,8 @@ def counterparts(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
                     and not row.metric.startswith("Team"):
                 rows.setdefault(row.metric, []).append(row)
         for name, printed in rows.items():
-            found.setdefault(plain(name), _counterpart(name, printed, qualities))
-    return found
+            systems.setdefault(plain(name), _system(name, printed, qualities))
+    return systems
 
 
 def plain(column: str) -> str:
@@ -78,7 +78,7 @@ def plain(column: str) -> str:
     return ALIASES.get(bare, bare)
 
 
-def _counterpart(name: str, rows: Iterable[PrintedNumber], qualities: Mapping[str, int]) -> PrintedSystem:
+def _system(name: str, rows: Iterable[PrintedNumber], qualities: Mapping[str, int]) -> PrintedSystem:
     listed = list(rows)
     sets = {row.dataset: PrintedMean(float(row.value), row.quality == "average" or qualities.get(row.dataset) == 1)
             for row in listed}

@@ -19,7 +19,7 @@ from harness.commands import _published
 from harness.commands._published import BEGIN, END
 from harness.errors import BadReport
 from harness.published import measured
-from harness.published.systems import challenge, counterparts, plain
+from harness.published.systems import challenge, plain, printed_systems
 from harness.results import files
 from harness.results.rows import Correlation, DatasetEntry, MetricEntry, QualityEntry, Results, Run
 
@@ -115,7 +115,7 @@ def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
 
 
 def test_columns_find_their_printed_name() -> None:
-    printed = counterparts(dict.fromkeys(measured.TURNS, 1))
+    printed = printed_systems(dict.fromkeys(measured.TURNS, 1))
     for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
                          ("rouge-l", "ROUGE-L"), ("bert-ruber", "BERT-RUBER"), ("deep-am-fm", "Deep AM-FM"),
                          ("bleu-4[references=max]", "BLEU-4")):
