@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.trained.heads.data import GOOD, Batches, ReplyPairs, drawn, pairs
+from metrics.trained.heads.data import GOOD, ReplyPairs, TrainingBatches, drawn, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns
 from metrics.training.recipe import TrainingData
 
@@ -51,7 +51,7 @@ def _others(chosen: Rows, count: int, rng: np.random.Generator) -> Rows:
     return (chosen + rng.integers(1, max(2, count), size=len(chosen))) % count
 
 
-def deb_batches(data: TrainingData, kind: str) -> Batches:
+def deb_batches(data: TrainingData, kind: str) -> TrainingBatches:
     """Batches of both: pairs of dialogues, and rated replies with false ones of a kind."""
     both = data.dialogues(), data.held_out()
     table = TextTable((text for dialogues in both for dialogue in dialogues for text in _texts(dialogue)), data.vectors)

@@ -27,7 +27,7 @@ from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.metric import Column
 from metrics.text.words import words
-from metrics.trained.heads.data import Batches
+from metrics.trained.heads.data import TrainingBatches
 from metrics.trained.heads.table import Rows, TextTable, padded
 from metrics.training.negatives import STOP_WORDS
 from metrics.training.recipe import TrainingData
@@ -89,7 +89,7 @@ def reordered(rows: Rows, rng: np.random.Generator) -> Rows:
     return np.roll(rows, 1) if (order == rows).all() else order
 
 
-def preferences(data: TrainingData) -> tuple[Batches, dict[str, float]]:
+def preferences(data: TrainingData) -> tuple[TrainingBatches, dict[str, float]]:
     """Read all utterances, rate the dialogues, and sort them; and what goes into the checkpoint's card.
 
     A batch holds of each strategy the better and the worse dialogues, (SIZE, T, 2 · width) each.
@@ -113,7 +113,7 @@ def preferences(data: TrainingData) -> tuple[Batches, dict[str, float]]:
         return dialogues
 
     held = [batch(1, np.random.default_rng(place)) for place in range(HELD)]
-    return Batches(table.width, lambda rng: batch(0, rng), held), report
+    return TrainingBatches(table.width, lambda rng: batch(0, rng), held), report
 
 
 def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],

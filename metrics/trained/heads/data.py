@@ -47,7 +47,7 @@ def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> ReplyPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class TrainingBatches:
     """Batches for a training: drawn at random, and some of the held-out data; `width` is the encoder's."""
 
     width: int
@@ -56,13 +56,13 @@ class Batches:
 
 
 def drawn(table: TextTable, batch: Callable[[Any, np.random.Generator], Any], parts: tuple[Any, Any],
-          rng: np.random.Generator, count: int = 8) -> Batches:
+          rng: np.random.Generator, count: int = 8) -> TrainingBatches:
     """Batches of the data to train on and of the held-out data, as `batch` draws one of either."""
     training, held = parts
-    return Batches(table.width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(count)])
+    return TrainingBatches(table.width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(count)])
 
 
-def pair_batches(data: TrainingData) -> Batches:
+def pair_batches(data: TrainingData) -> TrainingBatches:
     """Batches of every pair of the training's dialogues; an error where there are none to train on or none held out."""
     both = data.dialogues(), data.held_out()
     table = TextTable((turn.text for some in both for dialogue in some for turn in dialogue.utterances), data.vectors)
@@ -73,7 +73,7 @@ def pair_batches(data: TrainingData) -> Batches:
     return batches_of(table, training, held, data.rng)
 
 
-def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, rng: np.random.Generator) -> Batches:
+def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, rng: np.random.Generator) -> TrainingBatches:
     """Contexts (BATCH, TURNS, 2 · width) and their replies (BATCH, 2 · width)."""
     def batch(some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any]:
         chosen = rng.integers(len(some), size=BATCH)
@@ -133,7 +133,7 @@ Labelled: TypeAlias = Sequence[tuple[str, float]]
 """Texts, each with its label from 0 to 1."""
 
 
-def text_batches(training: Labelled, held: Labelled, data: TrainingData, count: int = 16) -> Batches:
+def text_batches(training: Labelled, held: Labelled, data: TrainingData, count: int = 16) -> TrainingBatches:
     """Batches of texts (BATCH, 2 · width) and their labels (BATCH,)."""
     import torch
 

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models.memory import Vectors
-from metrics.trained.heads.data import BATCH, Batches, ReplyPairs, drawn, pairs
+from metrics.trained.heads.data import BATCH, ReplyPairs, TrainingBatches, drawn, pairs
 from metrics.trained.heads.table import Rows, TextTable, last_turns, padded
 from metrics.training.recipe import TrainingData
 
@@ -52,7 +52,7 @@ class FactReplies:
     texts: list[tuple[str, str]]
 
 
-def usr_batches(data: TrainingData) -> Batches:
+def usr_batches(data: TrainingData) -> TrainingBatches:
     """Batches of all three; the likelihoods of the judged replies are read once."""
     import torch
 
