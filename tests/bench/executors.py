@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,9 +24,11 @@ from benchmarks.storage import store
 from harness.run import plan
 from harness.run.plan import Selection
 from harness.scoring import executors
-from harness.scoring.executors import cutting
-from harness.scoring.executors.scheduler import Crew, Limits
-from harness.scoring.executors.tasks import Event, Executor, Finished, Refused, Setup, Task
+from harness.scoring.executors import tasks
+from harness.scoring.executors.messages import Event, Executor, Finished, Refused, Setup, Task
+from harness.scoring.executors.scheduler import Limits, Scheduler
+from harness.scoring.pairs import pairs
+from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore
 from metrics.models.service import Choice, Models
 
@@ -106,50 +108,34 @@ class Nobody:
         """Nothing to end."""
 
 
-class Silence:
-    """Watches and says nothing."""
-
-    def planned(self, tasks: Sequence[Task]) -> None:
-        """Count the parts."""
-        self.parts = len(tasks)
-
-    def done(self, worker: int, task: Task, metric: str, start: float, end: float, told: str) -> None:
-        """One more."""
-
-    def say(self, text: str) -> None:
-        """Be told on the screen: nothing should be."""
-        print(text, file=sys.stderr)
-
-
 def parts(count: int) -> Iterator[str]:
     """Seconds from cells to scores, or to nothing, of so many parts of one item."""
-    cutting.SMALLEST = cutting.LARGEST = 1
+    tasks.SMALLEST = tasks.LARGEST = 1
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         items = tuple(Item(f"{CARD}_{number:05d}", (Utterance(USER, "hello"),), Utterance(SYSTEM, f"you are {number}"))
                       for number in range(count))
         store.save(Dataset(registry.card(CARD), items, (), "imported"), home)
-        openers: dict[str, Callable[[Setup, Models], Executor]] = {
+        openers: dict[str, Callable[[Setup, Models], Executor | None]] = {
             "nobody": lambda setup, models: Nobody(),
-            "local": lambda setup, models: executors.opened("local", setup, models),
-            "local:2": lambda setup, models: executors.opened("local:2", setup, models),
-            "ray": lambda setup, models: executors.opened("ray", setup, models, jobs=2),
+            "local:2": lambda setup, models: executors.open_executor("local:2", setup, models),
+            "ray": lambda setup, models: executors.open_executor("ray", setup, models, jobs=2),
         }
         for name, opener in openers.items():
             seconds, made = _carried_out(opener, home, Path(folder) / name)
             yield f"{name:<8} {made} parts {seconds:7.1f} s"
 
 
-def _carried_out(opener: Callable[[Setup, Models], Executor], home: Path, folder: Path) -> tuple[float, int]:
+def _carried_out(opener: Callable[[Setup, Models], Executor | None], home: Path, folder: Path) -> tuple[float, int]:
     selection = Selection(metrics=("length",), datasets=(CARD,))
     planned, models, scores = plan.make(selection), Models(home, Choice(device="cpu")), ScoreStore(folder)
     dataset = plan.load(planned.cards[0], home, selection)
     if dataset is None:
         raise LookupError(f"{home}: holds no {CARD}, which was saved there just now")
-    start, watcher = time.perf_counter(), Silence()
+    start, progress = time.perf_counter(), RunProgress()
     with closing(opener(Setup(selection, home, str(folder), models.choice), models)) as executor:
-        Crew(executor, scores, Limits(), watcher).run(cutting.cells(dataset, planned.chosen, models, scores, {}))
-    return time.perf_counter() - start, watcher.parts
+        Scheduler(executor, scores, Limits(), progress).run(pairs(dataset, planned.chosen, models, scores, {}))
+    return time.perf_counter() - start, progress.planned_parts
 
 
 def main() -> None:

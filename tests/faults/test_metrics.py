@@ -137,7 +137,7 @@ def test_what_costs_a_worker_is_tried_three_times(
     told = check(last, tmp_path, undisturbed(*GOOD), "--executor", "local:2", *more)
     said = capfd.readouterr().err
     lost = [event["metric"] for event in events(tmp_path / "out") if event["event"] == "part"
-            and event["told"] == "lost"]
+            and event["outcome"] == "lost"]
     for name, known in named(cases, tmp_path).items():
         assert lost.count(name) == 3
         assert len(re.findall(rf"^last words of {name}$", said, re.MULTILINE)) == 3, "its log is told"
