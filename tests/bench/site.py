@@ -127,16 +127,15 @@ def loading(site: Path) -> list[Figure]:
     """How long Chromium takes to open the front page, served on the loopback; nothing where there is no Chromium."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser import chromium
-    from tests.browser.conftest import serving
+    from tests.browser.conftest import FLAGS, NONE, executable, serving
 
-    path = chromium.executable()
+    path = executable()
     if path is None:
-        print(chromium.NONE, file=sys.stderr)
+        print(NONE, file=sys.stderr)
         return []
     times, choices = [], []
     with serving(site) as served, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(chromium.FLAGS))
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         for _ in range(LOADS):
             page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
             page.goto(f"{served}/index.html", wait_until="load")

@@ -7,7 +7,9 @@ Content-Security-Policy.
 from __future__ import annotations
 
 import functools
+import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,13 +22,22 @@ from playwright import sync_api
 
 from harness.results.rows import Results
 from leaderboard.site import site as draw
-from tests.browser import chromium
 from tests.leaderboard import hostile, large
 
 ELSEWHERE = re.compile(r"^(?!http://127\.0\.0\.1:|file:|data:|blob:)")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage")
+NONE = f"no Chromium: HARNESS_CHROMIUM names none, and none of {', '.join(BROWSERS)} is on the PATH"
+
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WATCH = """addEventListener('securitypolicyviolation', event =>
   console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
+
+
+def executable() -> str | None:
+    """The browser that HARNESS_CHROMIUM names, or the first on the PATH; None where there is none."""
+    return os.environ.get("HARNESS_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,11 +133,11 @@ def published(results: Results, folder: Path) -> Iterator[Site]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[sync_api.Browser]:
     """Chromium, started once."""
-    path = chromium.executable()
+    path = executable()
     if path is None:
-        pytest.skip(chromium.NONE)
+        pytest.skip(NONE)
     with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=list(chromium.FLAGS))
+        started = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield started
         started.close()
 
@@ -134,13 +145,12 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site of every kind of page: five datasets, twelve metrics, nothing hostile."""
-    size = large.Size(datasets=5, metrics=12, fewest=60, most=120)
-    with published(large.make(size), tmp_path_factory.mktemp("site")) as found:
+    with published(large.make(5, 12, (60, 120)), tmp_path_factory.mktemp("site")) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def hostile_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def hostile_pages(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The site of the report with the names that nobody should choose."""
     with published(hostile.make(), tmp_path_factory.mktemp("hostile")) as found:
         yield found
@@ -148,8 +158,8 @@ def hostile_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="session")
 def large_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site of a report of full size, but for its pairs of columns: drawing those takes longer than the tests."""
-    with published(large.make(large.Size(comparisons=False)), tmp_path_factory.mktemp("large")) as found:
+    """The site of a report with the boards of a large run, on few items and without comparisons of its columns."""
+    with published(large.make(items=(30, 60), comparisons=False), tmp_path_factory.mktemp("large")) as found:
         yield found
 
 

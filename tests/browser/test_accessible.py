@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from typing import Any
 
 import pytest
 from playwright import sync_api
@@ -26,22 +27,15 @@ def violations(page: sync_api.Page, rules: list[str] | None = None) -> list[str]
     return found
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_axe_finds_nothing(site: Site, visit: Open, viewport: dict[str, int]) -> None:
-    page = visit(site.at("index.html"), viewport=viewport)
+@pytest.mark.parametrize(("options", "rules"), [
+    ({"viewport": DESK}, None), ({"viewport": PHONE}, None), ({"color_scheme": "dark"}, COLOURS)],
+    ids=["desk", "phone", "dark"])
+def test_axe_finds_nothing(site: Site, visit: Open, options: dict[str, Any], rules: list[str] | None) -> None:
+    page = visit(site.at("index.html"), **options)
     found = {}
     for path in site.kinds:
         page.goto(site.at(path))
-        found[path] = violations(page)
-    assert {path: said for path, said in found.items() if said} == {}
-
-
-def test_colours_have_contrast_in_the_dark(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"), color_scheme="dark")
-    found = {}
-    for path in site.kinds:
-        page.goto(site.at(path))
-        found[path] = violations(page, COLOURS)
+        found[path] = violations(page, rules)
     assert {path: said for path, said in found.items() if said} == {}
 
 

@@ -6,6 +6,7 @@ Its values are a few plain numbers, so that every average below can be checked i
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -26,7 +27,9 @@ from harness.results.rows import (
     Timing,
     TrainingEntry,
 )
+from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.site import site as draw
+from tests.leaderboard import hostile
 
 SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan
@@ -41,6 +44,27 @@ def dataset(name: str, split: str, origin: str, *qualities: QualityEntry, level:
 
 def quality(name: str, dimension: str = "", rated: int = 100) -> QualityEntry:
     return QualityEntry(name, dimension or name.casefold(), 1.0, 5.0, rated)
+
+
+def find_page(pages: Iterable[Page], label: str) -> Page:
+    """The page of a label."""
+    return next(page for page in pages if page.label == label)
+
+
+def tables(page: Page) -> Iterator[Table]:
+    """Every table of a page."""
+    return (block for section in page.sections for block in section.blocks if isinstance(block, Table))
+
+
+def table(page: Page, anchor: str) -> Table:
+    """The table of a page under an anchor."""
+    return next(entry for entry in tables(page) if entry.anchor == anchor)
+
+
+def row(found: Table, *texts: str) -> dict[str, Cell]:
+    """The first row with these cells, by heading, the first of equal headings winning."""
+    line = next(cells for cells in found.rows if set(texts) <= {cell.text for cell in cells})
+    return dict(reversed([(heading.text, cell) for heading, cell in zip(found.headings, line, strict=True)]))
 
 
 DATASETS = (
@@ -158,3 +182,8 @@ def results() -> Results:
 @pytest.fixture(scope="session")
 def site(results: Results) -> dict[str, bytes]:
     return draw(results)
+
+
+@pytest.fixture(scope="session")
+def hostile_site() -> dict[str, bytes]:
+    return draw(hostile.make())

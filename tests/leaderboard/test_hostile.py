@@ -76,13 +76,8 @@ def parsed(site: dict[str, bytes]) -> dict[str, Parsed]:
 
 
 @pytest.fixture(scope="module")
-def site() -> dict[str, bytes]:
-    return draw(hostile.make())
-
-
-@pytest.fixture(scope="module")
-def pages(site: dict[str, bytes]) -> dict[str, Parsed]:
-    return parsed(site)
+def pages(hostile_site: dict[str, bytes]) -> dict[str, Parsed]:
+    return parsed(hostile_site)
 
 
 def test_names_make_no_element_and_no_attribute(pages: dict[str, Parsed]) -> None:
@@ -92,34 +87,22 @@ def test_names_make_no_element_and_no_attribute(pages: dict[str, Parsed]) -> Non
     assert not [path for path, page in pages.items() if page.open or page.comments]
 
 
-def test_nothing_runs_but_the_scripts_of_the_site(site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+def test_nothing_runs_but_the_scripts_of_the_site_and_ids_are_distinct(
+        hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
     for path, page in pages.items():
         assert not [value for value in page.values if value[1].startswith("on") or value[1] in ("style", "srcdoc")]
         assert {tag for tag, _ in page.made}.isdisjoint({"iframe", "img", "object", "embed", "base", "style"}), path
-        scripts = re.findall(rb"<script\b[^>]*>", site[path])
+        scripts = re.findall(rb"<script\b[^>]*>", hostile_site[path])
         assert not [tag for tag in scripts if b"src=" not in tag and b'type="application/json"' not in tag], path
-
-
-def test_ids_are_distinct(pages: dict[str, Parsed]) -> None:
-    for path, page in pages.items():
         assert len(set(page.ids)) == len(page.ids), path
-
-
-def test_what_cannot_be_seen_is_written_out(site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
-    for path, page in pages.items():
         seen = "".join((*page.words, *(value for _, _, value in page.values)))
-        assert not HIDDEN.search(seen), path
-    assert not HIDDEN.search(site["LEADERBOARD.md"].decode())
-    assert "right⟨U+202E⟩to left" in pages["about.html"].text
+        assert not HIDDEN.search(seen), f"{path}: what cannot be seen is written out"
 
 
-def test_data_for_scripts_holds_every_name_as_it_is_shown(pages: dict[str, Parsed]) -> None:
+def test_data_for_scripts_holds_every_name_as_it_is_shown_and_every_row_of_a_board(pages: dict[str, Parsed]) -> None:
     found = {text for page in pages.values() for block in page.data for text in texts(json.loads(block))}
     assert {visible(name) for name in hostile.NAMES[:hostile.CORE]} <= found
     assert not [text for text in found if HIDDEN.search(text)]
-
-
-def test_scripts_find_the_rows_of_a_board_in_its_data(pages: dict[str, Parsed]) -> None:
     page = pages["index.html"]
     known = {(column["metric"], column["column"]) for column in json.loads("".join(page.data))["columns"]}
     metrics = [value for _, name, value in page.values if name == "data-metric"]
@@ -127,8 +110,9 @@ def test_scripts_find_the_rows_of_a_board_in_its_data(pages: dict[str, Parsed]) 
     assert set(zip(metrics, columns, strict=True)) == known
 
 
-def test_markdown_has_no_markup_of_a_name(site: dict[str, bytes]) -> None:
-    text = site["LEADERBOARD.md"].decode()
+def test_markdown_has_no_markup_of_a_name(hostile_site: dict[str, bytes]) -> None:
+    text = hostile_site["LEADERBOARD.md"].decode()
+    assert not HIDDEN.search(text)
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("    "))  # indented: code, as it is
     assert set(re.findall(r"</?([a-zA-Z]+)", prose)) <= MARKDOWN_TAGS
     assert not re.search(r"(?<!\\)\]\((?!https://|#|[a-z-]+\.(csv|html|json)|latex/)", prose)

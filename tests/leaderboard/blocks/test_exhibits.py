@@ -34,37 +34,33 @@ def exhibit(kind: str = "study", name: str = "measures", pictures: tuple[tuple[s
     return Exhibit(name, kind, "Title <script>", "Lead.", "harness study measures", (grid,), pictures, ("A remark.",))
 
 
-@pytest.mark.parametrize("content", [
-    "<script>alert(1)</script>", '<a href="x"><text>y</text></a>', "<foreignObject><b>x</b></foreignObject>",
-    "<style>*{fill:red}</style>", '<image href="https://x.test/a.png"/>', '<use xlink:href="#a"/>',
-    '<animate attributeName="fill"/>', '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
-    "<svg><rect/></svg>", "<?xml-stylesheet href='x'?>", "<!-- <script>x</script> -->"])
-def test_what_could_act_is_left_out_with_all_that_is_in_it(content: str) -> None:
-    assert within(f'{content}<rect width="1"/>') == '<rect width="1"></rect>'
+def test_what_could_act_is_left_out_with_all_that_is_in_it() -> None:
+    for content in (
+            "<script>alert(1)</script>", '<a href="x"><text>y</text></a>', "<foreignObject><b>x</b></foreignObject>",
+            "<style>*{fill:red}</style>", '<image href="https://x.test/a.png"/>', '<use xlink:href="#a"/>',
+            '<animate attributeName="fill"/>', '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
+            "<svg><rect/></svg>", "<?xml-stylesheet href='x'?>", "<!-- <script>x</script> -->"):
+        assert within(f'{content}<rect width="1"/>') == '<rect width="1"></rect>', content
 
 
-@pytest.mark.parametrize("attribute", [
-    'onload="alert(1)"', 'href="javascript:alert(1)"', 'xlink:href="x"', 'class="skip"', 'id="main"', 'tabindex="1"',
-    'fill="url(https://x.test/#a)"', 'fill="URL(#a)"', 'style="position:fixed"', 'style="fill:url(#a)"',
-    'd="M0 0&quot;&gt;"', 'filter="url(#f)"', 'transform="\\6a"'])
-def test_handlers_references_and_ids_are_left_out(attribute: str) -> None:
-    assert within(f"<rect {attribute}/>") == "<rect></rect>"
-
-
-def test_a_style_becomes_attributes_and_texts_stay_escaped() -> None:
+def test_handlers_references_and_ids_are_left_out_and_a_style_becomes_attributes() -> None:
+    for attribute in (
+            'onload="alert(1)"', 'href="javascript:alert(1)"', 'xlink:href="x"', 'class="skip"', 'id="main"',
+            'tabindex="1"', 'fill="url(https://x.test/#a)"', 'fill="URL(#a)"', 'style="position:fixed"',
+            'style="fill:url(#a)"', 'd="M0 0&quot;&gt;"', 'filter="url(#f)"', 'transform="\\6a"'):
+        assert within(f"<rect {attribute}/>") == "<rect></rect>", attribute
     assert within('<text style="fill: #00539c; cursor:wait">a &lt;b&gt; &amp; c</text>') == (
         '<text fill="#00539c">a &lt;b&gt; &amp; c</text>')
 
 
-@pytest.mark.parametrize(("picture", "why"), [
-    ('<!DOCTYPE svg [<!ENTITY a "b">]>' + HEAD + "&a;</svg>", "document type"),
-    ("<svg", "well-formed"), ("", "well-formed"), ("<html/>", "no SVG"),
-    ('<svg viewBox="0 0 0 4"/>', "no size"), ("<svg/>", "viewBox"), ("x" * 1_000_001, "characters"),
-    ('<svg xmlns="http://x.test/" viewBox="0 0 1 1"/>', "no SVG")])
-def test_what_is_no_picture_is_refused_and_said(picture: str, why: str) -> None:
-    with pytest.raises(Unsafe, match=why):
-        sanitised(picture, "told")
-    (first, *_) = sections(exhibit(pictures=((picture, "In words."),)))
+def test_what_is_no_picture_is_refused_and_said() -> None:
+    for picture, why in (
+            ('<!DOCTYPE svg [<!ENTITY a "b">]>' + HEAD + "&a;</svg>", "document type"), ("<svg", "well-formed"),
+            ("", "well-formed"), ("<html/>", "no SVG"), ('<svg viewBox="0 0 0 4"/>', "no size"), ("<svg/>", "viewBox"),
+            ("x" * 1_000_001, "characters"), ('<svg xmlns="http://x.test/" viewBox="0 0 1 1"/>', "no SVG")):
+        with pytest.raises(Unsafe, match=why):
+            sanitised(picture, "words")
+    (first, *_) = sections(exhibit(pictures=((HEAD, "In words."),)))
     (block,) = first.blocks
     assert isinstance(block, Prose)
     assert "left out" in block.text
@@ -95,11 +91,10 @@ def test_an_exhibit_becomes_tables_with_numbers_to_sort_by() -> None:
     assert repeat.blocks == (Prose("harness study measures", code=True),)
 
 
-@pytest.mark.parametrize(("data", "sample"), [
-    (SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("Persona-See, sample, 40 items", True),
-    ("real data", False), ("USR, real, 3 items", False), ("", False)])
-def test_the_data_of_a_table_says_whether_people_rated(data: str, sample: bool) -> None:
-    assert on_sample(exhibit(data=data)) == {sample}
+def test_the_data_of_a_table_says_whether_people_rated() -> None:
+    for data, sample in ((SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("real data", False),
+                         ("Persona-See, sample, 40 items", True), ("USR, real, 3 items", False), ("", False)):
+        assert on_sample(exhibit(data=data)) == {sample}
 
 
 def test_each_study_has_a_page_and_the_challenge_one(results: Results) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.blocks.pictures import distribution, hexagons, places, profile, scatter
@@ -38,17 +38,12 @@ def drawn_points(svg: str) -> dict[tuple[int, int], int]:
     return found
 
 
-@pytest.mark.parametrize(("low", "high", "ticks"), [
-    (1, 5, [1, 2, 3, 4, 5]), (0, 1, [0, 0.25, 0.5, 0.75, 1]), (-0.2, 0.3, [-0.2, 0, 0.2]),
-    (0, 10_000, [0, 2500, 5000, 7500, 10_000])])
-def test_ticks_are_round_values_within_the_axis(low: float, high: float, ticks: list[float]) -> None:
-    assert axis(low, high, 0, 100).ticks() == pytest.approx(ticks)
-
-
-def test_an_axis_goes_from_end_to_end_and_holds_what_lies_beyond() -> None:
+def test_an_axis_goes_from_end_to_end_with_ticks_at_round_values() -> None:
+    for low, high, ticks in ((1, 5, [1, 2, 3, 4, 5]), (0, 1, [0, 0.25, 0.5, 0.75, 1]), (-0.2, 0.3, [-0.2, 0, 0.2]),
+                             (0, 10_000, [0, 2500, 5000, 7500, 10_000])):
+        assert axis(low, high, 0, 100).ticks() == pytest.approx(ticks)
     up = axis(1, 5, 100, 0)
-    assert up.places(floats(1, 2, 3, 5, 9, -9)).tolist() == [100, 75, 50, 0, 0, 100]
-    assert up.place(2) == 75
+    assert up.places(floats(1, 2, 3, 5, 9, -9)).tolist() == [100, 75, 50, 0, 0, 100], "it holds what lies beyond"
 
 
 def test_a_few_values_far_away_do_not_press_the_others_flat() -> None:
@@ -59,6 +54,7 @@ def test_a_few_values_far_away_do_not_press_the_others_flat() -> None:
     assert bulk(floats(1, 2, 1000)) == (1, 1000), "of three values none is left out"
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 250), st.integers(0, 180)), min_size=1, max_size=60))
 def test_every_point_is_drawn_where_it_is_and_larger_where_more_lie(points: list[tuple[int, int]]) -> None:
     x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
@@ -73,15 +69,16 @@ def test_a_scatter_plot_has_ratings_across_and_scores_up() -> None:
     assert drawn_points(svg)[right, top] == 1, "two items share this place"
 
 
-@pytest.mark.parametrize(("items", "binned"), [(2000, False), (2001, True)])
-def test_more_than_two_thousand_points_become_hexagons_with_a_scale(items: int, binned: bool) -> None:
+def test_more_than_two_thousand_points_become_hexagons_with_a_scale() -> None:
     rng = np.random.default_rng(1)
-    ratings, scores = rng.normal(3, 0.5, items).astype(np.float32), rng.normal(size=items).astype(np.float32)
-    svg = scatter.svg(ratings, scores, ("people", "bleu"), (0, 6), bulk(scores), "told")
-    assert (bool(drawn_points(svg)), 'class="h1"' in svg, "items:" in svg) == (not binned, binned, binned)
-    assert len(svg) < 60_000
+    for items, binned in ((2000, False), (2001, True)):
+        ratings, scores = (part.astype(np.float32) for part in (rng.normal(3, 0.5, items), rng.normal(size=items)))
+        svg = scatter.svg(ratings, scores, ("people", "bleu"), (0, 6), bulk(scores), "told")
+        assert (bool(drawn_points(svg)), 'class="h1"' in svg, "items:" in svg) == (not binned, binned, binned)
+        assert len(svg) < 60_000
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 150)), min_size=1, max_size=80))
 def test_every_point_is_in_one_hexagon_near_it(points: list[tuple[int, int]]) -> None:
     x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
@@ -101,20 +98,16 @@ def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the
     assert set(range(1, 6)) <= {round(centre, 9) for centre in centres.tolist()}
 
 
-def pictures(name: str) -> list[str]:
-    rng = np.random.default_rng(2)
-    many = rng.normal(size=3000).astype(np.float32)
-    return [
-        scatter.svg(floats(1, 2), floats(1, 2), (name, name), (1, 5), (1, 2), name),
-        scatter.svg(many, many, (name, name), (-5, 5), bulk(many), name),
-        distribution.svg(floats(1, 2, 2), name, (1, 5), "people", name),
-        profile.svg([Line(name, name, {"own": 0.1, "best": 0.2, "control": float("nan")})], [("own", name)], name),
-        places.svg(0.0, 1.0, [0.5, 0.1], name)]
-
-
-@pytest.mark.parametrize("svg", pictures(HOSTILE))
-def test_a_picture_is_sound_and_holds_no_markup_from_outside(svg: str) -> None:
-    root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
-    assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)
-    assert {element.tag for element in root.iter()} <= ELEMENTS
-    assert {name for element in root.iter() for name in element.attrib} <= ATTRIBUTES
+def test_a_picture_is_sound_and_holds_no_markup_from_outside() -> None:
+    many = np.random.default_rng(2).normal(size=3000).astype(np.float32)
+    for svg in (
+            scatter.svg(floats(1, 2), floats(1, 2), (HOSTILE, HOSTILE), (1, 5), (1, 2), HOSTILE),
+            scatter.svg(many, many, (HOSTILE, HOSTILE), (-5, 5), bulk(many), HOSTILE),
+            distribution.svg(floats(1, 2, 2), HOSTILE, (1, 5), "people", HOSTILE),
+            profile.svg([Line(HOSTILE, HOSTILE, {"own": 0.1, "best": 0.2, "control": float("nan")})],
+                        [("own", HOSTILE)], HOSTILE),
+            places.svg(0.0, 1.0, [0.5, 0.1], HOSTILE)):
+        root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
+        assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)
+        assert {element.tag for element in root.iter()} <= ELEMENTS
+        assert {name for element in root.iter() for name in element.attrib} <= ATTRIBUTES

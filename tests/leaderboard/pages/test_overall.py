@@ -15,11 +15,11 @@ import pytest
 from harness.results.rows import Comparison, Results, Timing
 from leaderboard.blocks import menu
 from leaderboard.blocks.boards import _seconds, cost_cell
-from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model import pairs
 from leaderboard.model.cost import costs
 from leaderboard.pages import overall
 from leaderboard.site import builders
+from tests.leaderboard.conftest import row, table
 
 
 def numbers(page: bytes) -> Any:
@@ -29,25 +29,14 @@ def numbers(page: bytes) -> Any:
     return json.loads(found[1])
 
 
-def table(page: Page, anchor: str) -> Table:
-    return next(block for section in page.sections for block in section.blocks
-                if isinstance(block, Table) and block.anchor == anchor)
-
-
-def cells(found: Table, first: str) -> dict[str, Cell]:
-    """Name the cells of a row by their headings, the first of equal ones winning."""
-    row = next(row for row in found.rows if row[0].text == first)
-    return dict(reversed([(heading.text, cell) for heading, cell in zip(found.headings, row, strict=True)]))
-
-
 def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
     """Rank the rows of a board from what the scripts are given, as ranking.js does."""
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
     board, found = given["boards"][name], {}
-    for row, column in enumerate(given["columns"]):
-        values = [given["values"]["spearman"][row][cell] for cell in board["targets"]]
+    for place, column in enumerate(given["columns"]):
+        values = [given["values"]["spearman"][place][cell] for cell in board["targets"]]
         if None not in values:
             datasets: dict[int, list[float]] = {}
             for cell, value in zip(board["targets"], values, strict=True):
@@ -77,14 +66,6 @@ def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(resul
     assert table(page, "dev-real-spearman").board == ""
 
 
-def test_headings_name_the_targets_they_are_the_mean_of(results: Results, site: dict[str, bytes]) -> None:
-    given = numbers(site["index.html"])
-    (page,) = overall.build(results)
-    heading = next(one for one in table(page, "dev-real-spearman").headings if one.text == "fed-turn")
-    assert [given["targets"][cell][1] for cell in heading.targets] == ["Interesting", "Overall"]
-    assert f'data-targets="{" ".join(map(str, heading.targets))}"' in site["index.html"].decode()
-
-
 def test_rank_intervals_and_letters_go_with_their_rule(results: Results) -> None:
     known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
                   and row.rank and row.board == "dev" and row.origin == "real" else row for row in results.ranking)
@@ -108,12 +89,12 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
 
 def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
     (page,) = overall.build(results)
-    found = cells(table(page, "answers"), "overall")
+    found = row(table(page, "answers"), "overall")
     assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
     assert found["Next"].text == "<script>alert('x')</script> / x|y"
     assert (found["People"].text, found["People"].small) == ("0.512", "1 of 4 qualities")
     assert found["Needs"].text == "references"
-    assert cells(table(page, "answers"), "Development datasets")["Best metric"].text == "bleu1"
+    assert row(table(page, "answers"), "Development datasets")["Best metric"].text == "bleu1"
     assert table(page, "answers-single").folded.endswith(": 3")
 
 
@@ -124,17 +105,15 @@ def test_an_answer_says_on_how_many_targets_the_difference_is_significant(result
                              better, worse, 90, 0.1, 2.0, holm, holm, holm)
                      for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
     (page,) = overall.build(replace(results, comparisons=comparisons))
-    found = cells(table(page, "answers"), "overall")["Really better?"]
+    found = row(table(page, "answers"), "overall")["Really better?"]
     assert (found.text, found.small) == ("no", "significant on 1 of 3, the other way on 1")
 
 
-@pytest.mark.parametrize(("letters", "word"), [(("a", "b"), "yes"), (("ab", "b"), "no")])
-def test_the_letters_of_a_board_say_whether_the_best_is_apart(results: Results, letters: tuple[str, str],
-                                                              word: str) -> None:
-    given = {"bleu": letters[0]}
-    known = tuple(replace(row, letters=given.get(row.metric, letters[1])) for row in results.ranking)
-    (page,) = overall.build(replace(results, ranking=known))
-    assert cells(table(page, "answers"), "Development datasets")["Really better?"].text == word
+def test_the_letters_of_a_board_say_whether_the_best_is_apart(results: Results) -> None:
+    for best, others, word in (("a", "b", "yes"), ("ab", "b", "no")):
+        known = tuple(replace(row, letters=best if row.metric == "bleu" else others) for row in results.ranking)
+        (page,) = overall.build(replace(results, ranking=known))
+        assert row(table(page, "answers"), "Development datasets")["Really better?"].text == word
 
 
 def test_cost_is_all_seconds_over_all_items(results: Results) -> None:

@@ -18,10 +18,11 @@ from harness.results.rows import (
     Results,
     Run,
 )
-from leaderboard.blocks.tables import Page, Picture, Prose, Table
+from leaderboard.blocks.tables import Page, Picture, Prose
 from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs
 from leaderboard.pages import significance
 from leaderboard.render import html as render
+from tests.leaderboard import conftest
 
 HOSTILE = "<script>x</script>"
 VALUES = {"a": 0.5, "b": 0.4, HOSTILE: 0.3, "d": 0.1}
@@ -30,26 +31,24 @@ HOLM = {("a", HOSTILE): (0.04, 0.03), ("a", "d"): (0.001, 0.001), ("b", "d"): (0
 """By the pair, p as adjusted by Holm and by Benjamini and Hochberg."""
 
 
-def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1, values: dict[str, float] = VALUES,
-         pairs: dict[tuple[str, str], tuple[float, float]] = HOLM, learned: str = "") -> Results:
+def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1) -> Results:
     """A report of one real dataset on which every column is a metric of its own."""
     asked = tuple(QualityEntry(f"quality {number}", "overall", 1.0, 5.0, 100) for number in range(qualities))
     tests = ("williams", "perm-both") if permutations else ("williams",)
-    metrics = tuple(MetricEntry(name, name, "lexical", (name,), (), ("turn",), "", "item", "", name,
-                                learned_on=("chat",) if name == learned else ()) for name in values)
+    metrics = tuple(MetricEntry(name, name, "lexical", (name,), (), ("turn",), "", "item", "", name) for name in VALUES)
     return Results(
         run=Run("0", None, 0, "cpu", {"permutations": permutations}, "3.11", "Linux", {}),
         datasets=(DatasetEntry("chat", "Chat", "dev", "turn", "imported", "0" * 64, 100, 300, asked, "", "",
                                contexts=contexts),),
         metrics=metrics,
         correlations=tuple(Correlation("chat", quality.name, name, name, statistic, 100, value, 0.01, value, value)
-                         for quality in asked for name, value in values.items()
+                         for quality in asked for name, value in VALUES.items()
                          for statistic in ("spearman", "pearson")),
         ranking=tuple(RankingRow("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
-                        for rank, (name, value) in enumerate(values.items(), start=1)),
+                        for rank, (name, value) in enumerate(VALUES.items(), start=1)),
         comparisons=tuple(Comparison("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
                        for quality in asked for statistic in ("spearman", "pearson") for test in tests
-                       for (one, other), adjusted in pairs.items()))
+                       for (one, other), adjusted in HOLM.items()))
 
 
 def matrix(results: Results) -> Matrix:
@@ -63,9 +62,7 @@ def pages(results: Results) -> dict[str, Page]:
 
 
 def table(page: Page, anchor: str) -> list[list[str]]:
-    (found,) = [block for section in page.sections for block in section.blocks
-                if isinstance(block, Table) and block.anchor == anchor]
-    return [[cell.text for cell in row] for row in found.rows]
+    return [[cell.text for cell in row] for row in conftest.table(page, anchor).rows]
 
 
 def prose(page: Page) -> str:
@@ -119,29 +116,22 @@ def test_comparisons_of_columns_without_a_value_are_left_out() -> None:
     assert [key[0] for key in matrix(replace(results, correlations=rows)).columns] == ["b", HOSTILE, "d"]
 
 
-def test_the_table_counts_who_beats_whom() -> None:
-    rows = table(pages(made())["significance/chat.html"], "table-quality-0")
-    assert rows == [
+def test_the_table_counts_who_beats_whom_and_what_the_permutations_find_beside() -> None:
+    assert table(pages(made())["significance/chat.html"], "table-quality-0") == [
         ["1", "a", "0.500", "2", "0", "1", "a", "itself"],
         ["2", "b", "0.400", "0", "0", "3", "ab", "a"],
         ["3", HOSTILE, "0.300", "0", "1", "2", "b", "b"],
         ["4", "d", "0.100", "0", "1", "2", "b", "b"]]
-
-
-def test_what_the_permutations_find_stands_beside() -> None:
     page = pages(made(permutations=20000))["significance/chat.html"]
     assert table(page, "table-quality-0")[0] == ["1", "a", "0.500", "2", "0", "1", "2", "0", "a", "itself"]
     assert sum(isinstance(block, Picture) for block in page.sections[1].blocks) == 4
 
 
-def test_too_few_permutations_are_said() -> None:
-    assert "too few" in prose(pages(made(permutations=100))["significance/chat.html"])
-    assert "too few" not in prose(pages(made(permutations=20000))["significance/chat.html"])
-
-
-def test_shared_contexts_are_said_where_they_are() -> None:
-    assert "100 items share 20 contexts" in prose(pages(made(contexts=20))["significance/chat.html"])
-    assert "share" not in prose(pages(made(contexts=99))["significance/chat.html"])
+def test_too_few_permutations_and_shared_contexts_are_said_where_they_are() -> None:
+    for results, words, said in (
+            (made(permutations=100), "too few", True), (made(permutations=20000), "too few", False),
+            (made(contexts=20), "100 items share 20 contexts", True), (made(contexts=99), "share", False)):
+        assert (words in prose(pages(results)["significance/chat.html"])) == said
     assert table(pages(made(contexts=20))["significance.html"], "contexts-real") == [["chat", "100", "20", "5.0"]]
 
 
