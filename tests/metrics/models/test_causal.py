@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.errors import BadOption, CannotScore
 from metrics.models import causal
 from metrics.models.causal import LanguageModel
 from metrics.models.continuations import Following, Reader
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint
 from tests import tiny
 
 torch = pytest.importorskip("torch")
@@ -52,48 +49,35 @@ def numbers(model: LanguageModel, text: str) -> list[int]:
     return list(model.tokenizer.plain([text])[0])
 
 
-@pytest.mark.parametrize(("before", "after"), PAIRS)
-def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel, before: str, after: str) -> None:
+def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel) -> None:
     """The first token of a text with nothing before it is scored after <|endoftext|>, number 0."""
-    [values] = model.log_likelihoods([(before, after)])
-    start, following = numbers(model, before) or [0], numbers(model, after)
-    assert values.shape == (len(following),)
-    assert values.mean() == pytest.approx(negative_loss(model, start, following), abs=1e-5)
+    for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
+        start, following = numbers(model, before) or [0], numbers(model, after)
+        assert values.shape == (len(following),)
+        assert values.mean() == pytest.approx(negative_loss(model, start, following), abs=1e-5)
+    assert [values.size for values in model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])] == [0, 0, 1]
 
 
-@pytest.mark.parametrize("choice", [
-    {"batch_tokens": 1}, {"batch_tokens": 70}, {"batch_tokens": 10_000}, {"device": "cpu,cpu"},
-    {"device": "cpu,cpu,cpu", "batch_tokens": 60},
-])
-def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path, choice: dict[str, Any]) -> None:
+def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> None:
     expected = fresh(home, tiny_lm).log_likelihoods(PAIRS)
-    found = fresh(home, tiny_lm, **choice).log_likelihoods(PAIRS[::-1])[::-1]
-    for left, right in zip(expected, found, strict=True):
-        np.testing.assert_allclose(right, left, **CLOSE)
+    for choice in ({"batch_tokens": 1}, {"batch_tokens": 10_000}, {"device": "cpu,cpu", "batch_tokens": 60}):
+        values = fresh(home, tiny_lm, **choice).log_likelihoods(PAIRS[::-1])[::-1]
+        for left, right in zip(expected, values, strict=True):
+            np.testing.assert_allclose(right, left, **CLOSE)
 
 
-def test_a_text_without_a_token_has_no_likelihoods(model: LanguageModel) -> None:
-    assert model.log_likelihoods([]) == []
-    empty = model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])
-    assert [values.size for values in empty] == [0, 0, 1]
-
-
-def test_what_comes_before_loses_its_beginning(model: LanguageModel) -> None:
-    """Of 96 positions the 4 tokens of the continuation take 4, so that 92 are left."""
-    before = "".join(f"{number} " for number in range(200))
-    [values] = model.log_likelihoods([(before, " tea")])
-    kept = numbers(model, before)[-92:]
-    assert values.mean() == pytest.approx(negative_loss(model, kept, numbers(model, " tea")), abs=1e-5)
-
-
-def test_a_continuation_that_is_too_long_loses_its_end(model: LanguageModel) -> None:
-    """One position is left for what comes before."""
-    after = "".join(f"{number} " for number in range(200))
-    [values] = model.log_likelihoods([("hello", after)])
-    assert values.shape == (95,)
-    expected = negative_loss(model, numbers(model, "o"), numbers(model, after)[:95])
-    assert values.mean() == pytest.approx(expected, abs=1e-5)
-    assert model.sizes([after, "", "tea"]).tolist() == [95, 0, 3]
+def test_what_comes_before_loses_its_beginning_and_a_continuation_its_end(model: LanguageModel) -> None:
+    """Of 96 positions a continuation of 4 tokens leaves 92; all continuations of a text meet the same 90."""
+    long = "".join(f"{number} " for number in range(200))
+    [short_after, long_after] = model.log_likelihoods([(long, " tea"), ("hello", long)])
+    expected = negative_loss(model, numbers(model, long)[-92:], numbers(model, " tea"))
+    assert short_after.mean() == pytest.approx(expected, abs=1e-5)
+    assert long_after.shape == (95,)
+    expected = negative_loss(model, numbers(model, "o"), numbers(model, long)[:95])
+    assert long_after.mean() == pytest.approx(expected, abs=1e-5)
+    assert model.sizes([long, "", "tea"]).tolist() == [95, 0, 3]
+    each = [negative_loss(model, numbers(model, long)[-90:], numbers(model, text)) for text in ("abcdef", "abcd")]
+    np.testing.assert_allclose(model.after_each([long], ["abcdef", "abcd"])[0], each, **CLOSE)
 
 
 BEFORES = [CONTEXT, "", "hello", CONTEXT + "I like tea. " * 2, CONTEXT]
@@ -110,27 +94,6 @@ def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> No
     found = model.after_each(BEFORES, AFTER)
     assert found.shape == (5, 6)
     np.testing.assert_allclose(found, means(model, BEFORES, AFTER), **CLOSE)
-
-
-def test_all_continuations_meet_the_same_end_of_a_text_that_is_too_long(model: LanguageModel) -> None:
-    before = "".join(f"{number} " for number in range(200))
-    found = model.after_each([before], ["abcdef", "abcd"])
-    kept = numbers(model, before)[-90:]
-    expected = [negative_loss(model, kept, numbers(model, text)) for text in ("abcdef", "abcd")]
-    np.testing.assert_allclose(found[0], expected, **CLOSE)
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(before=st.text("abc <|>é🙂", max_size=30), afters=st.lists(st.text("abc é", max_size=12), max_size=5))
-def test_both_ways_of_reading_agree(model: LanguageModel, before: str, afters: list[str]) -> None:
-    """`log_likelihoods` of a single pair reads it as a whole; a text with several is read once for them."""
-    group = Following(numbers(model, before) or [0], [numbers(model, after) for after in afters])
-    reader = Reader(model.networks[0], "cpu", model.tokenizer.pad)
-    with torch.inference_mode():
-        once = reader._once(group) if any(group.afters) else []
-    whole = [values for [values] in reader.read(group.units(keeps=False))]
-    for left, right in zip(once, whole, strict=False):
-        np.testing.assert_allclose(left, right, **CLOSE)
 
 
 def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
@@ -166,19 +129,15 @@ def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[tup
     assert counted == []
 
 
-def test_a_shared_text_is_computed_once(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
-    model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
-    assert counted == [(1, 1), (26, 1)]
-
-
-def test_no_scores_are_computed_for_the_context(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
-    """30 tokens before, 4 after: 4 places and the last, which nothing follows."""
-    model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [(1, 5)]
-
-
-def test_scores_over_the_vocabulary_stay_within_their_bytes(
+def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
         model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
+    assert counted == [(1, 1), (26, 1)], "a text that many follow is read once"
+    counted.clear()
+    model.log_likelihoods([("x" * 30, " tea")])
+    assert counted == [(1, 5)], "30 tokens before, 4 after: 4 places and the last, which nothing follows"
+    vars(model).pop("_batches")
+    counted.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
     assert len(counted) > 1
@@ -223,7 +182,8 @@ def network_of(kind: str) -> Any:
     return transformers.AutoModelForCausalLM.from_config(configs[kind]()).requires_grad_(False)
 
 
-@pytest.mark.parametrize("kind", ["llama", "bloom", "mamba"])
+@pytest.mark.parametrize("kind", [
+    "mamba", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("llama", "bloom"))])
 def test_other_architectures_agree_with_their_own_loss(home: Path, tmp_path: Path, kind: str) -> None:
     """Rotary, learned and linear positions, states that are no keys and values: one contract."""
     model = fresh(home, tiny.causal(tmp_path / kind))
@@ -272,18 +232,6 @@ def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tm
     starts = [[0, *numbers(model, "hello")], [0], [0, *numbers(model, long)[-91:]]]
     assert [values.mean() for values in found] == pytest.approx(
         [negative_loss(model, start, tea) for start in starts], abs=1e-5)
-
-
-def test_the_shipped_language_model_is_read_where_none_is_named(home: Path) -> None:
-    [likelihoods] = Models(home).lm().log_likelihoods([("", "I like tea.")])
-    assert likelihoods.size
-    assert (likelihoods < 0).all()
-
-
-def test_without_the_shipped_one_it_is_said_how_to_name_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "SHIPPED", home / "nothing")
-    with pytest.raises(MissingResource, match="--lm"):
-        Models(home).lm()
 
 
 def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_encoder: Path) -> None:

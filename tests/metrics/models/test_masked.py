@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
-from benchmarks.dataset import Utterance
 from metrics.errors import BadOption, MissingResource
 from metrics.models import networks
 from metrics.models.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint
 from metrics.training.backbones.mlm import MaskedLanguageModel, masked
 from metrics.training.checkpoint import learned
-from metrics.training.loop import fit, randomness
-from metrics.training.recipe import Objective, Recipe, TrainingData
-from tests import tiny
+from metrics.training.loop import Fitted
+from metrics.training.recipe import TrainingData
+from tests import tiny, tiny_weights
 from tests.conftest import make_item
-from tests.tiny import LETTERS
 
 torch = pytest.importorskip("torch")
-SHORT = Recipe(corpora=("toy",), steps=20, every=20, rate=2e-2)
-
-
-def training_data(models: Models) -> TrainingData:
-    lines = ("hello there", "what do you like", "i like tea", "a good reply to you", "tea is not good", "the tea is")
-    dialogues = tuple(
-        Dialogue(f"toy-{number}", "toy", "train", tuple(
-            Utterance("user", f"{lines[(number + turn) % 6]} {LETTERS[number // 26]}{LETTERS[number % 26]}")
-            for turn in range(4)))
-        for number in range(200))
-    card = CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020")
-    return TrainingData({"toy": Corpus(card, "0" * 64, dialogues, {})}, models, seed=0)
-
-
-def train(home: Path, encoder: Path, rank: int) -> tuple[Objective, dict[str, Any]]:
-    """Weights for the tiny encoder in a home, and the training they come from."""
-    models = Models(home, Choice(encoder=str(encoder)))
-    with randomness(0, models.machine):
-        objective = MaskedLanguageModel(rank=rank).objective(training_data(models))
-    weights = fit(objective, SHORT, models.machine, 0).weights
-    identity = models.encoder().weights.identity
-    checkpoint.save(checkpoint.place("mlm", identity, home), weights,
-                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
-                    {"name": "mlm"})
-    return objective, weights
 
 
 @pytest.fixture(scope="module")
-def trained_home(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with weights for the tiny encoder."""
-    home = tmp_path_factory.mktemp("trained")
-    train(home, tiny_encoder, rank=2)
-    return home
+def trained(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fitted]:
+    """A home with weights for the tiny encoder, and how they were learned."""
+    models = Models(tmp_path_factory.mktemp("trained"), Choice(encoder=str(tiny_encoder)))
+    return models.home, tiny_weights.train("mlm", MaskedLanguageModel(rank=2), models, steps=12, every=6, rate=2e-2)
 
 
 @pytest.fixture
-def models(trained_home: Path, tiny_encoder: Path) -> Models:
-    return Models(trained_home, Choice(encoder=str(tiny_encoder)))
+def models(trained: tuple[Path, Fitted], tiny_encoder: Path) -> Models:
+    return Models(trained[0], Choice(encoder=str(tiny_encoder)))
 
 
 @pytest.fixture
@@ -111,21 +80,14 @@ def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], 0)
 
 
-def test_order_company_and_memory_change_nothing(model: MaskedModel, models: Models) -> None:
-    pairs = [("", "tea"), ("hello", "tea"), ("", "what do you like"), ("", ""), ("i like tea", "a b c !"), ("", "tea")]
+def test_order_company_and_memory_change_nothing_and_long_texts_are_cut(model: MaskedModel, models: Models) -> None:
+    pairs = [("", "tea"), ("hello", "tea"), ("", ""), ("", "a " * 500), ("b " * 500, "c d"), ("", "tea")]
     together = model.log_likelihoods(pairs)
     for pair, values in zip(pairs, together, strict=True):
         [alone] = Models(models.home, models.choice).masked().log_likelihoods([pair])
         np.testing.assert_allclose(alone, values, atol=1e-5)
     assert together[0] is together[5]  # remembered
-    assert together[3].size == 0
-
-
-def test_texts_beyond_the_limit_are_cut(model: MaskedModel) -> None:
-    [long, after] = model.log_likelihoods([("", "a " * 500), ("b " * 500, "c d")])
-    assert long.size == model.encoder.tokenizer.limit - 2
-    assert after.size == 2
-    assert np.isfinite([*long, *after]).all()
+    assert [values.size for values in together[2:5]] == [0, model.encoder.tokenizer.limit - 2, 2]
 
 
 def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: MaskedModel) -> None:
@@ -139,17 +101,17 @@ def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: Ma
     assert [values.size for values in log_likelihoods(items, model)] == [3, 1, 0]
 
 
-@pytest.mark.parametrize("rank", [0, 2])
-def test_training_learns_and_keeps_only_what_it_trained(home: Path, tiny_encoder: Path, rank: int) -> None:
-    objective, weights = train(home, tiny_encoder, rank)
-    assert {name.partition(".")[0] for name in weights} == (
-        {"dense", "norm", "bias", "mask", "down", "up"} if rank else {"dense", "norm", "bias"})
-    assert weights.keys() == learned(objective.network).keys()
-    models = Models(home, Choice(encoder=str(tiny_encoder)))
-    fresh = MaskedLanguageModel(rank=rank).objective(training_data(models))
-    before, after = fresh.notes(fresh.network), objective.notes(objective.network)
-    assert float(after["masked_perplexity"]) < 0.8 * float(before["masked_perplexity"])
-    assert models.masked().log_likelihoods([("", "tea")])[0].size == 1
+def test_training_learns_and_keeps_only_what_it_trained(
+    trained: tuple[Path, Fitted], models: Models, tmp_path: Path
+) -> None:
+    fitted = trained[1]
+    assert {name.partition(".")[0] for name in fitted.weights} == {"dense", "norm", "bias", "mask", "down", "up"}
+    data = TrainingData({"toy": tiny_weights.corpus()}, models, seed=0)
+    bare = MaskedLanguageModel(rank=0).objective(data)
+    assert {name.partition(".")[0] for name in learned(bare.network)} == {"dense", "norm", "bias"}
+    assert bare.draw(np.random.default_rng(0))["targets"].numel()
+    before = float(bare.notes(bare.network)["masked_perplexity"])
+    assert np.exp(fitted.held_out) < 0.8 * before
 
 
 def test_the_encoder_itself_is_not_changed(models: Models, model: MaskedModel) -> None:
@@ -181,4 +143,4 @@ def test_an_encoder_without_weights_or_without_a_mask_is_told(home: Path, tiny_e
     settings.write_text(settings.read_text().replace('"mask_token": "[MASK]"', '"mask_token": null'))
     models = Models(home, Choice(encoder=str(folder)))
     with pytest.raises(BadOption, match="has no mask"):
-        MaskedLanguageModel().objective(training_data(models))
+        MaskedLanguageModel().objective(TrainingData({"toy": tiny_weights.corpus()}, models, seed=0))

@@ -25,6 +25,10 @@ def test_an_empty_name_stands_for_what_the_run_was_told(models: Models, tiny_enc
     assert models.identity("lm") == models.identity("lm", str(tiny_lm))
     assert models.encoder().name == "tiny-encoder"
     assert models.lm().name == "tiny-lm"
+    assert models.encoder() is models.encoder()
+    assert models.vectors() is models.vectors()
+    assert models.display_name("encoder") == "tiny-encoder", "no folder of this machine, no digest"
+    assert models.display_name("encoder", "nobody/nothing") == ""
 
 
 def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model_that_of_this_package(
@@ -43,19 +47,6 @@ def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model
     with pytest.raises(MissingResource, match="no weights here"):
         bare.identity("lm")
     assert asked == [("lm", "", home)] * 2
-
-
-def test_each_model_is_loaded_once(models: Models) -> None:
-    assert models.encoder() is models.encoder()
-    assert models.lm() is models.lm()
-    assert models.vectors() is models.vectors()
-
-
-def test_the_name_on_a_page_has_no_folder_and_no_digest(models: Models, home: Path) -> None:
-    assert models.display_name("encoder") == "tiny-encoder"
-    assert models.display_name("encoder", weights.EMBEDDED) == weights.EMBEDDED
-    assert models.display_name("encoder", "nobody/nothing") == ""
-    assert str(home.parent) not in models.identity("encoder")
 
 
 def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.corpora.corpora import Corpus, Dialogue, card
@@ -57,13 +57,15 @@ def cut(pieces: Pieces, text: str) -> list[str]:
     return list(pieces.tokenizer().encode(text).tokens)
 
 
-@pytest.mark.parametrize(("written", "same"), [
-    ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
-    ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
-    ("日本", OTHER), (" hello", "hello"),
-])
-def test_what_corpora_write_differently_is_the_same_text(written: str, same: str) -> None:
-    assert cut(Pieces(), written) == cut(Pieces(), same)
+def test_what_corpora_write_differently_is_the_same_text() -> None:
+    for written, same in (
+        ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
+        ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
+        ("日本", OTHER), (" hello", "hello"), ("  ", ""),
+    ):
+        assert cut(Pieces(), written) == cut(Pieces(), same)
+    assert cut(Pieces(), f"a{END}b") == ["▁", "a", END, "▁", "b"]
+    assert cut(Pieces(), "") == []
 
 
 def test_a_text_is_cut_where_words_end() -> None:
@@ -72,11 +74,7 @@ def test_a_text_is_cut_where_words_end() -> None:
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
 
 
-def test_a_turn_ends_with_one_token_and_an_empty_text_has_none() -> None:
-    assert cut(Pieces(), f"a{END}b") == ["▁", "a", END, "▁", "b"]
-    assert cut(Pieces(), "") == cut(Pieces(), "  ") == []
-
-
+@settings(max_examples=25)
 @given(st.text())
 def test_every_text_can_be_read(text: str) -> None:
     assert set(cut(Pieces(), text)) <= {END, *SIGNS}
@@ -154,22 +152,11 @@ def test_without_a_checkpoint_it_is_said_what_to_do(home: Path, monkeypatch: pyt
     assert models.display_name("lm") == ""
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "config.json"])
-def test_a_checkpoint_that_was_cut_is_refused(data: TrainingData, home: Path, file: str) -> None:
-    path = made(data, checkpoint.place("lm", "", home)).folder / file
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(MissingResource, match=rf"{file} was cut or changed|not JSON"):
-        Models(home, Choice(device="cpu")).lm()
-
-
 SHIPPED = checkpoint.SHIPPED / "lm"
 
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no model is shipped")
 class TestShipped:
-    def test_it_is_small(self) -> None:
-        assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 4_000_000
-
     def test_it_knows_english_from_noise(self, home: Path) -> None:
         model = Models(home, Choice(device="cpu")).lm()
         end = model.end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.models import storage
@@ -11,6 +11,7 @@ from metrics.models import storage
 torch = pytest.importorskip("torch")
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=6), st.floats(0.01, 600))
 def test_eight_bits_are_half_a_step_from_the_number(row: list[float], by: float) -> None:
     """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
@@ -30,7 +31,7 @@ def test_each_kind_of_tensor_is_stored_as_it_can_be() -> None:
         "vector": torch.float16, "small": torch.float16, "whole": torch.int64, "large": torch.float32,
         "matrix": torch.int8, "matrix.scale": torch.float16, "lost": torch.float32, "many": torch.int8,
         "many.scale": torch.float16, "none": torch.float32}
-    found = storage.unpacked(stored)
-    assert found.keys() == weights.keys()
+    read = storage.unpacked(stored)
+    assert read.keys() == weights.keys()
     for name, tensor in weights.items():
-        torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, equal_nan=True)
+        torch.testing.assert_close(read[name], tensor, rtol=1e-3, atol=1e-4, equal_nan=True)

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from metrics.errors import MissingResource
 from metrics.models import vector_files
-from metrics.models.memory import Vectors
 from metrics.models.resources import Resource
 from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors, from_encoder, from_file
@@ -53,90 +52,53 @@ def tables(home: Path) -> list[Path]:
     return sorted(path for path in (home / "vectors").iterdir() if path.suffix != ".sha256")
 
 
-# --- gensim as oracle
-
-
-def written(folder: Path, form: str, words: list[str], table: Vectors) -> tuple[Path, Any]:
-    """A file that gensim wrote, and what gensim reads from it; from its twin with a header where it has none."""
+def test_every_format_is_read_as_gensim_reads_it(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
     keyed = pytest.importorskip("gensim.models").KeyedVectors
-    vectors = keyed(table.shape[1])
-    vectors.add_vectors(words, table)
-    path, twin = folder / form, folder / "twin"
-    kind = {"binary": form.startswith("binary")}
-    vectors.save_word2vec_format(str(path), write_header=form != "headless.txt", **kind)
-    vectors.save_word2vec_format(str(twin), **kind)
-    return path, keyed.load_word2vec_format(str(twin), **kind)
+    words = ["the", ",", "0.5", "'s", "naïve", "日本", "🙂", "New_York", "</s>", *(f"word{n}" for n in range(500))]
+    vectors = keyed(50)
+    vectors.add_vectors(words, rng.normal(size=(len(words), 50)).astype(np.float32))
+    for form in ("headed.txt", "headless.txt", "binary.bin"):
+        path, kind = tmp_path / form, {"binary": form == "binary.bin"}
+        vectors.save_word2vec_format(str(tmp_path / "twin"), **kind)  # gensim reads none without a header
+        vectors.save_word2vec_format(str(path), write_header=form != "headless.txt", **kind)
+        expected = keyed.load_word2vec_format(str(tmp_path / "twin"), **kind)[words]
+        for file in (path, placed(tmp_path, gzip.compress(path.read_bytes(), mtime=0), f"{form}.gz")):
+            ours = opened(file, home)
+            assert (ours.name, ours.width, ours.of(words).dtype) == (file.name, 50, np.float32)
+            np.testing.assert_array_equal(ours.of(words), expected)
+    path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")  # of a word that occurs twice the first counts
+    assert opened(path, home).of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()] == [[1, 2]]
 
 
-@pytest.mark.parametrize("form", [*FORMATS, *(f"{form}.gz" for form in FORMATS)])
-def test_every_format_is_read_as_gensim_reads_it(form: str, tmp_path: Path, home: Path,
-                                                 rng: np.random.Generator) -> None:
-    words = ["the", ",", "0.5", "'s", "naïve", "日本", "🙂", "New_York", "</s>", *(f"word{n}" for n in range(2000))]
-    table = rng.normal(size=(len(words), 50)).astype(np.float32)
-    path, keyed = written(tmp_path, form.removesuffix(".gz"), words, table)
-    if form.endswith(".gz"):
-        path = placed(tmp_path, gzip.compress(path.read_bytes(), mtime=0), form)
-    found = opened(path, home)
-    assert (found.name, found.width) == (form, 50)
-    np.testing.assert_array_equal(found.of(words), keyed[words])
-    assert found.of(words).dtype == np.float32
+def test_text_as_it_is_found_in_the_wild(tmp_path: Path, home: Path) -> None:
+    for content, words in (
+        ("2 2\na 1 2 \nb 3 4 \n", "ab"),                      # a space at the end, as word2vec and fastText write it
+        ("a 1 2\r\nb 3 4\r\n", "ab"),
+        ("a\t1\t2\nb\t3\t4", "ab"),                           # no line feed at the end
+        ("a 1 2\n\nb 3 4\n\n", "ab"),                         # lines without a sign
+        ("7 1 2\n8 3 4\n", "78"),                             # words that are numbers
+        (b"\xff\xfe 9 9\na 1 2\nb 3 4\n", "ab"),              # a word that is not UTF-8
+        ("\u0085 1 2\n\u00a0 3 4\n", "\u0085\u00a0"),         # GloVe's: what Unicode calls space is a word here
+        ("2 2\na 1e0 +2\nb .3e1 4.\n", "ab"),
+        (". . . 1 2\nto name@domain.com 3 4\n", (". . .", "to name@domain.com")),  # as in glove.840B.300d
+    ):
+        assert opened(placed(tmp_path, content), home).of(list(words)).tolist() == [[1, 2], [3, 4]]
 
 
-def test_of_a_word_that_occurs_twice_the_first_counts_as_in_gensim(tmp_path: Path, home: Path) -> None:
-    keyed = pytest.importorskip("gensim.models").KeyedVectors
-    path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")
-    found = opened(path, home)
-    assert found.of(["a", "b"]).tolist() == [[1, 2], [5, 6]]
-    assert found.of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()]
-
-
-# --- the formats, by hand
-
-
-@pytest.mark.parametrize(("content", "words"), [
-    ("2 2\na 1 2 \nb 3 4 \n", "ab"),                      # a space at the end, as word2vec and fastText write it
-    ("a 1 2\r\nb 3 4\r\n", "ab"),
-    ("a\t1\t2\nb\t3\t4", "ab"),                           # no line feed at the end
-    ("a 1 2\n\nb 3 4\n\n", "ab"),                         # lines without a sign
-    ("7 1 2\n8 3 4\n", "78"),                             # words that are numbers
-    (b"\xff\xfe 9 9\na 1 2\nb 3 4\n", "ab"),              # a word that is not UTF-8
-    ("\u0085 1 2\n\u00a0 3 4\n", "\u0085\u00a0"),         # GloVe's: what Unicode calls space is a word here
-    ("2 2\na 1e0 +2\nb .3e1 4.\n", "ab"),
-])
-def test_text_as_it_is_found_in_the_wild(content: bytes | str, words: str, tmp_path: Path, home: Path) -> None:
-    assert opened(placed(tmp_path, content), home).of(list(words)).tolist() == [[1, 2], [3, 4]]
-
-
-def test_words_hold_spaces_and_the_last_fields_are_the_vector(tmp_path: Path, home: Path) -> None:
-    """Lines such as these stand in glove.840B.300d."""
-    found = opened(placed(tmp_path, ". . . 1 2\nto name@domain.com 3 4\n, 5 6\n"), home)
-    assert found.of([". . .", "to name@domain.com", ","]).tolist() == [[1, 2], [3, 4], [5, 6]]
-
-
-@pytest.mark.parametrize("feed", [b"", b"\n"])
-@pytest.mark.parametrize("name", ["vectors.bin", "vectors.w2v"])
-def test_binary_with_and_without_line_feeds(feed: bytes, name: str, tmp_path: Path, home: Path) -> None:
-    entries = {"in": [1.0, -2.5], "</s>": [0.1, 1e-3], "naïve": [4.0, 0.0]}
-    found = opened(placed(tmp_path, binary(entries, feed), name), home)
-    np.testing.assert_array_equal(found.of(entries), np.array(list(entries.values()), np.float32))
+def test_binary_with_and_without_line_feeds_and_across_chunks(tmp_path: Path, home: Path,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_files, "_CHUNK", 128)
+    entries = {"in": [1.0, -2.5, 0.0], "</s>": [0.1, 1e-3, 3.0], "naïve": [4.0, 0.0, 1.0]} | {
+        f"word{number}" * (number % 9 + 1): [float(number), number / 7, -1.0] for number in range(300)}
+    for feed, name in ((b"", "vectors.bin"), (b"\n", "vectors.bin"), (b"", "vectors.w2v")):
+        ours = opened(placed(tmp_path, binary(entries, feed), name), home)
+        np.testing.assert_array_equal(ours.of(entries), np.array(list(entries.values()), np.float32))
 
 
 def test_a_vector_may_hold_the_bytes_of_a_space_and_a_line_feed(tmp_path: Path, home: Path) -> None:
     [number] = struct.unpack("<f", b" \n \n")
     found = opened(placed(tmp_path, binary({"a": [number] * 3, "b": [1, 2, 3]}), "vectors.bin"), home)
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
-
-
-def test_words_lie_across_the_chunks_that_are_read(tmp_path: Path, home: Path,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_files, "_CHUNK", 128)
-    entries = {f"word{number}" * (number % 9 + 1): [float(number), number / 7, -1.0] for number in range(300)}
-    for content in (binary(entries), binary(entries, b"\n")):
-        found = opened(placed(tmp_path, content, "vectors.bin"), home)
-        np.testing.assert_array_equal(found.of(entries), np.array(list(entries.values()), np.float32))
-
-
-# --- looking up
 
 
 def test_a_word_is_looked_up_as_it_is_then_lower_cased_then_in_its_parts(tmp_path: Path, home: Path) -> None:
@@ -147,24 +109,15 @@ def test_a_word_is_looked_up_as_it_is_then_lower_cased_then_in_its_parts(tmp_pat
     assert found.of(["xyz's"]).tolist() == [[3, 1, 5]], "of parts that are known"
 
 
-def test_unknown_words_are_left_out(tmp_path: Path, home: Path) -> None:
-    found = opened(placed(tmp_path, PLAIN), home)
-    assert found.of(["coffee", "it", "x't", "", "'", "it", "\ud800"]).tolist() == [[1, 1, 1]] * 2
-    assert found.of([]).shape == found.of(["coffee"]).shape == (0, 3)
-    assert "it" in found
-    assert "coffee" not in found
-
-
-# --- conversion
-
-
-def test_a_second_run_reads_what_the_first_converted(tmp_path: Path, home: Path,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_words_are_left_out_and_a_second_run_reads_what_the_first_converted(tmp_path: Path, home: Path) -> None:
     path = placed(tmp_path, PLAIN)
     known = resource(path)
-    before = from_file(known, home).of(["it", "don't"])
+    first = from_file(known, home)
     path.unlink()
-    np.testing.assert_array_equal(from_file(known, home).of(["it", "don't"]), before)
+    for vectors in (first, from_file(known, home)):
+        assert vectors.of(["coffee", "it", "x't", "", "'", "it", "\ud800"]).tolist() == [[1, 1, 1]] * 2
+        assert vectors.of([]).shape == vectors.of(["coffee"]).shape == (0, 3)
+        assert ("it" in vectors, "coffee" in vectors) == (True, False)
 
 
 def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -> None:
@@ -177,19 +130,19 @@ def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -
     assert Models(home).vectors(str(path)).name == "toy.txt"
 
 
-@pytest.mark.parametrize("left", [0, 1, 63, 64, 100, -1])
-def test_a_table_that_was_cut_is_made_anew(left: int, tmp_path: Path, home: Path) -> None:
+def test_a_table_that_was_cut_is_made_anew(tmp_path: Path, home: Path) -> None:
     path = placed(tmp_path, PLAIN)
     opened(path, home)
     [table] = tables(home)
     whole = table.read_bytes()
-    for damaged in (whole[:left], whole + b"x", whole[:64] + bytes(len(whole) - 64), bytes(len(whole))):
+    for damaged in (b"", whole[:63], whole[:64], whole[:-1], whole + b"x", whole[:64] + bytes(len(whole) - 64),
+                    bytes(len(whole))):
         table.write_bytes(damaged)
         assert opened(path, home).of(["it", "Tea"]).tolist() == [[1, 1, 1], [0, 1, 0]]
         assert table.read_bytes() == whole
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path, place: float, change: int) -> None:
     path = placed(tmp_path, PLAIN)
@@ -229,52 +182,39 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, home: Path, monk
     assert tables(home) == []
 
 
-# --- what is refused
-
-
 GOOD = binary({"a": [1.0, 2.0], "b": [3.0, 4.0]})
 
 
-@pytest.mark.parametrize(("name", "content", "told"), [
+REFUSED: list[tuple[str, bytes | str, str]] = [
     ("v.txt", "", "line 1: neither word2vec nor GloVe"),
     ("v.txt", "just words here\n", "line 1: neither"),
     ("v.bin", pickle.dumps({"a": [1.0]}), "line 1: neither"),
-    ("v.zip", b"PK\x03\x04\x14\x00 1 2\n", "line 1: neither"),
-    ("v.bin", b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "line 1: neither"),                      # fastText's own
     ("v.txt", "0 3\n", "line 1: 0 vectors of 3 numbers"),
-    ("v.txt", "3 0\n", "line 1: 3 vectors of 0 numbers"),
     ("v.bin", "3 999999999999\n", "line 1: 3 vectors of 999999999999 numbers"),
     ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: it announces 3 vectors and holds 2"),
-    ("v.txt", "1 2\na 1 2\nb 3 4\n", "line 1: it announces 1 vectors and holds 2"),
     ("v.txt", "a 1 2\nb 3\n", "line 2: .*(2 finite numbers|could not convert)"),
     ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: not a word and 2 finite numbers"),
-    ("v.txt", "2 2\na 1 2\nb 3 4 5\n", "line 3: not a word and 2 finite numbers"),
-    ("v.txt", "a 1 2\nb\n", "line 2: not a word and 2"),
     ("v.txt", "a 1 2\n3 4\n", "line 2: not a word and 2"),                                  # the word is not there
     ("v.txt", "a 1 2\nb 3 x\n", "line 2: could not convert"),
     ("v.txt", "a 1 2\nb 3 nan\n", "line 2: not a word and 2 finite"),
-    ("v.txt", "a 1 2\nb 3 -inf\n", "line 2: not a word and 2 finite"),
     ("v.bin", GOOD[:-1], "word 2 of 2: cut short"),
-    ("v.bin", GOOD[:13], "word 1 of 2: cut short"),
     ("v.bin", GOOD[:4], "word 1 of 2: cut short"),
     ("v.bin", GOOD + b"more", "word 2 of 2: the file goes on"),
     ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: no word and finite numbers"),
     ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: .*does a word hold a space"),
     ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted .*end-of-stream"),
     ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
-    ("v.bin.gz", gzip.compress(GOOD[:-1], mtime=0), "word 2 of 2: cut short"),
-])
-def test_what_is_no_file_of_vectors_is_told_with_file_and_line(name: str, content: bytes | str, told: str,
-                                                               tmp_path: Path, home: Path) -> None:
-    path = placed(tmp_path, content, name)
-    with pytest.raises(MissingResource, match=told) as caught:
-        opened(path, home)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert tables(home) == [], "nothing half-converted is left"
+]
 
 
-# --- an encoder's input embeddings
+def test_what_is_no_file_of_vectors_is_told_with_file_and_line(tmp_path: Path, home: Path) -> None:
+    for name, content, reason in REFUSED:
+        path = placed(tmp_path, content, name)
+        with pytest.raises(MissingResource, match=reason) as caught:
+            opened(path, home)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert tables(home) == [], "nothing half-converted is left"
 
 
 def test_a_word_is_the_mean_of_its_tokens(tiny_encoder: Path, home: Path) -> None:

@@ -7,9 +7,8 @@ import os
 import shutil
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha1
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +22,7 @@ from metrics.models import hub as hub_of
 from metrics.models import networks, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
+from tests import tiny
 
 pytest.importorskip("torch")
 
@@ -47,9 +47,6 @@ def refusal(name: str | Path, home: Path, **more: bool) -> str:
     assert "\n" not in told
     assert len(told) < 1500
     return told
-
-
-# by name
 
 
 def test_the_default_is_the_published_file(home: Path) -> None:
@@ -88,51 +85,21 @@ def test_a_folder_by_absolute_and_relative_path_and_in_the_users_home(
     assert {one.name for one in found} == {"mine"}, "no folder of this machine is in the name"
 
 
-def test_a_model_placed_by_hand_or_linked(home: Path, model: Path) -> None:
-    root = weights.models_home(home)
-    shutil.copytree(model, root / "owner" / "name")
-    (root / "linked").symlink_to(model)
-    assert weights.find("owner/name", home).origin == "home"
-    assert weights.find("linked", home).origin == "home"
-    assert [one.name for one in weights.here(home) if isinstance(one, weights.Weights)] == [
-        weights.EMBEDDED, "linked", "owner/name"]
-    assert "here are: all-MiniLM-L6-v2, linked, owner/name;" in refusal("nobody/nothing", home)
-
-
-def test_a_name_that_is_nowhere_is_refused_in_one_line(home: Path) -> None:
-    for name in ("no-such-model", "nobody/no-such-model", "/no/such/folder", "./none", "~nobody-of-that-name/x",
-                 "a/b/c", "x" * 400, "x" * 5000, "nul\0", "", "ü/ß", "a b", "..", "@", "name@", "@v1", "two\nlines"):
-        refusal(name, home)
-    assert refusal("nobody/nothing", home).endswith(f"into {home}/models/nobody/nothing")
-
-
-# by content
-
-
-def test_folders_of_one_name_are_told_apart(home: Path, model: Path, tmp_path: Path) -> None:
-    from tests import tiny
-
-    other = tiny.encoder(tmp_path / "elsewhere" / "mine", hidden_size=8)
-    one, two = weights.find(str(model), home), weights.find(str(other), home)
-    assert one.name == two.name
-    assert one.digest != two.digest
-    assert one.identity != two.identity
-
-
-@pytest.mark.parametrize("changed", ["config.json", "tokenizer.json", "tokenizer_config.json"])
-def test_settings_are_part_of_the_identity(home: Path, model: Path, changed: str) -> None:
+def test_the_identity_is_of_what_decides_the_numbers(home: Path, model: Path, tmp_path: Path) -> None:
     before = weights.find(str(model), home)
-    rewritten(model / changed, extra=1)
-    after = weights.find(str(model), home)
-    assert before.digest == after.digest
-    assert before.identity != after.identity
-
-
-def test_what_decides_nothing_is_no_part_of_the_identity(home: Path, model: Path) -> None:
-    before = weights.find(str(model), home)
-    for name in ("README.md", "README.txt", "LICENSE.txt", "modules.json", "generation_config.json"):
+    other = weights.find(str(tiny.encoder(tmp_path / "elsewhere" / "mine", hidden_size=8)), home)
+    assert before.name == other.name
+    assert before.digest != other.digest
+    for name in ("README.md", "LICENSE.txt", "modules.json", "generation_config.json"):
         (model / name).write_text("{}")
-    assert weights.find(str(model), home).identity == before.identity
+    identities = {before.identity, weights.find(str(model), home).identity}
+    assert len(identities) == 1
+    for changed in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        rewritten(model / changed, extra=1)
+        after = weights.find(str(model), home)
+        assert before.digest == after.digest
+        identities.add(after.identity)
+    assert len(identities) == 4
 
 
 def test_the_digest_is_computed_once_until_the_file_changes(home: Path, model: Path) -> None:
@@ -166,6 +133,21 @@ def test_shards_are_one_model(home: Path, model: Path) -> None:
     assert "lacks two.safetensors" in refusal(model, home)
 
 
+def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, model: Path) -> None:
+    root = weights.models_home(home)
+    shutil.copytree(model, root / "owner" / "name")
+    (root / "linked").symlink_to(model)
+    assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
+    assert [one.name for one in weights.here(home) if isinstance(one, weights.Weights)] == [
+        weights.EMBEDDED, "linked", "owner/name"]
+    for name in ("no-such-model", "/no/such/folder", "./none", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000,
+                 "nul\0", "", "ü/ß", "a b", "..", "@", "name@", "@v1", "two\nlines"):
+        refusal(name, home)
+    told = refusal("nobody/nothing", home)
+    assert "here are: all-MiniLM-L6-v2, linked, owner/name;" in told
+    assert told.endswith(f"into {home}/models/nobody/nothing")
+
+
 def rewritten(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -176,96 +158,55 @@ def sharded(folder: Path, shards: dict[str, list[str]]) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
-# broken
-
-
-def no_tokenizer(folder: Path) -> None:
-    for path in folder.glob("*token*"):
-        path.unlink()
-
-
-def truncated(folder: Path) -> None:
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def a_directory(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").mkdir()
-
-
-def pickled(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
-def written(name: str, content: bytes) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
-        (folder / name).write_bytes(content)
-
-    return spoil
-
-
-def indexed(content: object) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
-        sharded(folder, {})
-        (folder / "model.safetensors.index.json").write_text(json.dumps(content))
-
-    return spoil
-
-
-def looped(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").symlink_to(folder / "model.safetensors")
-
-
-BROKEN: list[tuple[Callable[[Path], None], str]] = [
-    (lambda folder: (folder / "config.json").unlink(), "lacks config.json"),
-    (written("config.json", b"{"), "config.json is no JSON"),
-    (written("config.json", b"\xff\xfe"), "config.json is no JSON"),
-    (written("config.json", b"[" * 100_000), "config.json is no JSON"),
-    (written("config.json", b"[]"), "config.json is no configuration"),
-    (no_tokenizer, "lacks a tokenizer"),
-    (truncated, "should hold"),
-    (written("model.safetensors", b""), "cut off"),
-    (written("model.safetensors", b"\xff" * 100), "cut off"),
-    (written("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 9"), "cut off"),
-    (written("model.safetensors", (2).to_bytes(8, "little") + b"[]"), "cut off"),
-    (written("model.safetensors", (7).to_bytes(8, "little") + b'{"a":1}'), "cut off"),
-    (a_directory, "lacks model.safetensors"),
-    (looped, "lacks model.safetensors"),
-    (pickled, "a pickle, which can run code"),
-    (indexed({"weight_map": {"a": "gone.safetensors"}}), "lacks gone.safetensors"),
-    (indexed({"weight_map": {}}), "names no file"),
-    (indexed({"weight_map": {"a": 1}}), "does not say which files"),
-    (indexed({"weight_map": {"a": ["b"]}}), "does not say which files"),
-    (indexed([]), "does not say which files"),
+BROKEN: list[tuple[str, bytes | None, str]] = [
+    ("config.json", None, "lacks config.json"), ("config.json", b"{", "config.json is no JSON"),
+    ("config.json", b"\xff\xfe", "config.json is no JSON"), ("config.json", b"[" * 100_000, "config.json is no JSON"),
+    ("config.json", b"[]", "config.json is no configuration"), ("model.safetensors", b"", "cut off"),
+    ("model.safetensors", b"\xff" * 100, "cut off"),
+    ("model.safetensors", (2).to_bytes(8, "little") + b"[]", "cut off"),
+    ("model.safetensors", (7).to_bytes(8, "little") + b'{"a":1}', "cut off"),
+    ("pytorch_model.bin", b"", "a pickle, which can run code"),
+    *(("model.safetensors.index.json", json.dumps(content).encode(), reason) for content, reason in (
+        ({"weight_map": {"a": "gone.safetensors"}}, "lacks gone.safetensors"), ({"weight_map": {}}, "names no file"),
+        ({"weight_map": {"a": ["b"]}}, "does not say which files"), ([], "does not say which files"))),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "told"), BROKEN)
-def test_a_broken_folder_is_refused_before_anything_is_loaded(
-    home: Path, model: Path, spoil: Callable[[Path], None], told: str
-) -> None:
-    spoil(model)
-    assert told in refusal(model, home)
+def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model: Path, tmp_path: Path) -> None:
+    for number, (name, content, reason) in enumerate(BROKEN):
+        folder = Path(shutil.copytree(model, tmp_path / str(number)))
+        if name.endswith((".index.json", ".bin")):
+            (folder / "model.safetensors").unlink()
+        (folder / name).unlink(missing_ok=True)
+        if content is not None:
+            (folder / name).write_bytes(content)
+        assert reason in refusal(folder, home)
+    path = model / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "should hold" in refusal(model, home)
+    path.unlink()
+    path.symlink_to(path)
+    assert "lacks model.safetensors" in refusal(model, home)
+    for path in model.glob("*token*"):
+        path.unlink()
+    assert "lacks a tokenizer" in refusal(model, home)
 
 
-@pytest.mark.parametrize(("spoil", "told"), [
-    (written("config.json", b"{}"), "cannot be loaded"),
-    (written("config.json", b'{"model_type": "no-such-type"}'), "cannot be loaded"),
-    (written("tokenizer.json", b"{"), "no tokenizer"),
-    (written("tokenizer.json", b"{}"), "no tokenizer"),
-    (lambda folder: rewritten(folder / "config.json", hidden_size=24), "another kind of model"),
-    (lambda folder: rewritten(folder / "config.json", num_hidden_layers=3), "another kind of model"),
-    (lambda folder: rewritten(folder / "config.json", model_type="gpt2"), "another kind of model"),
-])
 def test_a_folder_that_is_only_seen_to_be_broken_when_loaded_is_refused_then(
-    home: Path, model: Path, spoil: Callable[[Path], None], told: str
+    home: Path, model: Path, tmp_path: Path
 ) -> None:
-    spoil(model)
-    with pytest.raises(MissingResource, match=told) as caught:
-        Models(home, Choice(device="cpu")).encoder(str(model)).sentences(["hello"])
-    assert "\n" not in str(caught.value)
+    config = json.loads((model / "config.json").read_text())
+    for number, (name, content, reason) in enumerate((
+        ("config.json", {}, "cannot be loaded"), ("tokenizer.json", {}, "no tokenizer"),
+        ("config.json", config | {"hidden_size": 24}, "another kind of model"),
+        ("config.json", config | {"num_hidden_layers": 3}, "another kind of model"),
+        ("config.json", config | {"model_type": "gpt2"}, "another kind of model"),
+    )):
+        folder = Path(shutil.copytree(model, tmp_path / str(number)))
+        (folder / name).write_text(json.dumps(content))
+        with pytest.raises(MissingResource, match=reason) as caught:
+            Models(home, Choice(device="cpu")).encoder(str(folder)).sentences(["hello"])
+        assert "\n" not in str(caught.value)
 
 
 def test_a_language_model_without_its_output_layer_does_not_run_with_a_random_one(
@@ -279,7 +220,7 @@ def test_a_language_model_without_its_output_layer_does_not_run_with_a_random_on
 
 def test_a_missing_model_costs_only_the_metrics_that_use_it(home: Path, model: Path) -> None:
     """`signature` is where a run learns it, before it scores."""
-    truncated(model)
+    (model / "model.safetensors").write_bytes(b"")
     models = Models(home, Choice(device="cpu"))
     for encoder in ("nobody/nothing", str(model)):
         with pytest.raises(MissingResource):
@@ -298,159 +239,114 @@ class Needing:
         raise NotImplementedError
 
 
-# the hub
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+REFUSALS = {
+    "me/none": "the hub has no model of that name", "me/tiny@v9": "no such revision",
+    "me/gated": "its licence must be accepted", "me/cut": "disconnected",
+    "me/pickled": "a pickle, which can run code, is not read",
+    "me/breaking-off": "without sending complete message body",
+}
 
 
-@dataclass
-class Hub:
+class Hub(BaseHTTPRequestHandler):
     """As much of the hub as fetching a snapshot needs; what goes wrong with a model, its name says."""
 
-    files: dict[str, bytes]
-    wrong: set[str] = field(default_factory=lambda: {"breaking-off"})
-    asked: list[str] = field(default_factory=list)
-    port: int = 0
+    protocol_version = "HTTP/1.1"
+    files: ClassVar[dict[str, bytes]] = {}
+    well: ClassVar[bool] = False
+    asked: ClassVar[list[str]] = []
 
-    def answer(self, asked: BaseHTTPRequestHandler) -> None:
-        path = asked.path.partition("?")[0]
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
         self.asked.append(path)
-        if "me/cut" in path:
-            asked.connection.shutdown(socket.SHUT_RDWR)
-        elif "me/silent" in path:
-            time.sleep(60)
-        elif "me/failing" in path:
-            send(asked, 500)
-        elif "me/gated" in path:
-            send(asked, 403, X_Error_Code="GatedRepo")
-        elif not any(f"me/{name}" in path for name in ("tiny", "pickled", "breaking-off")):
-            send(asked, 404, X_Error_Code="RepoNotFound")
+        name, _, revision = path.partition("me/")[2].partition("/")
+        revision = revision.rpartition("revision/")[2] or "main"
+        if name == "cut":
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif name == "gated":
+            self.send(403, X_Error_Code="GatedRepo")
+        elif name not in {"tiny", "pickled", "breaking-off"}:
+            self.send(404, X_Error_Code="RepoNotFound")
         elif "/tree/" in path:
-            tree = [{"type": "file", "path": name, "size": len(content), "oid": blob(content)}
-                    for name, content in self.files.items()]
-            send(asked, 200, json.dumps(tree).encode())
-        elif path.startswith("/api/"):
-            self.revision(asked, path.rpartition("/revision/")[2] if "/revision/" in path else "main")
+            self.send(200, json.dumps([{"type": "file", "path": file, "size": len(content), "oid": blob(content)}
+                                       for file, content in self.files.items()]).encode())
+        elif "/resolve/" in path:
+            content = self.files[path.rpartition("/resolve/")[2].partition("/")[2]]
+            broken = name == "breaking-off" and not self.well and path.endswith(".safetensors")
+            part = len(content) // 2 if broken else None
+            self.send(200, content, part, ETag=f'"{blob(content)}"', X_Repo_Commit=COMMIT)
+        elif revision not in {"main", "v1", COMMIT}:
+            self.send(404, X_Error_Code="RevisionNotFound")
         else:
-            self.file(asked, path)
+            files = [file.replace(".safetensors", ".bin") if name == "pickled" else file for file in self.files]
+            self.send(200, json.dumps({"id": "me/tiny", "sha": COMMIT,
+                                       "siblings": [{"rfilename": file} for file in files]}).encode())
 
-    def revision(self, asked: BaseHTTPRequestHandler, name: str) -> None:
-        if name not in {"main", "v1", COMMIT}:
-            send(asked, 404, X_Error_Code="RevisionNotFound")
-        pickled = "pickled" in asked.path
-        siblings = [{"rfilename": file.replace("model.safetensors", "pytorch_model.bin") if pickled else file}
-                    for file in self.files]
-        send(asked, 200, json.dumps({"id": "me/tiny", "sha": COMMIT, "siblings": siblings}).encode())
+    do_HEAD = do_GET  # noqa: N815
 
-    def file(self, asked: BaseHTTPRequestHandler, path: str) -> None:
-        content = self.files[path.rpartition("/resolve/")[2].partition("/")[2]]
-        broken = "breaking-off" in self.wrong and "breaking-off" in path and path.endswith(".safetensors")
-        part = len(content) // 2 if broken else None
-        send(asked, 200, content, part, ETag=f'"{blob(content)}"', X_Repo_Commit=COMMIT)
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def send(self, status: int, content: bytes = b"{}", part: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Connection", "close")  # one answer a connection, so that none is taken for another's
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content[:part])
+        self.close_connection = True
 
 
 def blob(content: bytes) -> str:
     return sha1(content).hexdigest()  # noqa: S324  (as git names a file)
 
 
-def send(
-    asked: BaseHTTPRequestHandler, status: int, content: bytes = b"{}", part: int | None = None, **headers: str
-) -> None:
-    asked.send_response(status)
-    for name, value in headers.items():
-        asked.send_header(name.replace("_", "-"), value)
-    asked.send_header("Content-Length", str(len(content)))
-    asked.send_header("Connection", "close")  # one answer a connection, so that none is taken for another's
-    asked.end_headers()
-    if asked.command != "HEAD":
-        asked.wfile.write(content[:part])
-    asked.close_connection = True
-
-
 @pytest.fixture
-def hub(tiny_encoder: Path) -> Iterator[Hub]:
+def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
     """A server on this machine that has one model, me/tiny."""
-    found = Hub({path.name: path.read_bytes() for path in tiny_encoder.iterdir()}
-                | {"onnx/model.safetensors": b"not to be fetched", "README.md": b"nor this"})
+    from huggingface_hub import constants
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    class Fresh(Hub):
+        files: ClassVar = {path.name: path.read_bytes() for path in tiny_encoder.iterdir()} | {
+            "onnx/model.safetensors": b"not to be fetched", "README.md": b"nor this"}
+        asked: ClassVar = []
 
-        def do_GET(self) -> None:
-            found.answer(self)
-
-        do_HEAD = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        found.port = server.server_address[1]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Fresh) as server:
+        server.daemon_threads, server.block_on_close = True, False
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield found
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE",
+                            constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}")
+        monkeypatch.setattr(hub_of, "PATIENCE", 1.0)
+        yield Fresh
         server.shutdown()
 
 
-@pytest.fixture
-def ask(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """The identity of each name at that hub, or its refusal, and the folder that it was found in."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{hub.port}")
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE",
-                        constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(hub_of, "PATIENCE", 1.0)
-
-    def answers(*names: str, download: bool = True) -> list[str]:
-        lines = []
-        for name in names:
-            try:
-                model = weights.find(name, tmp_path / "home", download=download)
-                lines.append(f"{model.identity} {model.origin} {model.digest}")
-            except MissingResource as error:
-                lines.append(str(error))
-        return lines
-
-    return answers
-
-
-def test_a_model_is_fetched_once_at_its_revision(hub: Hub, ask: Callable[..., list[str]], tmp_path: Path,
-                                                 tiny_encoder: Path) -> None:
+def test_a_model_is_fetched_once_at_its_revision(hub: type[Hub], home: Path, tiny_encoder: Path) -> None:
     names = ("me/tiny", "me/tiny@v1", f"me/tiny@{COMMIT}")
-    assert all("is not on this machine" in line for line in ask(*names, weights.EMBEDDED + "@v1", download=False))
+    assert all("is not on this machine" in refusal(name, home) for name in (*names, weights.EMBEDDED + "@v1"))
     assert hub.asked == [], "without leave the network is not touched"
-    main, tagged, pinned = ask(*names)
-    assert main.endswith(f" hub, commit {COMMIT} {weights.find(str(tiny_encoder), tmp_path).digest}")
+    main, tagged, pinned = (weights.find(name, home, download=True) for name in names)
+    assert main.origin == f"hub, commit {COMMIT}"
+    assert main.digest == weights.find(str(tiny_encoder), home).digest
     assert main == tagged == pinned
-    listed = [model.name for model in weights.here(tmp_path / "home") if isinstance(model, weights.Weights)]
+    listed = [model.name for model in weights.here(home) if isinstance(model, weights.Weights)]
     assert listed == [weights.EMBEDDED, "me/tiny", "me/tiny"], "once as main, once as v1"
     assert sum("resolve" in path and path.endswith("/model.safetensors") for path in hub.asked) == 2, "HEAD and GET"
     assert not any("onnx" in path or "README" in path for path in hub.asked if "resolve" in path)
     hub.asked.clear()
-    assert ask(*names[:2], download=False) == ask(*names[:2]) == [main, main]
+    assert {weights.find(name, home, download=True).identity for name in names[:2]} == {main.identity}
     assert hub.asked == [], "what is here is not asked for again"
 
 
-REFUSALS = {
-    "me/none": "the hub has no model of that name",
-    "me/tiny@v9": "no such revision",
-    "me/gated": "its licence must be accepted",
-    "me/failing": "500",
-    "me/cut": "disconnected",
-    "me/silent": "timed out",
-    "me/pickled": "a pickle, which can run code, is not read",
-    "me/breaking-off": "without sending complete message body",
-}
-
-
-def test_a_hub_that_refuses_is_told_in_one_line(hub: Hub, ask: Callable[..., list[str]]) -> None:
-    for line, reason in zip(ask(*REFUSALS), REFUSALS.values(), strict=True):
+def test_a_hub_that_refuses_is_told_in_one_line(hub: type[Hub], home: Path) -> None:
+    for name, reason in REFUSALS.items():
+        line = refusal(name, home, download=True)
         assert reason in line
         assert "here are: all-MiniLM-L6-v2; to place a model by hand, put config.json" in line
-        assert "\n" not in line
     assert not any("me/pickled/resolve" in path for path in hub.asked), "a pickle is not even fetched"
-    assert "lacks model.safetensors" in ask("me/breaking-off", download=False)[0]
-    hub.wrong.clear()
-    assert ask("me/breaking-off")[0].startswith("me/breaking-off@"), "once the hub is well again"
+    assert "lacks model.safetensors" in refusal("me/breaking-off", home)
+    hub.well = True
+    assert weights.find("me/breaking-off", home, download=True).name == "me/breaking-off", "once the hub is well again"
