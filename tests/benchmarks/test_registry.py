@@ -7,20 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.errors import UnknownDataset
 from benchmarks.storage import store
 from benchmarks.storage.fetch import converter
 from tests.conftest import ROOT
-
-
-def test_nineteen_in_the_order_of_the_challenge() -> None:
-    assert registry.names() == registry.ORDER
-    assert (len(registry.names("dev")), len(registry.names("test"))) == (14, 5)
-    assert {card.name for card in registry.cards().values() if card.level == "dialogue"} == {"fed-dial", "persona-see"}
 
 
 def test_every_card_is_complete_and_its_sources_can_be_read() -> None:
@@ -50,11 +41,6 @@ def test_sizes_and_qualities_agree_with_print() -> None:
     for name, card in registry.cards().items():
         mine = (card.split, card.level, card.size, len(card.qualities))
         assert all(value in values for value, values in zip(mine, zip(*printed[name], strict=True), strict=True)), name
-
-
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownDataset, match="did you mean 'fed-turn'"):
-        registry.card("fed-turns")
 
 
 def test_the_home_comes_before_the_sample(home: Path) -> None:

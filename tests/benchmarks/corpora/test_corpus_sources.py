@@ -149,13 +149,6 @@ def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
     assert rows[0]["topic"] == "Skiing"
 
 
-def test_every_source_belongs_to_a_card() -> None:
-    for name, source in sources.SOURCES.items():
-        assert corpora.card(name)
-        assert all(file.url.startswith("http") and (file.sha256 is None or len(file.sha256) == 64)
-                   for file in source.files)
-
-
 def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path) -> None:
     for content, problem in [
         (b"[1, 2]", "not in the form expected"), (b"{", "is not JSON"), (b"{}", "hold no dialogue"),
@@ -189,10 +182,5 @@ def test_the_command_fetches_what_is_not_there(files: dict[str, bytes], home: Pa
     files.clear()
     assert run(home, "--corpora", "dailydialog") == 2
     assert len(corpora.load("dailydialog", home).dialogues) > 0
-
-
-def test_a_corpus_without_a_source_says_which_have_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(home, "--corpora", "mutual") == 2
-    assert "known: dailydialog, dailydialog_pp" in capsys.readouterr().err
     with pytest.raises(FetchError, match="did you mean 'personachat'"):
         sources.fetch("personchat", home)

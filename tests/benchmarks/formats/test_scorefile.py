@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,7 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Quality
-from benchmarks.formats.scorefile import EVERY, Expected, ScoreFile, counts, describe, expected, read, template
-from benchmarks.formats.scorefile.expected import folded
+from benchmarks.formats.scorefile import EVERY, FORMS, Expected, ScoreFile, counts, describe, expected, read, template
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")
@@ -28,7 +29,7 @@ def read_text(folder: Path, content: str | bytes, name: str = "mine.csv", wanted
 
 
 RECORDS = [{"dialogue_id": name, "model": "m", "score": value} for name, value in zip(IDS, VALUES, strict=True)]
-FORMS = {
+WRITTEN = {
     "mine.csv": GOOD,
     "semicolon.csv": GOOD.replace(",", ";"),
     "tab.csv": GOOD.replace(",", "\t"),
@@ -47,7 +48,7 @@ FORMS = {
 
 
 def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
-    for name, content in FORMS.items():
+    for name, content in WRITTEN.items():
         file = read_text(tmp_path, content, name)
         assert [problem for problem in file.problems if not problem.note] == [], name
         assert list(file.scores) == [("toy", EVERY)], name
@@ -148,14 +149,10 @@ def test_ids_that_are_not_known_are_not_taken(tmp_path: Path) -> None:
         assert (problem.id + problem.text).isascii()
         assert (problem.id + problem.text).isprintable()
         np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES)
+    wanted = Expected({"toy": ("caf\u00e9_1",)}, {"toy": ("q",)})
+    assert wanted.lookalike("cafe\u0301_1 ") == "caf\u00e9_1"
     (whole,) = read_text(tmp_path, "dialogue_id,score\nother_0,1\nother_1,2\n").fatal
     assert whole.text == "none of its 2 ids is an item of toy"
-
-
-def test_an_id_in_two_unicode_forms_looks_the_same() -> None:
-    assert folded("caf\u00e9_1") == folded("cafe\u0301_1 ")
-    wanted = Expected({"toy": ("caf\u00e9_1",)}, {"toy": ("q",)})
-    assert wanted.lookalike("cafe\u0301_1") == "caf\u00e9_1"
 
 
 def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
@@ -165,11 +162,8 @@ def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> N
         assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "stands on line 3 already")
         assert problem.fatal
         np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
-
-
-def test_constant_scores_are_noticed(tmp_path: Path) -> None:
-    (problem,) = read_text(tmp_path, "dialogue_id,score\ntoy_0,2\ntoy_1,2\ntoy_2,2\n").problems
-    assert (problem.kind, problem.id, problem.fatal) == ("constant", "toy", False)
+    problem = read_text(tmp_path, '{"toy_0": 1, "toy_0": 2}', "mine.json").fatal[0]
+    assert problem.text == "stands on record 1 already"
 
 
 def test_everything_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
@@ -178,6 +172,8 @@ def test_everything_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
     assert kinds == [("extra column", 1), ("no number", 2), ("unknown", 3), ("infinite", 4), ("duplicate", 5),
                      ("missing", 0)]
     assert counts(file.problems)["missing"] == 1
+    (problem,) = read_text(tmp_path, "dialogue_id,score\ntoy_0,2\ntoy_1,2\ntoy_2,2\n").problems
+    assert (problem.kind, problem.id, problem.fatal) == ("constant", "toy", False)
 
 
 def test_of_many_problems_the_first_are_printed_and_all_are_counted(tmp_path: Path) -> None:
@@ -235,11 +231,6 @@ def test_a_file_that_cannot_be_read_says_where_it_stops(
         assert text in problem.text
 
 
-def test_an_object_that_names_an_id_twice_is_refused(tmp_path: Path) -> None:
-    (problem,) = read_text(tmp_path, '{"toy_0": 1, "toy_0": 2}', "mine.json").fatal[:1]
-    assert problem.text == "stands on record 1 already"
-
-
 def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> None:
     table = read_text(tmp_path, "id,score\ntoy_0\ntoy_1,1\n\ntoy_2,1,5\ntoy_9,2\n")
     assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
@@ -259,9 +250,57 @@ def test_a_template_asks_for_what_is_expected_and_nothing_else(tmp_path: Path) -
         file = read_text(tmp_path, template.content(names, ending), f"mine{ending}", expected([dataset]))
         assert {problem.kind for problem in file.problems} == {"missing"}
         assert sum(problem.line > 0 for problem in file.problems) == len(names)
+    tested = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))
+    assert template.keys([tested]) == ("toy_00000",)
+    assert template.keys([tested], "quality") == ("toy_00000|overall", "toy_00000|Natural")
 
 
-def test_test_sets_are_scored_by_item_unless_requested_otherwise() -> None:
-    dataset = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))
-    assert template.keys([dataset]) == ("toy_00000",)
-    assert template.keys([dataset], "quality") == ("toy_00000|overall", "toy_00000|Natural")
+# Files that were made to do harm
+
+def refused(path: Path) -> str:
+    """Why a file cannot be read."""
+    (problem,) = read(path, WANTED).problems
+    assert problem.kind == "unreadable"
+    return problem.text
+
+
+def test_only_a_plain_file_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real.csv").write_text(GOOD)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("link", "pipe", "folder"):
+        assert "is a link, a folder, a pipe or a device" in refused(tmp_path / f"{name}.csv")
+    assert refused(tmp_path / "none.csv") == "cannot be opened: No such file or directory"
+    assert "cannot be opened" in refused(Path("a\0.csv"))
+    monkeypatch.setattr(Path, "lstat", Path.stat)  # as if the link had been a file when it was looked at
+    assert "cannot be opened" in refused(tmp_path / "link.csv")
+
+
+def test_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 30)
+    assert refused(path) == "has 1,073,741,824 bytes; at most 268,435,456 are read"
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(GOOD)
+    real, results = os.fstat, []
+
+    def fstat(handle: int) -> os.stat_result:
+        results.append(real(handle))
+        if len(results) == 1 and stat.S_ISREG(results[0].st_mode):
+            path.write_text(GOOD + "toy_0,5\n")
+        return results[-1]
+
+    monkeypatch.setattr(os, "fstat", fstat)
+    assert refused(path) == "was changed while it was read"
+
+
+def test_pickles_and_other_forms_are_never_loaded(tmp_path: Path) -> None:
+    for name in ("a.pkl", "a.npz", "a.csv.gz", "a.xlsx", "a.parquet", "csv", *(f"mine{ending}" for ending in FORMS)):
+        (tmp_path / name).write_bytes(b"\x80\x04\x8c\x08builtins\x8c\x05print\x93\x8c\x06loaded\x85R.")
+        expected = "a pickle by its first bytes" if name.startswith("mine") else "none of the known endings"
+        assert expected in refused(tmp_path / name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.formats import official
-from benchmarks.sample import dialogues, responses
 from benchmarks.sample.make import DATA, make
 
 FILES = tuple(sorted(path.name.removesuffix("_eval.json") for path in DATA.iterdir()))
@@ -74,18 +72,6 @@ def test_the_cards_fit_every_file_and_every_step_of_a_scale_is_used() -> None:
         assert all(fewest <= len(values) <= most for _, _, values in votes(name)), name
 
 
-def test_ids_count_up_and_those_of_the_test_sets_share_one_pool() -> None:
-    for name in set(FILES) - set(TEST):
-        assert [row["dialogue_id"] for row in rows(name)] == [f"{name}_{at:05d}" for at in range(len(rows(name)))]
-    numbers = {name: [int(row["dialogue_id"].removeprefix("dstc10-task5.1_")) for row in rows(name)] for name in TEST}
-    pooled = sorted(itertools.chain.from_iterable(numbers.values()))
-    assert len(set(pooled)) == len(pooled)
-    assert all(own == sorted(own) for own in numbers.values())
-    assert 0 < pooled[-1] + 1 - len(pooled) < 20
-    contexts = {row["context"] for name in TURN if name not in TEST for row in rows(name)}
-    assert not contexts & {row["context"] for name in TEST for row in rows(name)}
-
-
 def test_what_is_missing_in_the_real_files_is_missing_here() -> None:
     """One list of votes is empty, both spellings of no reply occur, and some rows have no annotations."""
     assert [(name, quality) for name in FILES for _, quality, values in votes(name) if not values] == [
@@ -96,32 +82,6 @@ def test_what_is_missing_in_the_real_files_is_missing_here() -> None:
     assert 4 <= len(missing) <= 10
     assert {name for name in FILES for row in rows(name) if "annotations" not in row} == {
         "dstc10-persona_clean", "dstc10-topical_clean"}
-
-
-def test_quirks_of_spelling() -> None:
-    for row in rows("fed-turn"):
-        assert row["response"].startswith("System: ")
-        assert all(line.startswith(("User: ", "System: ")) for line in row["context"].split("\n"))
-    for row in rows("topical-usr"):
-        assert " \n " in row["context"]
-        assert row["context"].endswith(" ")
-        assert row["response"].endswith("\n") == (row["model"] == "fitting")
-    assert all(row["reference"][0].endswith("\n") for row in rows("persona-usr"))
-    assert any(row["response"] in row["reference"] for row in rows("dailydialog-zhao"))
-    assert all(isinstance(values[0], float) for _, _, values in votes("dailydialog-gupta"))
-
-
-def test_win_ratio() -> None:
-    """A share, but for two rows that hold no number; fitting replies win more than off-topic ones."""
-    for name in ("esl", "ncm"):
-        ratios = [row["win_ratio"] for row in rows(name)]
-        assert sum(not isinstance(ratio, float) for ratio in ratios) == 2
-        assert all(0 <= ratio <= 1 for ratio in ratios if isinstance(ratio, float))
-        won = defaultdict(list)
-        for row in rows(name):
-            if isinstance(row["win_ratio"], float):
-                won[row["model"]].append(row["win_ratio"])
-        assert np.mean(won["fitting"]) > 0.7 > 0.3 > np.mean(won["off-topic"])
 
 
 def test_systems_are_graded_as_promised() -> None:
@@ -138,10 +98,3 @@ def test_systems_are_graded_as_promised() -> None:
         assert means["off-topic"] < means["ungrammatical"] < means["engaged"]
     recovery = system_means("fed-dial", "Error recovery")
     assert recovery["recovering"] > recovery["contradicting"]
-
-
-def test_the_page_has_the_levels_in_use() -> None:
-    page = (DATA.parent / "README.md").read_text(encoding="utf-8")
-    for table in (responses.LEVELS, dialogues.LEVELS):
-        for system, (levels, reason) in table.items():
-            assert f"| {system} | {' | '.join(f'{level:.2f}' for level in levels)} | {reason} |" in page

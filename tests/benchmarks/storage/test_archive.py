@@ -8,7 +8,6 @@ import io
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,14 +34,6 @@ def make(path: Path, members: dict[str, bytes], mode: str, method: int = zipfile
             member = tarfile.TarInfo(name)
             member.size = len(content)
             stream.addfile(member, io.BytesIO(content))
-    return path
-
-
-def tar_with(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
-    with tarfile.open(path, "w:gz") as stream:
-        member = tarfile.TarInfo("data/odd")
-        change(member)
-        stream.addfile(member)
     return path
 
 
@@ -77,10 +68,11 @@ def test_members_outside_the_folder_are_refused(tmp_path: Path) -> None:
 def test_links_devices_and_sparse_files_are_refused(tmp_path: Path) -> None:
     """Only files and folders are unpacked; a zip marks links in its file attributes."""
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.GNUTYPE_SPARSE):
-        def change(member: tarfile.TarInfo, kind: bytes = kind) -> None:
+        with tarfile.open(tmp_path / "x.tgz", "w:gz") as tar:
+            member = tarfile.TarInfo("data/odd")
             member.type, member.linkname = kind, "/etc/passwd"
-
-        refused(tar_with(tmp_path / "x.tgz", change), "data/odd")
+            tar.addfile(member)
+        refused(tmp_path / "x.tgz", "data/odd")
     info = zipfile.ZipInfo("data/odd")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as stream:
@@ -92,6 +84,7 @@ def test_links_devices_and_sparse_files_are_refused(tmp_path: Path) -> None:
 def test_a_repeated_member_is_refused(tmp_path: Path) -> None:
     """The second of two members must not overwrite the first, nor be a folder and a file at once."""
     refused(make(tmp_path / "x.zip", {"rows.json": b"1", "./rows.json": b"2"}, "zip"), "rows.json", "twice")
+    refused(make(tmp_path / "n.zip", {"": b"1"}, "zip"), "without a name")
     refused(make(tmp_path / "y.zip", {"a": b"1", "a/b": b"2"}, "zip"), "a/b", "both a file and a folder")
     refused(make(tmp_path / "z.zip", {"a/b": b"1", "a": b"2"}, "zip"), "'a'", "occurs twice")
 
@@ -151,6 +144,9 @@ def test_truncated_and_damaged_archives_are_refused(tmp_path: Path) -> None:
         damaged[place] ^= 1
         path.write_bytes(damaged)
         refused(path)
+    for content in (b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)):
+        path.write_bytes(content)
+        refused(path)
 
 
 def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
@@ -160,13 +156,6 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
     data[data.index(b"PK\1\2") + 8] |= 1
     path.write_bytes(data)
     refused(path, "encrypted")
-
-
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
-    """A page in place of the file, or nothing, is no archive."""
-    for content in (b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)):
-        (tmp_path / "x.zip").write_bytes(content)
-        refused(tmp_path / "x.zip")
 
 
 def test_only_a_new_folder_is_filled(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -33,47 +33,28 @@ SHA256 = hashlib.sha256(BODY).hexdigest()
 NOWHERE = "http://no-such-host.invalid/file.json"
 
 
-@dataclass
-class Site:
-    """What the server gives and how; `ranges_asked` is the Range header of every request."""
+class Site(http.server.BaseHTTPRequestHandler):
+    """A server with Range and If-Range that can be told to misbehave; it notes the Range header of every request."""
 
-    url: str = ""
-    body: bytes = BODY
-    tag: str | None = '"one"'
-    ranges: bool = True
-    length: bool = True
-    cut_at: int | None = None
-    cuts: int = 0
-    status: list[int] = field(default_factory=list)
-    location: str = ""
-    ranges_asked: list[str | None] = field(default_factory=list)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """A server with Range and If-Range that can be told to misbehave."""
+    url, location = "", ""
+    body, tag, ranges, length = BODY, '"one"', True, True
+    cut_at, cuts = 0, 0
+    status: ClassVar[list[int]] = []
+    requested: ClassVar[list[str | None]] = []
 
     def do_GET(self) -> None:
         """Answer as the site says."""
-        site: Site = self.server.site  # type: ignore[attr-defined]
-        wanted = self.headers.get("Range")
-        site.ranges_asked.append(wanted)
-        if site.status:
-            self.send_response(site.status.pop(0))
-            if site.location:
-                self.send_header("Location", site.location)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
+        site, wanted = type(self), self.headers.get("Range")
+        site.requested.append(wanted)
         start = int(wanted[6:-1]) if wanted and site.ranges else 0
         if self.headers.get("If-Range") not in {None, site.tag}:
             start = 0
-        if start >= len(site.body) > 0:
-            self.send_response(416)
+        if site.status or start >= len(site.body) > 0:
+            self.send_response(site.status.pop(0) if site.status else 416)
+            self.send_header("Location", site.location)
+            self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        self._give(site, start)
-
-    def _give(self, site: Site, start: int) -> None:
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start}-{len(site.body) - 1}/{len(site.body)}")
@@ -82,27 +63,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if site.tag:
             self.send_header("ETag", site.tag)
         self.end_headers()
-        end = len(site.body)
-        if site.cut_at is not None and site.cuts:
-            site.cuts -= 1
-            end = min(end, start + site.cut_at)
-        self.wfile.write(site.body[start:end])
+        site.cuts -= 1
+        self.wfile.write(site.body[start : start + site.cut_at if site.cuts >= 0 else None])
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the base class's
         """Keep the tests quiet."""
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Site]]:
     """A server on loopback; attempts follow each other at once."""
     monkeypatch.setattr(downloading, "PAUSE", 0.0)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.site = Site(f"http://127.0.0.1:{server.server_port}/file.bin")  # type: ignore[attr-defined]
+    handler = type("Own", (Site,), {"status": [], "requested": []})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        handler.url = f"http://127.0.0.1:{server.server_port}/file.bin"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield server.site  # type: ignore[attr-defined]
+        yield handler
         server.shutdown()
         thread.join()
 
@@ -117,7 +96,7 @@ def one_line(error: pytest.ExceptionInfo[BenchmarkError]) -> str:
     return message
 
 
-def test_a_file_comes_whole(site: Site, tmp_path: Path) -> None:
+def test_a_file_comes_whole(site: type[Site], tmp_path: Path) -> None:
     """The target has the bytes of the server, of known length or not, and nothing lies beside it."""
     for site.length in (True, False):
         assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
@@ -126,33 +105,29 @@ def test_a_file_comes_whole(site: Site, tmp_path: Path) -> None:
     assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == b""
 
 
-def test_a_cut_connection_goes_on_where_it_was(site: Site, tmp_path: Path) -> None:
+def test_a_cut_connection_goes_on_where_it_was(site: type[Site], tmp_path: Path) -> None:
     """Two cuts cost two more requests, each for the rest alone."""
     for tag in ('"one"', 'W/"weak"', None):
-        site.tag, site.cut_at, site.cuts, site.ranges_asked = tag, 100_000, 2, []
+        site.tag, site.cut_at, site.cuts, site.requested = tag, 100_000, 2, []
         assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-        assert site.ranges_asked == [None, "bytes=100000-", "bytes=200000-"]
+        assert site.requested == [None, "bytes=100000-", "bytes=200000-"]
         assert only(tmp_path) == ["file.bin"]
+    site.ranges, site.cuts, site.requested = False, 1, []
+    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY, "200 is the whole file"
+    assert site.requested == [None, "bytes=100000-"]
 
 
-def test_a_later_run_goes_on(site: Site, tmp_path: Path) -> None:
+def test_a_later_run_goes_on(site: type[Site], tmp_path: Path) -> None:
     """What came before all attempts were used up is not asked for again."""
     site.cut_at, site.cuts = 10_000, 5
     with pytest.raises(FetchError, match=r"cut at 50000 of 300000 bytes, 5 times; run it again"):
         download(site.url, tmp_path / "file.bin", SHA256, False)
     assert only(tmp_path) == [".file.bin.note", ".file.bin.part"]
     assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert site.ranges_asked[-1] == "bytes=50000-"
+    assert site.requested[-1] == "bytes=50000-"
 
 
-def test_a_server_without_ranges_sends_it_all_again(site: Site, tmp_path: Path) -> None:
-    """An answer 200 to a request for the rest is the whole file, not the rest."""
-    site.ranges, site.cut_at, site.cuts = False, 100_000, 1
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    assert site.ranges_asked == [None, "bytes=100000-"]
-
-
-def test_a_file_that_changed_is_taken_anew(site: Site, tmp_path: Path) -> None:
+def test_a_file_that_changed_is_taken_anew(site: type[Site], tmp_path: Path) -> None:
     """The start of one version is never joined to the end of another."""
     for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000])):
         site.body, site.tag, site.cut_at, site.cuts = BODY, tag and '"one"', 20_000, 5
@@ -160,18 +135,14 @@ def test_a_file_that_changed_is_taken_anew(site: Site, tmp_path: Path) -> None:
             download(site.url, tmp_path / "file.bin", None, False)
         site.body, site.tag, site.cuts = body, tag, 0
         assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == body
-
-
-def test_the_part_of_another_address_is_not_used(site: Site, tmp_path: Path) -> None:
-    """Two sources of one dataset may give files of the same name."""
     site.cut_at, site.cuts = 1000, 5
     with pytest.raises(FetchError):
         download(site.url + "?first", tmp_path / "file.bin", None, False)
-    download(site.url + "?second", tmp_path / "file.bin", SHA256, False)
-    assert site.ranges_asked[-1] is None
+    download(site.url + "?second", tmp_path / "file.bin", None, False)
+    assert site.requested[-1] is None, "what came from another address is of no use"
 
 
-def test_other_bytes_are_refused(site: Site, tmp_path: Path) -> None:
+def test_other_bytes_are_refused(site: type[Site], tmp_path: Path) -> None:
     """A wrong sha256 names the file and both digests, and the bytes are gone."""
     site.body = BODY[:-1] + b"!"
     with pytest.raises(ChecksumDiffers) as caught:
@@ -183,17 +154,17 @@ def test_other_bytes_are_refused(site: Site, tmp_path: Path) -> None:
     assert only(tmp_path) == []
 
 
-def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: Site, tmp_path: Path) -> None:
+def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: type[Site], tmp_path: Path) -> None:
     """503 and 429 pass, 404 does not."""
     site.status = [503, 429]
     assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
-    site.status, site.ranges_asked = [404], []
+    site.status, site.requested = [404], []
     with pytest.raises(FetchError, match="answers 404"):
         download(site.url, tmp_path / "other.bin", None, False)
-    assert site.ranges_asked == [None]
+    assert site.requested == [None]
 
 
-def test_only_the_web_is_asked(site: Site, tmp_path: Path) -> None:
+def test_only_the_web_is_asked(site: type[Site], tmp_path: Path) -> None:
     """Neither a card nor a redirect can make the harness read local files; other redirects are followed."""
     for url in ("file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"):
         with pytest.raises(FetchError, match="only http and https"):
@@ -207,7 +178,7 @@ def test_only_the_web_is_asked(site: Site, tmp_path: Path) -> None:
     assert download(site.url + "/old", tmp_path / "x", SHA256, False).read_bytes() == BODY
 
 
-def test_a_full_disk_leaves_nothing(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_nothing(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk fills in the middle: one line, and no half of a file."""
     def full(answer: object, part: Path, *_: object) -> None:
         part.write_bytes(BODY[:1000])
@@ -218,16 +189,10 @@ def test_a_full_disk_leaves_nothing(site: Site, tmp_path: Path, monkeypatch: pyt
         download(site.url, tmp_path / "file.bin", SHA256, False)
     assert one_line(caught) == f"{tmp_path / 'file.bin'}: cannot be written: No space left on device"
     assert only(tmp_path) == []
-
-
-def test_a_home_that_takes_nothing_says_so(tmp_path: Path) -> None:
-    """A home that is a file, or may not be written, ends in one line."""
-    home = tmp_path / "home"
-    home.write_text("a file")
+    (tmp_path / "home").write_text("a file")
     with pytest.raises(FetchError) as caught:
-        fetch_resource("wordnet", home)
-    assert str(home) in one_line(caught)
-    assert home.read_text() == "a file"
+        fetch_resource("wordnet", tmp_path / "home")
+    assert str(tmp_path / "home") in one_line(caught)
 
 
 def test_offline_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +269,7 @@ def fed(votes: list[object]) -> bytes:
     return json.dumps([record]).encode()
 
 
-def test_a_dataset_is_fetched_unpacked_and_converted(site: Site, tmp_path: Path) -> None:
+def test_a_dataset_is_fetched_unpacked_and_converted(site: type[Site], tmp_path: Path) -> None:
     """What comes is marked as fetched, and the raw file does not stay."""
     for name, body in (("fed_data.json", fed([2, 1, "N/A (no idea)"])),
                        ("fed.zip?dl=1", zipped("deep/fed_data.json", fed([2, 1]).decode()))):
@@ -315,7 +280,7 @@ def test_a_dataset_is_fetched_unpacked_and_converted(site: Site, tmp_path: Path)
         assert only(tmp_path) == []
 
 
-def test_the_next_source_is_tried(site: Site, tmp_path: Path) -> None:
+def test_the_next_source_is_tried(site: type[Site], tmp_path: Path) -> None:
     """A source that is gone, or gives something else, is passed over; all reasons are named when none is left."""
     site.body = b"<html>moved</html>"
     bad = Source(site.url, form="fed")
@@ -328,34 +293,20 @@ def test_the_next_source_is_tried(site: Site, tmp_path: Path) -> None:
     assert fetch(with_sources("fed-turn", bad, Source(site.url, form="fed")), tmp_path).ratings[0].votes == (1.0,)
 
 
-def test_a_dataset_behind_a_registration_names_the_place(tmp_path: Path) -> None:
-    """Nothing is tried where there is nothing to fetch."""
-    with pytest.raises(FetchError, match=r"esl stands behind a registration at https://chateval\.org.*harness import"):
-        fetch(registry.card("esl"), tmp_path)
-
-
-def wordnet(member: str = "wordnet/data.noun") -> bytes:
-    return zipped(member, "  1 This is WordNet\n")
-
-
-def test_wordnet_goes_where_nltk_looks(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The zip is kept as it is, after a look into it."""
-    site.body = wordnet()
+def test_wordnet_goes_where_nltk_looks(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The zip is kept as it is; a page, another zip or a damaged one does not become the resource."""
+    good = zipped("wordnet/data.noun", "  1 This is WordNet\n")
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
-    path = fetch_resource("wordnet", tmp_path)
-    assert path == tmp_path / "resources" / "nltk_data" / "corpora" / "wordnet.zip"
-    assert path.read_bytes() == site.body
-    assert only(tmp_path) == ["resources"]
-
-
-def test_what_is_not_wordnet_is_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page, another zip or a damaged one does not become the resource."""
-    monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
-    for site.body in (b"<html>", wordnet("other/data.noun"), wordnet()[:-30], wordnet().replace(b"This", b"That")):
+    for site.body in (b"<html>", zipped("other/data.noun", "x"), good[:-30], good.replace(b"This", b"That")):
         with pytest.raises(BadArchive) as caught:
             fetch_resource("wordnet", tmp_path)
         assert site.url in one_line(caught)
         assert only(tmp_path) == []
+    site.body = good
+    path = fetch_resource("wordnet", tmp_path)
+    assert path == tmp_path / "resources" / "nltk_data" / "corpora" / "wordnet.zip"
+    assert path.read_bytes() == site.body
+    assert only(tmp_path) == ["resources"]
     with pytest.raises(FetchError, match="did you mean 'wordnet'"):
         fetch_resource("wordnett", tmp_path)
 
@@ -369,7 +320,7 @@ def run(home: Path, *arguments: str) -> int:
 
 
 @pytest.fixture
-def two_cards(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+def two_cards(site: type[Site], monkeypatch: pytest.MonkeyPatch) -> type[Site]:
     """A registry with one public set, one that cannot be reached, and one behind a registration."""
     cards = {
         "fed-turn": with_sources("fed-turn", Source(site.url, form="fed")),
@@ -382,8 +333,8 @@ def two_cards(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def test_all_goes_on_past_a_failure(two_cards: Site, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What came is kept, what did not is named with its reason, and the status says so."""
+def test_all_goes_on_past_a_failure(two_cards: type[Site], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What came is kept, what did not is named with its reason; what is there is replaced only where it is named."""
     assert run(home, "--all") == 2
     out, err = capsys.readouterr()
     assert re.search(r"^fed-turn +1 items +1 ratings", out, re.MULTILINE)
@@ -393,23 +344,17 @@ def test_all_goes_on_past_a_failure(two_cards: Site, home: Path, capsys: pytest.
     kept = store.read(home, registry.card("fed-turn"))
     assert kept is not None
     assert kept.origin == "fetched"
-
-
-def test_all_leaves_what_is_there(two_cards: Site, home: Path) -> None:
-    """An imported set is not replaced by a fetched one, unless it is named."""
-    assert run(home, "fed-turn") == 0
-    two_cards.ranges_asked.clear()
+    two_cards.requested.clear()
     run(home, "--all")
-    assert two_cards.ranges_asked == []
+    assert two_cards.requested == []
     assert run(home, "fed-turn") == 0
-    assert two_cards.ranges_asked == [None]
+    assert two_cards.requested == [None]
 
 
-def test_the_command_needs_names_or_all(two_cards: Site, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither and both are refused; a set that needs a registration is a failure where it is named."""
-    assert run(home, "esl") == 2
-    assert "harness import" in capsys.readouterr().out
-    assert run(home) == 2
-    assert run(home, "esl", "--all") == 2
+def test_the_command_needs_names_or_all(home: Path) -> None:
+    """Neither and both are refused; a set behind a registration names the place."""
+    assert [run(home), run(home, "esl", "--all"), run(home, "esl")] == [2, 2, 2]
+    with pytest.raises(FetchError, match=r"esl stands behind a registration at https://chateval\.org.*harness import"):
+        fetch(registry.card("esl"), home)
     with pytest.raises(BenchmarkError, match="did you mean 'esl'"):
         run(home, "esll")

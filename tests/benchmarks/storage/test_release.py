@@ -32,7 +32,10 @@ def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
     assert "1 rows without votes" in read.datasets[0].remarks
 
 
-def test_the_cleaned_file_is_preferred(tmp_path: Path) -> None:
+def test_the_cleaned_file_is_preferred_and_votes_outside_the_scale_are_remarked(tmp_path: Path) -> None:
+    path = write(tmp_path / "one", "dailydialog-gupta_eval.json", row("x", annotations={"overall": [9]}))
+    assert "1 votes outside the scale of the card" in release.read(path).datasets[0].remarks
+    path.unlink()
     write(tmp_path, "dstc10-topical_eval.json", row("all"))
     write(tmp_path, "dstc10-topical_clean_eval.json", row("clean"))
     (found,) = release.read(tmp_path).datasets
@@ -47,24 +50,11 @@ def test_a_zip_is_read_and_the_leavings_of_a_mac_are_not(tmp_path: Path) -> None
     assert release.read(tmp_path / "data.zip").datasets[0].dataset.items[0].id == "x"
 
 
-def test_a_single_file(tmp_path: Path) -> None:
-    assert release.read(write(tmp_path, "jsalt_eval.json", row("x"))).datasets[0].dataset.card.name == "jsalt"
-
-
-def test_votes_outside_the_scale_are_remarked(tmp_path: Path) -> None:
-    path = write(tmp_path, "dailydialog-gupta_eval.json", row("x", annotations={"overall": [9]}))
-    assert "1 votes outside the scale of the card" in release.read(path).datasets[0].remarks
-
-
-@pytest.mark.parametrize("make", ["nothing", "empty", "not a zip"])
-def test_what_holds_nothing_is_refused(tmp_path: Path, make: str) -> None:
-    path = tmp_path / "x.zip"
-    if make == "empty":
-        path = tmp_path
-    elif make == "not a zip":
-        path.write_bytes(b"PK\x03\x04 no")
-    with pytest.raises(BenchmarkError):
-        release.read(path)
+def test_what_holds_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "not.zip").write_bytes(b"PK\x03\x04 no")
+    for path in (tmp_path / "absent.zip", tmp_path / "not.zip", tmp_path):
+        with pytest.raises(BenchmarkError):
+            release.read(path)
 
 
 def test_the_real_release(real_data: Path) -> None:

@@ -6,7 +6,6 @@ argument that it passes over: the oracle here is given a tokenizer with the meth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
 
-from benchmarks.dataset import Item, Reference, Utterance  # noqa: E402  (what is needed may be absent)
+from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
 from metrics.embedding import bert_score as ours  # noqa: E402
 from metrics.embedding._layers import LAYERS  # noqa: E402
 from metrics.embedding.bert_score import BertScore  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
-from metrics.metric import File, signature  # noqa: E402
+from metrics.metric import File  # noqa: E402
 from metrics.models import weights  # noqa: E402
-from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.models.service import Models  # noqa: E402
 from metrics.models.tokens import Tokenized  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
@@ -163,12 +160,6 @@ def test_several_references() -> None:
             assert columns[name][0] == pytest.approx(combine([one[name][0] for one in each]))
 
 
-def test_without_a_reference_nothing_is_scored(tiny_encoder: Path) -> None:
-    items = [make_item("none", "hello"), make_item("blank", "hello", " "), make_item("there", "hello", "hello")]
-    found = table(BertScore(encoder=str(tiny_encoder)), items)
-    np.testing.assert_allclose(found, [[np.nan, np.nan, 1]] * 3, rtol=1e-6)
-
-
 def test_equals_the_package_on_awkward_texts(tiny_encoder: Path, roberta: Path) -> None:
     """RoBERTa reads after a space."""
     items = crossed()
@@ -187,26 +178,6 @@ def test_equals_the_package_with_the_embedded_encoder_on_awkward_texts(minilm: P
     """Both cut at the 256 tokens that this encoder is made for; its tokenizer alone would let 512 pass."""
     items = crossed()
     np.testing.assert_allclose(table(BertScore(), items), package(minilm, 6, items, limit=256), atol=1e-5)
-
-
-def real_items(real_data: Path, many: int) -> list[Item]:
-    """Items of DSTC7 from all over the file: contexts with several responses each."""
-    rows = json.loads((real_data / "side" / "dstc7-partial.json").read_text(encoding="utf-8"))
-    items = []
-    for row in rows:
-        texts = [row["reference"]] if isinstance(row["reference"], str) else row["reference"] or []
-        references = tuple(Reference(text) for text in texts if text and text.strip())
-        if references and row["response"]:
-            items.append(Item(row["dialogue_id"], (), Utterance("system", row["response"]), references))
-    return items[:: len(items) // many][:many]
-
-
-@pytest.mark.slow
-def test_equals_the_package_on_real_texts(real_data: Path, minilm: Path) -> None:
-    items = real_items(real_data, 60)
-    for idf, layer in ((False, 6), (True, 3)):
-        expected = package(minilm, layer, items, limit=256, idf=idf)
-        np.testing.assert_allclose(table(BertScore(idf=idf, layer=layer), items), expected, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -259,39 +230,3 @@ def test_reading_in_small_blocks_changes_nothing(tiny_encoder: Path, monkeypatch
     monkeypatch.setattr(ours, "BLOCK", 40)
     monkeypatch.setattr(ours, "SHARING", 2)
     np.testing.assert_allclose(table(metric, items), whole, atol=1e-6)
-
-
-def test_what_is_remembered_is_not_changed(tiny_encoder: Path) -> None:
-    models = Models(Path(), Choice(encoder=str(tiny_encoder)))
-    before = [states.copy() for states in models.encoder().states(TEXTS)]
-    BertScore().score(crossed(), models)
-    for one, other in zip(before, models.encoder().states(TEXTS), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.fixture(scope="module")
-def small(tiny_encoder: Path) -> Models:
-    """One service for many examples."""
-    return Models(Path(), Choice(encoder=str(tiny_encoder)))
-
-
-@settings(max_examples=50, deadline=None)
-@given(response=st.text(max_size=30), reference=st.text(max_size=30))
-def test_precision_is_the_recall_of_the_exchange(small: Models, response: str, reference: str) -> None:
-    if response.strip() and reference.strip():
-        items = [make_item("1", response, reference), make_item("2", reference, response)]
-        found = BertScore().score(items, small)
-        for one, other in (COLUMNS[:2], COLUMNS[1::-1], COLUMNS[2:] * 2):
-            np.testing.assert_allclose(found[one], found[other][::-1], atol=1e-5)
-        assert all(((column >= 0) & (column <= 1 + 1e-6)).all() for column in found.values())
-
-
-def test_a_baseline_that_is_edited_makes_another_signature(tiny_encoder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "own.tsv"
-    metric, models = BertScore(encoder=str(tiny_encoder), baseline=File(path)), Models(tmp_path)
-    signatures = set()
-    for content in ("LAYER,P,R,F\n2,0.1,0.1,0.1\n", "LAYER,P,R,F\n2,0.2,0.2,0.2\n"):
-        path.write_text(content)
-        signatures.add(signature(metric, models))
-    assert len(signatures) == 2
-    assert all("baseline=own.tsv@" in line for line in signatures)

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.dataset import Dataset, Item, Utterance
-from harness.scoring.score import score
+from benchmarks.dataset import Item, Utterance
 from metrics.embedding.cosim import CoSim
 from metrics.embedding.cosine import Cosine
 from metrics.models.service import Choice, Models
-from tests.conftest import make_card, make_item
+from tests.conftest import make_item
 
 
 def dialogue(name: str, *texts: str) -> Item:
@@ -48,10 +47,3 @@ def test_a_response_is_the_last_utterance_of_its_dialogue(models: Models) -> Non
     assert np.isnan(cosim(models, make_item("3", "i like tea", context=()))).all()
     item = make_item("1", "a good reply", context=("what is tea",))
     assert cosim(models, item) == pytest.approx(Cosine().score([item], models)["cosine"])
-
-
-def test_a_dialogue_is_scored_whole_and_not_turn_by_turn(models: Models) -> None:
-    items = (dialogue("1", "hello there", "what do you like", "tea", "i like tea"), dialogue("2", "hello"))
-    found = score(CoSim(), Dataset(make_card(level="dialogue"), items, (), "imported"), models)
-    assert set(found.columns) == {"cosim"}
-    np.testing.assert_array_equal(found.columns["cosim"], cosim(models, *items))

@@ -50,12 +50,6 @@ def test_the_response_is_compared_with_the_last_utterance() -> None:
     np.testing.assert_allclose(found, [np.sqrt(0.5), 0, 0], atol=1e-7)
 
 
-def test_without_a_context_there_is_no_score() -> None:
-    found = score(Cosine(), make_item("none", "east", "east", context=()),
-                  make_item("blank", "east", "east", context=("east", " ")))
-    assert np.isnan(found).all()
-
-
 @pytest.mark.parametrize(("references", "expected"), [
     ("standard", np.sqrt(0.5)), ("max", np.sqrt(0.5)), ("mean", (0 - 1 + np.sqrt(0.5)) / 3), ("first", 0),
 ])
@@ -63,11 +57,6 @@ def test_against_references(references: Any, expected: float) -> None:
     item = make_item("1", "east", "north", "west", " ", "north-east", context=())
     found = score(Cosine(against="references", references=references), item, make_item("2", "east"))
     np.testing.assert_allclose(found, [expected, np.nan], atol=1e-7)
-
-
-def test_a_blank_reference_is_none_even_where_it_would_be_the_best() -> None:
-    found = score(Cosine(against="references"), make_item("1", "east", "west", " "))
-    np.testing.assert_allclose(found, [-1], atol=1e-7)
 
 
 def test_pairs_are_read_once_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

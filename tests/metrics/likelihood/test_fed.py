@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -55,15 +54,6 @@ def loss(models: Models, text: str, last: str = "") -> float:
     return float(model.networks[0](input_ids=torch.tensor([ids]), labels=labels).loss)
 
 
-def test_the_table_has_the_qualities_of_the_fed_dataset() -> None:
-    """The paper's table 2 names eight qualities of a turn and ten of a dialogue, besides the overall impression."""
-    assert list(TURN) == ["interesting", "engaging", "specific", "relevant", "correct", "semantically-appropriate",
-                          "understandable", "fluent"]
-    assert list(DIALOGUE) == ["coherent", "error-recovery", "consistent", "diverse", "depth", "likeable",
-                              "understanding", "flexible", "informative", "inquisitive"]
-    assert len(QUALITIES) == 18
-
-
 def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:
     counts = {quality: (len(sides.speak_for), len(sides.against)) for quality, sides in QUALITIES.items()}
     assert counts == {
@@ -105,20 +95,6 @@ def test_the_mean_is_over_the_qualities_of_the_items_level(models: Models) -> No
             assert columns["fed"][row] == pytest.approx(expected)
         for column in columns.values():
             np.testing.assert_array_equal(np.isnan(column), [False, False, False, True, False])
-
-
-def test_to_a_model_that_cannot_tell_praise_is_as_likely_as_complaint(home: Path, folder: Path, tmp_path: Path) -> None:
-    """Every token 1 of 257: two sides cancel, a single side is log 257."""
-    from transformers import GPT2LMHeadModel
-
-    network = GPT2LMHeadModel.from_pretrained(folder)
-    torch.nn.init.zeros_(network.lm_head.weight)
-    uniform = tiny.causal(tmp_path / "uniform", n_positions=160)
-    network.save_pretrained(uniform)
-    found = scores("fed", Models(home, Choice(lm=str(uniform))), ITEMS[:1])
-    for quality, sides in QUALITIES.items():
-        assert found[f"fed-{quality}"][0] == pytest.approx(0 if sides.speak_for else math.log(257), abs=1e-5)
-    assert found["fed"][0] == pytest.approx(2 / 8 * math.log(257), abs=1e-5)
 
 
 def test_a_conversation_longer_than_the_model_keeps_its_end(models: Models) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.dataset import Dataset, Item, Utterance
-from harness.scoring.score import score
+from benchmarks.dataset import Item, Utterance
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.likelihood._context import scaled
@@ -18,7 +16,7 @@ from metrics.metric import Columns, signature
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint
 from tests import tiny
-from tests.conftest import make_card, make_item
+from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
 
@@ -174,31 +172,14 @@ def test_am_is_the_cosine_with_the_last_utterance(models: Models) -> None:
     np.testing.assert_array_equal(np.isnan(found), [0, 0, 0, 0, 1, 1, 0])
 
 
-def test_fm_is_the_organisers_arithmetic(models: Models) -> None:
+def test_deep_am_fm_is_the_organisers_arithmetic(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their script takes the last utterance, a space and the response, and divides by the response's tokens."""
     items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
     lasts = ["what do you like?", "what do you like?", "not good", "good"]
     said = [item.response.text for item in items if item.response]
     raw = [mean(models, last, f" {text}") for last, text in zip(lasts, said, strict=True)]
     cutoff = np.quantile(raw, 0.05)
-    found = scores("deep-am-fm", models, items)["fm"]
-    np.testing.assert_allclose(found, (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
-
-
-def test_deep_am_fm_is_the_mean_of_both(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metrics.likelihood.deep_am_fm.cosines", lambda *_: np.array([0.8, -0.4, 0.0]))
-    monkeypatch.setattr("metrics.likelihood.deep_am_fm.conditional", lambda *_: np.array([-1.0, 0.0, -math.inf]))
-    items = [ITEMS[0], ITEMS[1], ITEMS[2]]
+    monkeypatch.setattr("metrics.likelihood.deep_am_fm.cosines", lambda *_: np.array([0.8, -0.4, 0.0, 0.2]))
     found = scores("deep-am-fm", models, items)
-    np.testing.assert_allclose(found["am"], [0.8, -0.4, 0.0])
-    np.testing.assert_allclose(found["fm"], [0.0, 1.0, 0.0])
-    np.testing.assert_allclose(found["deep-am-fm"], [0.4, 0.5, 0.0])
-
-
-def test_a_dialogue_is_scored_turn_by_turn(models: Models) -> None:
-    turns = (Utterance("user", "hi"), Utterance("system", "I like tea.")) * 3
-    items = (Item("one", turns, None), Item("two", turns[:2], None))
-    data = Dataset(make_card(level="dialogue"), items, (), "imported")
-    found: dict[str, Any] = score(registry.choose("perplexity").metric, data, models).columns
-    assert found["perplexity"][0] == pytest.approx(found["perplexity"][1])
-    assert found["perplexity:sum"][0] == pytest.approx(3 * found["perplexity"][1])
+    np.testing.assert_allclose(found["fm"], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
+    np.testing.assert_allclose(found["deep-am-fm"], (np.array([0.8, 0, 0, 0.2]) + found["fm"]) / 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from benchmarks.dataset import Item, Reference, Utterance
-from metrics.text.words import SideBySide, ngrams, over_references, sharing, stem, tokens, words
+from metrics.text.words import SideBySide, ngrams, sharing, tokens, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)
@@ -56,15 +56,6 @@ def test_words_are_what_a_person_counts(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-def test_stems_are_porters() -> None:
-    assert [stem(word) for word in ("ponies", "relational", "sky")] == ["poni", "relat", "sky"]
-
-
-def test_ngrams_come_from_the_left_as_often_as_they_occur() -> None:
-    assert list(ngrams("abab", 2)) == [("a", "b"), ("b", "a"), ("a", "b")]
-    assert list(ngrams("a", 2)) == []
-
-
 @given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
 def test_side_by_side_finds_and_counts_what_a_plain_count_does(texts: list[list[str]], text: list[str]) -> None:
     pool = SideBySide(texts)
@@ -93,13 +84,3 @@ def test_weights_part_references_of_the_same_text() -> None:
 def test_a_blank_reference_is_passed_over_but_by_the_standard(aggregation: str, expected: list[str]) -> None:
     ((used, _),) = sharing([make_item("1", "a", "", "x", " ", "y")], aggregation)  # type: ignore[arg-type]
     assert [reference.text for reference in used] == expected
-
-
-def test_without_text_in_any_reference_nothing_is_scored() -> None:
-    assert list(sharing([make_item("1", "a"), make_item("2", "a", "", " \n")], "standard")) == []
-
-
-def test_one_score_from_one_per_reference() -> None:
-    assert over_references([1.0, 2.0, 6.0], "mean") == 3
-    assert over_references([1.0, 2.0, 6.0], "max") == 6
-    assert over_references([4.0], "first") == 4
