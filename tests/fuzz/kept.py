@@ -1,4 +1,4 @@
-"""The readers of what is kept from before: scores, statistics, embeddings, answers of judges, datasets.
+"""The readers of what is kept from before: scores, statistics, embeddings and answers of judges.
 
 The names of most parts hold the digest of what is in them, so that damage is seen without reading. Here the digest is
 always right: what is left to notice is another form, as an older version wrote it, or one who shares the folder.
@@ -7,19 +7,14 @@ always right: what is left to notice is another form, as an older version wrote 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import math
-import tempfile
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.dataset import Dataset, Rating
-from benchmarks.storage import store as datasets
 from harness.run.cache import Cache
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _stem, _to_parquet
@@ -27,7 +22,6 @@ from metrics.judges import archive as answers
 from metrics.judges.answer import Answer
 from metrics.models.cache import EmbeddingCache, _content
 from tests.fuzz.reading import FileReader, sound
-from tests.fuzz.sent import CARDS, ITEMS
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"
 KEPT = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0, 1e-300])}, 1.25)
@@ -109,34 +103,8 @@ def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> 
     sound(found is None or isinstance(found.text, str), "an answer that is no text")
 
 
-@functools.cache
-def _imported() -> Mapping[str, tuple[str, bytes]]:
-    """The files of a dataset in a home, each with its path there."""
-    ratings = tuple(Rating(item.id, "overall", (1.0, 2.0)) for item in ITEMS)
-    with tempfile.TemporaryDirectory() as home:
-        datasets.save(Dataset(CARDS["turn"], ITEMS, ratings, "imported"), Path(home))
-        files = {path.relative_to(home).as_posix(): path.read_bytes() for path in sorted(Path(home).rglob("*"))
-                 if path.is_file()}
-    forms = {"note": "toy.json", "state": "items/state.json", "items": "items/data-00000-of-00001.arrow",
-             "ratings": "ratings/data-00000-of-00001.arrow"}
-    return {form: (name, files[name]) for form, end in forms.items() for name in files if name.endswith(end)}
-
-
-def _read_imported(folder: Path, form: str, content: bytes) -> None:
-    state = _imported()["state"]
-    for name, data in [*_imported().values(), (state[0].replace("items", "ratings"), state[1])]:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    (folder / _imported()[form][0]).write_bytes(content)
-    found = datasets.read(folder, CARDS["turn"])
-    sound(found is not None and found.items == ITEMS, "a dataset with other items than it was saved with")
-
-
 READERS = (
     FileReader("cache", _cache, _read_cache,
-           ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "width", "states", "text", "finish",
-            "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
-    FileReader("imported", lambda: {form: [content] for form, (_, content) in _imported().items()}, _read_imported,
-           ("folder", "origin", "items", "ratings", "_data_files", "filename", "../", "id", "context", "response",
-            "references", "weight", "facts", "system", "votes", "null", "\\ud800")),
+               ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "width", "states", "text", "finish",
+                "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
 )

@@ -12,23 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Source, Utterance
+from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Quality, Utterance
 from benchmarks.formats import official, private, scorefile
 from harness.commands import run
 from harness.run.settings import home_folder, settings
+from tests.conftest import make_card
 from tests.fuzz.reading import FileReader, sound
 
-
-def _card(level: str, **more: Any) -> DatasetCard:
-    known: dict[str, Any] = {
-        "name": "toy", "title": "Toy", "split": "dev", "level": level, "size": 2, "licence": "CC0-1.0",
-        "qualities": (Quality("overall", 1, 5), Quality("Natural", 1, 3)), "citation": "Nobody 2020",
-        "sources": (Source("https://example.org/toy.json"),)}
-    return DatasetCard(**{**known, **more})
-
-
-CARDS = {"turn": _card("turn"), "dialogue": _card("dialogue"),
-         "contest": _card("turn", qualities=(Quality("overall", 0, 1),), rated_by="win_ratio")}
+TWO = (Quality("overall", 1, 5), Quality("Natural", 1, 3))
+CARDS = {"turn": make_card(qualities=TWO), "dialogue": make_card(level="dialogue", qualities=TWO),
+         "contest": make_card(qualities=(Quality("overall", 0, 1),), rated_by="win_ratio")}
 
 
 def _organisers() -> dict[str, list[bytes]]:
@@ -119,17 +112,12 @@ def _config() -> dict[str, list[bytes]]:
     full = """[run]
 metric = ["bleu", "rouge-l[references=mean]"]
 with = "length"
-split = "dev"
-aggregate = ["mean", "sum"]
 limit = 40
-seed = 7
 batch-tokens = 4096
 keep_embeddings = true
-gpus = 0
 timeout = 2.5
 memory = "4GiB"
 executor = "local:2"
-ratings = "~/votes.csv"
 home = 'home'
 """
     return {".toml": [full.encode(), b"run.all = true\nrun.out = '../out'\n", b"[run]\nquality = ['\\u00e9']\n"]}

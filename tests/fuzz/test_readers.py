@@ -27,6 +27,11 @@ from tests.fuzz.reading import FileReader
 
 QUICK = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 readers = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
+              st.sampled_from(["toy_0", "NaN", "1e999", "\ud800", "overall", -1, 10**400, ""])),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=6)
 
 
 @readers
@@ -34,32 +39,19 @@ def test_valid_files_are_taken(reader: FileReader, tmp_path: Path) -> None:
     assert all(reader(tmp_path, form, content) for form, content in reader.files())
 
 
-@st.composite
-def damaged(draw: st.DrawFn, reader: FileReader) -> tuple[str, bytes]:
-    """A valid file with a few changes, or anything at all."""
-    form, content = draw(st.sampled_from(list(reader.files())))
-    if draw(st.integers(0, 9)) == 0:
-        return form, draw(st.binary(max_size=200))
-    for _ in range(draw(st.integers(1, 4))):
-        first, last = sorted(draw(st.integers(0, len(content))) for _ in range(2))
-        word = draw(st.one_of(st.binary(max_size=4), st.sampled_from(reader.words).map(str.encode)))
-        middle = draw(st.sampled_from([word, b"", content[first:last] * 2, content[first:last] + word]))
-        content = content[:first] + middle + content[last:]
-    return form, content
-
-
 @readers
 @QUICK
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused(reader: FileReader, tmp_path: Path, data: st.DataObject) -> None:
-    reader(tmp_path, *data.draw(damaged(reader)))
-
-
-values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
-              st.sampled_from(["toy_0", "NaN", "1e999", "\ud800", "overall", -1, 10**400, ""])),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
-    max_leaves=6)
+    form, content = data.draw(st.sampled_from(list(reader.files())))
+    if not data.draw(st.integers(0, 9)):
+        content = data.draw(st.binary(max_size=200))
+    for _ in range(data.draw(st.integers(1, 4))):
+        first, last = sorted(data.draw(st.integers(0, len(content))) for _ in range(2))
+        word = data.draw(st.one_of(st.binary(max_size=4), st.sampled_from(reader.words).map(str.encode)))
+        middle = data.draw(st.sampled_from([word, b"", content[first:last] * 2, content[first:last] + word]))
+        content = content[:first] + middle + content[last:]
+    reader(tmp_path, form, content)
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -87,7 +79,7 @@ def test_any_value_anywhere_is_read_or_refused(name: str, tmp_path: Path, data: 
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from(list(places(whole))))
         if data.draw(st.booleans()) or not isinstance(holder, dict):
-            holder[key] = data.draw(values)
+            holder[key] = data.draw(VALUES)
         else:
             holder[data.draw(st.text(max_size=5))] = holder.pop(key)
     READERS[name](tmp_path, form, json.dumps(whole).encode())
@@ -104,17 +96,18 @@ def test_what_once_raised_is_refused(tmp_path: Path) -> None:
     assert not READERS["bundle"](tmp_path, "zip", sink.getvalue())
 
 
-@pytest.mark.parametrize(("items", "column"), [(("a", "b"), "z"), (("b", "a"), "x")])
-def test_parts_that_do_not_belong_together_are_set_aside(items: tuple[str, str], column: str, tmp_path: Path) -> None:
+def test_parts_that_do_not_belong_together_are_set_aside(tmp_path: Path) -> None:
     """Else they would be met again in each run, and none would ever end."""
-    store, good = ScoreStore(tmp_path), Scores(("a", "b"), {"x": np.array([0.5, 1.0])}, 1.0)
-    store.put_part("f", "toy|r1", (0, 2), good)
-    store.put_part("f", "toy|r1", (2, 4), Scores(items, {column: np.array([0.5, 1.0])}, 1.0))
-    assert store.joined("f", "toy|r1", "abab") is None
-    assert store.set_aside
-    for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
-        store.put_part("f", "toy|r1", span, good)
-    assert store.joined("f", "toy|r1", "abab")
+    good = Scores(("a", "b"), {"x": np.array([0.5, 1.0])}, 1.0)
+    for items, column in ((("a", "b"), "z"), (("b", "a"), "x")):
+        store = ScoreStore(tmp_path / column)
+        store.put_part("f", "toy|r1", (0, 2), good)
+        store.put_part("f", "toy|r1", (2, 4), Scores(items, {column: np.array([0.5, 1.0])}, 1.0))
+        assert store.joined("f", "toy|r1", "abab") is None
+        assert store.set_aside
+        for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
+            store.put_part("f", "toy|r1", span, good)
+        assert store.joined("f", "toy|r1", "abab")
 
 
 def test_a_find_is_noticed(tmp_path: Path) -> None:
