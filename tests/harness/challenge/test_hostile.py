@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.formats import scorefile
-from harness.challenge import outcome, submissions, terms
+from harness.challenge import entries, outcome, submissions, terms
 from harness.errors import BadConfig
 from tests.harness.challenge.folders import challenge, scores, submit, three_teams
 
@@ -26,8 +27,16 @@ class Trap:
         return Path.touch, (self.path,)
 
 
-def _team(root: Path) -> Path:
-    return root / "submissions" / "evil" / "1"
+def evil(root: Path, *parts: str) -> Path:
+    """The folder evil/1 of a submission, or a path in it."""
+    folder = root / "submissions" / "evil" / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.joinpath(*parts)
+
+
+def valid(root: Path, about: str = "") -> Path:
+    """A submission in which nothing is wrong yet."""
+    return submit(root, "evil", 1, scores(1, 1), about)
 
 
 def _link_to_folder(root: Path) -> None:
@@ -35,46 +44,22 @@ def _link_to_folder(root: Path) -> None:
 
 
 def _link_to_number(root: Path) -> None:
-    (root / "submissions" / "evil").mkdir()
-    _team(root).symlink_to(root / "submissions" / "beta" / "1")
-
-
-def _link_to_file(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    (_team(root) / "scores.csv").symlink_to(root / "private" / "ratings.csv")
-
-
-def _pipe(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    os.mkfifo(_team(root) / "scores.csv")
+    evil(root).with_name("2").symlink_to(root / "submissions" / "beta" / "1")
 
 
 def _archive(root: Path) -> None:
-    (root / "submissions" / "evil").mkdir()
-    with zipfile.ZipFile(root / "submissions" / "evil" / "1.zip", "w") as packed:
+    with zipfile.ZipFile(evil(root).with_suffix(".zip"), "w") as packed:
         packed.writestr("../../outside.csv", "dialogue_id,score\n")
 
 
-def _pickle(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    (_team(root) / "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped")))
-
-
-def _pickle_as_table(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    (_team(root) / "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped")))
-
-
 def _large(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    with (_team(root) / "scores.csv").open("wb") as stream:
+    with evil(root, "scores.csv").open("wb") as stream:
         stream.truncate(3 << 30)
 
 
 def _many_files(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-    for place in range(200):
-        (_team(root) / f"{place}.csv").touch()
+    for place in range(30):
+        evil(root, f"{place}.csv").touch()
 
 
 def _many_folders(root: Path) -> None:
@@ -82,114 +67,65 @@ def _many_folders(root: Path) -> None:
         (root / "submissions" / "evil" / str(place)).mkdir(parents=True)
 
 
-def _no_file(root: Path) -> None:
-    _team(root).mkdir(parents=True)
-
-
-def _folder_inside(root: Path) -> None:
-    (submit(root, "evil", 1, scores(1, 1)) / "more").mkdir()
-
-
-def _huge_about(root: Path) -> None:
-    submit(root, "evil", 1, scores(1, 1), 'name = "' + "x" * 100_000 + '"')
-
-
-def _deep_about(root: Path) -> None:
-    submit(root, "evil", 1, scores(1, 1), "name = " + "[" * 20_000)
-
-
-def _about(line: str) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        submit(root, "evil", 1, scores(1, 1), line + "\n")
-
-    return write
-
-
-def _named(name: str) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        submit(root, name, 1, scores(1, 1))
-
-    return write
-
-
-def _numbered(name: str) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        submit(root, "evil", name, scores(1, 1))
-
-    return write
-
-
-def _lines(text: str) -> Callable[[Path], None]:
-    def write(root: Path) -> None:
-        folder = submit(root, "evil", 1, scores(1, 1))
-        with (folder / "scores.csv").open("a") as stream:
-            stream.write(text)
-
-    return write
-
-
-def _constant(root: Path) -> None:
-    submit(root, "evil", 1, dict.fromkeys(scores(1, 1), 0.5))
-
-
 def _no_text_as_file(root: Path) -> None:
-    folder = submit(root, "evil", 1, scores(1, 1))
+    folder = valid(root)
     (folder / "scores.csv").rename(os.fsdecode(os.fsencode(folder) + b"/\xff.csv"))
 
 
 def _hard_link(root: Path) -> None:
-    folder = submit(root, "evil", 1, scores(1, 1))
-    (folder / "scores.csv").unlink()
-    os.link(root / "private" / "ratings.csv", folder / "scores.csv")
+    os.link(root / "private" / "ratings.csv", evil(root, "scores.csv"))
 
 
-def _incomplete(root: Path) -> None:
-    submit(root, "evil", 1, dict(list(scores(1, 1).items())[:-3]))
+def _more(line: str) -> Callable[[Path], object]:
+    def write(root: Path) -> None:
+        with (valid(root) / "scores.csv").open("a") as stream:
+            stream.write(line)
+
+    return write
 
 
-BROKEN = {
-    "link to a folder": (_link_to_folder, "link"),
-    "link as a number": (_link_to_number, "link"),
-    "link to the ratings": (_link_to_file, "link"),
-    "a pipe": (_pipe, "no plain file"),
-    "an archive": (_archive, "archive"),
-    "a pickle": (_pickle, "no score file"),
-    "a pickle called a table": (_pickle_as_table, ""),
-    "three gigabytes": (_large, "more than 64 MB"),
-    "many files": (_many_files, "more than 20 files"),
-    "many folders": (_many_folders, "more than 1000"),
-    "no file": (_no_file, "no score file"),
-    "a folder inside": (_folder_inside, "no plain file"),
-    "huge about": (_huge_about, "bytes"),
-    "deep about": (_deep_about, "not TOML"),
-    "about that is no TOML": (_about("name = "), "not TOML"),
-    "about with a formula": (_about('name = "=1+1"'), "name should be"),
-    "about with a control character": (_about('name = "a\\u001bb"'), "name should be"),
-    "about with direction signs": (_about('name = "a\\u202eb"'), "name should be"),
-    "about with an unknown word": (_about("rank = 1"), "no setting"),
-    "about with a date that is none": (_about('date = "soon"'), "date should be"),
-    "about with a date before time": (_about("date = 0001-01-01T00:00:00+23:00"), "date should be"),
-    "about with a date of endless digits": (_about("date = 0x" + "F" * 60_000), "date should be"),
-    "about with a name of endless digits": (_about("name = 0x" + "F" * 60_000), "name should be"),
-    "about with endless digits in a list": (_about("name = [0x" + "F" * 60_000 + "]"), "name should be"),
-    "a file name that is no text": (_no_text_as_file, "\\udcff.csv has a name"),
-    "a hard link to the ratings": (_hard_link, "is a hard link"),
-    "the name of a metric": (_named("length"), "name of a metric"),
-    "nearly the name of a metric": (_named("Cosine"), "name of a metric"),
-    "markup as a name": (_named("<b>evil"), "no name of a team"),
-    "a formula as a name": (_named("=evil"), "no name of a team"),
-    "a line as a name": (_named("e\nvil"), "no name of a team"),
-    "a long name": (_named("e" * 100), "no name of a team"),
-    "a decomposed name": (_named("e\u0301vil"), "no name of a team"),
-    "a name like another": (_named("BETA"), "differs from it"),
-    "no number": (_numbered("first"), "no number"),
-    "a number with zeros": (_numbered("01"), "no number"),
-    "a number of other digits": (_numbered("\u0661"), "no number"),
-    "twice the same": (_lines("first_000,1\n"), "already"),
-    "too large a number": (_lines("first_000,1e400\n"), "1e400"),
-    "constant scores": (_constant, "all the same"),
-    "missing scores": (_incomplete, "without a score: 3 of second"),
+ABOUT = {
+    'name = "' + "x" * 100_000 + '"': "bytes",
+    "name = " + "[" * 20_000: "not TOML",
+    "name = ": "not TOML",
+    'name = "=1+1"': "name should be",
+    'name = "a\\u001bb"': "name should be",
+    'name = "a\\u202eb"': "name should be",
+    "rank = 1": "no setting",
+    'date = "soon"': "date should be",
+    "date = 0001-01-01T00:00:00+23:00": "date should be",
+    "date = 0x" + "F" * 60_000: "date should be",
+    "name = 0x" + "F" * 60_000: "name should be",
+    "name = [0x" + "F" * 60_000 + "]": "name should be",
 }
+TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
+         "=evil": "no name of a team", "e\nvil": "no name of a team", "e" * 100: "no name of a team",
+         "e\u0301vil": "no name of a team", "BETA": "differs from it"}
+NUMBERS = ("first", "01", "\u0661")
+FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
+    (_link_to_folder, "link"),
+    (_link_to_number, "link"),
+    (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
+    (lambda root: os.mkfifo(evil(root, "scores.csv")), "no plain file"),
+    (_archive, "archive"),
+    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "no score file"),
+    (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
+    (_large, "more than 64 MB"),
+    (_many_files, "more than 20 files"),
+    (_many_folders, "more than 1000"),
+    (evil, "no score file"),
+    (lambda root: (valid(root) / "more").mkdir(), "no plain file"),
+    (_no_text_as_file, "\\udcff.csv has a name"),
+    (_hard_link, "is a hard link"),
+    (_more("first_000,1\n"), "already"),
+    (_more("first_000,1e400\n"), "1e400"),
+    (lambda root: submit(root, "evil", 1, dict(list(scores(1, 1).items())[:-3])), "without a score: 3 of second"),
+    *((lambda root, about=about: valid(root, about + "\n"), why) for about, why in ABOUT.items()),  # type: ignore[misc]
+    *((lambda root, team=team: submit(root, team, 1, scores(1, 1)), why)  # type: ignore[misc]
+      for team, why in TEAMS.items()),
+    *((lambda root, number=number: submit(root, "evil", number, scores(1, 1)), "no number")  # type: ignore[misc]
+      for number in NUMBERS),
+)
 
 
 def everything(root: Path) -> dict[str, int]:
@@ -197,32 +133,32 @@ def everything(root: Path) -> dict[str, int]:
     return {str(path): path.lstat().st_mtime_ns for path in root.rglob("*")}
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_is_refused_with_its_reason_and_moves_nobody(name: str, tmp_path: Path) -> None:
-    write, reason = BROKEN[name]
-    root = challenge(tmp_path / "work" / "challenge", draws=0)
+def test_each_is_refused_with_its_reason_and_changes_no_file(tmp_path: Path) -> None:
+    """Only the submissions are looked at: what a broken one does to the ranking is a test of its own."""
+    root, home = challenge(tmp_path / "work" / "challenge", draws=0), tmp_path / "home"
     three_teams(root)
-    before = outcome.outcome(root, tmp_path / "home") if name != "a name like another" else None
-    write(root)
-    lying = everything(tmp_path)
-    found = outcome.outcome(root, tmp_path / "home")
-    assert everything(tmp_path) == lying
-    told = [(one.name, why) for one in found.refused for why in one.reasons]
-    assert told
-    assert any(reason in why for _, why in told)
-    assert all(line.isprintable() for pair in told for line in pair)
-    assert not (root / "trapped").exists()
-    if before is not None:
-        assert found.ranking.places == before.ranking.places
-        assert [one.name for one in found.entries.entries] == [one.name for one in before.entries.entries]
+    rules, ranked_data, whole = outcome.validated(root, home)
+    shutil.copytree(root / "submissions", tmp_path / "submissions")
+    for write, reason in FOLDERS:
+        write(root)
+        lying = everything(tmp_path)
+        files = entries.taken(submissions.listed(rules), ranked_data, rules)
+        assert everything(tmp_path) == lying
+        reasons = [why for refused in files.refused for why in refused.reasons]
+        assert any(reason in why for why in reasons), reason
+        assert all(line.isprintable() for refused in files.refused for line in (refused.name, *refused.reasons))
+        assert not (root / "trapped").exists()
+        if reason != "differs from it":
+            assert [entry.name for entry in files.whole.entries] == [entry.name for entry in whole.whole.entries]
+        shutil.rmtree(root / "submissions")
+        shutil.copytree(tmp_path / "submissions", root / "submissions")
 
 
-@pytest.mark.parametrize("locked", ["evil", "evil/1", "evil/1/submission.toml"])
+@pytest.mark.parametrize("locked", ["evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"])
 def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = challenge(tmp_path / "challenge", draws=0)
     three_teams(root)
-    submit(root, "evil", 1, scores(1, 1), 'name = "E"\n')
-    closed = root / "submissions" / locked
+    closed = valid(root, 'name = "E"\n').parents[1] / locked
 
     def unless_locked(real: Callable[..., object]) -> Callable[..., object]:
         def opened(path: Path, *args: object) -> object:
@@ -234,27 +170,12 @@ def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monke
 
     monkeypatch.setattr(submissions, "_entries_of", unless_locked(submissions._entries_of))
     monkeypatch.setattr(terms, "read", unless_locked(terms.read))
-    found = outcome.outcome(root, tmp_path / "home")
-    ((name, why),) = [(one.name, one.reasons) for one in found.refused]
-    assert name == ("evil" if locked == "evil" else "evil/1")
-    assert why == ("cannot be read: Permission denied",)
-    assert len(found.entries.entries) == 4
-
-
-def test_an_error_in_reading_a_score_file_costs_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = challenge(tmp_path / "challenge", draws=0)
-    three_teams(root)
-    submit(root, "evil", 1, scores(1, 1))
-    real = scorefile.read
-
-    def read(path: Path, wanted: scorefile.Expected) -> object:
-        if "evil" in path.parts:
-            raise MemoryError
-        return real(path, wanted)
-
-    monkeypatch.setattr(scorefile, "read", read)
-    found = outcome.outcome(root, tmp_path / "home")
-    assert [(one.name, one.reasons) for one in found.refused] == [("evil/1", ("cannot be read: MemoryError",))]
+    monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
+    _, _, files = outcome.validated(root, tmp_path / "home")
+    why = "PermissionError" if locked.endswith(".csv") else "Permission denied"
+    assert [(refused.name, refused.reasons) for refused in files.refused] == [
+        ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {why}",))]
+    assert len(files.whole.entries) == 4
 
 
 def test_the_folder_of_submissions_is_no_link(tmp_path: Path) -> None:
@@ -262,7 +183,7 @@ def test_the_folder_of_submissions_is_no_link(tmp_path: Path) -> None:
     (root / "submissions").rmdir()
     (root / "submissions").symlink_to(tmp_path)
     with pytest.raises(BadConfig, match="is a link"):
-        outcome.outcome(root, tmp_path / "home")
+        outcome.validated(root, tmp_path / "home")
 
 
 def test_a_name_is_shown_without_what_steers_a_terminal() -> None:

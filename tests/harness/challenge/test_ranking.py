@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import registry
 from harness.challenge import audit, folder, outcome, ranking, tables
 from harness.errors import BadConfig
 from harness.run import correlate
@@ -45,24 +43,17 @@ def test_the_best_or_the_last_submission_counts(root: Path, home: Path) -> None:
     assert "alpha/3" in places(outcome.outcome(root, home))
 
 
-def test_surplus_submissions_are_refused_and_the_lowest_numbers_taken(root: Path, home: Path) -> None:
-    submit(root, "alpha", 10, scores(0.1, 16))
-    edit(root, "submissions = 2")
-    found = outcome.outcome(root, home)
-    assert [one.name for one in found.refused] == ["alpha/10"]
-    assert "a team may hand in 2" in found.refused[0].reasons[0]
-    assert "alpha/2" in places(found)
-
-
-def test_late_early_and_undated_submissions_are_refused(root: Path, home: Path) -> None:
-    edit(root, "opens = 2026-01-01", "closes = 2026-03-31")
-    for number, date in enumerate(("2026-01-01", "2026-03-31", "2026-04-01", "2025-12-31"), start=1):
+def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home: Path) -> None:
+    edit(root, "opens = 2026-01-01", "closes = 2026-03-31", "submissions = 4")
+    dates = {1: "2026-01-01", 2: "2026-03-31", 3: "2026-04-01", 4: "2025-12-31", 10: "2026-02-01"}
+    for number, date in dates.items():
         submit(root, "delta", number, scores(3, number), f"date = {date}\n")
-    found = outcome.outcome(root, home)
-    assert [one.name for one in found.entries.entries] == ["delta/1", "delta/2"]
-    why = {one.name: one.reasons[0] for one in found.refused}
+    _, _, files = outcome.validated(root, home)
+    assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
+    why = {refused.name: refused.reasons[0] for refused in files.refused}
     assert "after the challenge closed" in why["delta/3"]
     assert "before the challenge opened" in why["delta/4"]
+    assert "a team may hand in 4" in why["delta/10"]
     assert "on which date" in why["beta/1"]
 
 
@@ -84,23 +75,6 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         for cell in correlate.targets(one.dataset, one.judged, given):
             expected = estimates.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
-
-
-def test_values_on_the_sample_are_those_of_a_run(tmp_path: Path, home: Path) -> None:
-    root = tmp_path / "challenge"
-    (root / "submissions" / "team" / "1").mkdir(parents=True)
-    (root / "challenge.toml").write_text('datasets = ["jsalt", "esl"]\ndraws = 0\n')
-    loaded = [registry.load(name, home) for name in ("jsalt", "esl")]
-    given = {item.id: len(item.response.text) % 17 for one in loaded for item in one.items if item.response}
-    (root / "submissions" / "team" / "1" / "s.csv").write_text(
-        "dialogue_id,score\n" + "".join(f"{name},{value}\n" for name, value in given.items()))
-    found = outcome.outcome(root, home)
-    for one in loaded:
-        ids = tuple(item.id for item in one.items)
-        made = {("m", ""): Scores(ids, {"m": np.array([float(given[name]) for name in ids])}, 0.0)}
-        (cell,) = correlate.targets(one, correlate.judged(one, one.card.qualities), made)
-        value = estimates.estimate(cell.panel(0), "spearman").value
-        assert found.ranking.rows[0][one.card.name, cell.quality] == pytest.approx(value, abs=1e-12)
 
 
 def test_draws_with_ranks_kept_are_near_those_ranked_anew(root: Path, home: Path) -> None:
@@ -126,56 +100,45 @@ def published(root: Path) -> dict[str, bytes]:
 def test_a_broken_submission_changes_no_byte_of_the_others(root: Path, home: Path) -> None:
     folder.write(outcome.outcome(root, home), root / "ranking")
     before = published(root)
+    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
     submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
     submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
     submit(root, "flat", 1, dict.fromkeys(items(), 1.0))
-    found = outcome.outcome(root, home)
-    folder.write(found, root / "ranking")
-    assert {one.name for one in found.refused} == {"broken/1", "gaps/1", "flat/1"}
+    ranked = outcome.outcome(root, home)
+    folder.write(ranked, root / "ranking")
+    why = {refused.name: refused.reasons[0] for refused in ranked.refused}
+    assert why.keys() == {"broken/1", "gaps/1", "flat/1"}
+    assert "all the same" in why["flat/1"]
     assert published(root) == before
 
 
-def test_the_audit_log_is_added_to_and_says_nothing_twice(root: Path, home: Path) -> None:
-    folder.write(outcome.outcome(root, home), root / "ranking")
+def test_the_audit_log_is_added_to_and_nothing_is_written_until_all_is_made(
+        root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = outcome.outcome(root, home)
+    folder.write(ranked, root / "ranking")
     log = root / "ranking" / "audit.jsonl"
-    before = log.read_bytes()
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    assert log.read_bytes() == before
+    before, first = published(root), log.read_bytes()
+    folder.write(ranked, root / "ranking")
+    assert log.read_bytes() == first
     submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    assert log.read_bytes().startswith(before)
-    assert b'"broken/1"' in log.read_bytes()[len(before):]
-
-
-def test_nothing_is_written_until_all_is_made(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    before = published(root)
     submit(root, "delta", 1, scores(0.1, 17))
-
-    def fails(found: object, out: object) -> bytes:
-        raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
-
-    monkeypatch.setattr(audit, "lengthened", fails)
-    with pytest.raises(UnicodeEncodeError):
-        folder.write(outcome.outcome(root, home), root / "ranking")
+    changed = outcome.outcome(root, home)
+    with monkeypatch.context() as patch:
+        patch.setattr(audit, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
+        with pytest.raises(UnicodeEncodeError):
+            folder.write(changed, root / "ranking")
     assert published(root) == before
+    folder.write(changed, root / "ranking")
+    assert log.read_bytes().startswith(first)
+    assert b'"broken/1"' in log.read_bytes()[len(first):]
 
 
-def test_who_is_refused_no_more_is_in_no_table(root: Path, home: Path) -> None:
-    broken = submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    assert b"broken/1" in (root / "ranking" / "refused.csv").read_bytes()
-    shutil.rmtree(broken)
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
-
-
-def test_tables_are_for_machines(root: Path, home: Path) -> None:
+def test_tables_are_for_machines_and_a_baseline_has_no_rank(root: Path, home: Path) -> None:
     edit(root, 'baselines = ["length", "bleu"]')
     submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
     submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
-    found = outcome.outcome(root, home)
-    folder.write(found, root / "ranking")
+    ranked = outcome.outcome(root, home)
+    folder.write(ranked, root / "ranking")
     for name in ("official", "rules", "treatments", "submissions", "refused"):
         text = (root / "ranking" / f"{name}.csv").read_text()
         head, *rows = csv.reader(text.splitlines())
@@ -188,25 +151,28 @@ def test_tables_are_for_machines(root: Path, home: Path) -> None:
     head, *rows = csv.reader((root / "ranking" / "rules.csv").read_text().splitlines())
     assert head == ["team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda"]
     (delta,) = [row for row in rows if row[0] == "delta"]
-    assert float(delta[3]) == round(found.ranking.totals[[one.name for one in found.entries.entries].index("delta/1")],
-                                    4) < 0
+    names = [entry.name for entry in ranked.entries.entries]
+    assert float(delta[3]) == round(ranked.ranking.totals[names.index("delta/1")], 4) < 0
+    official = {row[0]: row for row in tables.official(ranked).rows}
+    assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
+    assert official["length (baseline)"][1] == "–"
+    assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))
 
 
-def test_the_pages_rank_by_the_rule_of_the_challenge(root: Path, home: Path) -> None:
+def test_the_report_ranks_by_the_rule_of_the_challenge_rounds_and_holds_nothing_private(root: Path, home: Path) -> None:
     edit(root, 'rule = "dev"')
-    found = outcome.outcome(root, home)
-    made, shown = folder.write(found, root / "ranking")
-    assert {one.split for one in made.datasets} == {row.board for row in made.ranking} == {"dev"}
-    (board,) = [one for one in boards.boards(made, "dev", "real") if one.statistic == "spearman"]
-    assert [team for team, _ in board.columns] == [entry.submission.team for entry in found.ranking.counting.entries]
+    ranked = outcome.outcome(root, home)
+    made, shown = folder.write(ranked, root / "ranking")
+    assert {entry.split for entry in made.datasets} == {row.board for row in made.ranking} == {"dev"}
+    (board,) = [board for board in boards.boards(made, "dev", "real") if board.statistic == "spearman"]
+    assert [team for team, _ in board.columns] == [entry.submission.team for entry in ranked.ranking.counting.entries]
     assert any("are test sets, and the challenge ranks by the dev rule" in line for line in shown.remarks)
-
-
-def test_what_is_published_is_rounded(root: Path, home: Path) -> None:
-    made, _ = folder.write(outcome.outcome(root, home), root / "ranking")
     values = [*(row.value for row in made.correlations), *(row.value for row in made.ranking),
               *(row.delta for row in made.comparisons), *(row.value for row in made.reliability)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))
+    assert (made.points, made.examples) == ((), ())
+    everything = b"".join(path.read_bytes() for path in (root / "ranking").rglob("*") if path.is_file())
+    assert b"the secret of" not in everything
 
 
 def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) -> None:
@@ -246,42 +212,25 @@ def test_a_missing_score_may_be_left_out(root: Path, home: Path) -> None:
     assert found.pairs["second", "wit"].n[0, -1] == SIZE - 4
 
 
-def test_a_metric_is_a_baseline_without_a_rank(root: Path, home: Path) -> None:
-    edit(root, 'baselines = ["length", "bleu"]')
-    grid = tables.official(outcome.outcome(root, home))
-    rows = {row[0]: row for row in grid.rows}
-    assert rows["length (baseline)"][1] == "–"
-    assert any("reference" in row[2] for row in grid.rows if row[0].startswith("bleu"))
-    assert [row[1] for row in grid.rows if row[1] != "–"] == ["1", "2", "3"]
-
-
-def test_nothing_private_is_written(root: Path, home: Path) -> None:
-    made, shown = folder.write(outcome.outcome(root, home), root / "ranking")
-    assert not made.points
-    assert not made.examples
-    everything = b"".join(path.read_bytes() for path in (root / "ranking").rglob("*") if path.is_file())
-    assert b"the secret of" not in everything
-    assert shown.kind == "challenge"
-
-
-@pytest.mark.parametrize(("line", "told"), [
-    ('rule = "best"', "no ranking rule"),
-    ("rules = 1", "no setting"),
-    ("submissions = -1", "whole number, 0 or more"),
-    ('datasets = ["jsalt"]', "one kind of data"),
-    ('qualities = ["wot"]', "did you mean 'wit'"),
-    ('closes = "later"', "should be a date"),
-    ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
-])
-def test_rules_that_cannot_be_are_told(root: Path, home: Path, line: str, told: str) -> None:
-    edit(root, line)
-    with pytest.raises(BadConfig, match=told):
-        outcome.validated(root, home)
-
-
-def test_a_quality_without_ratings_is_told(root: Path, home: Path) -> None:
-    path = root / "private" / "ratings.csv"
-    path.write_text("\n".join(line for line in path.read_text().splitlines() if ",wit," not in line))
+def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
+    path = root / "challenge.toml"
+    before = path.read_text()
+    for line, message in (
+        ('rule = "best"', "no ranking rule"),
+        ("rules = 1", "no setting"),
+        ("submissions = -1", "whole number, 0 or more"),
+        ('datasets = ["jsalt"]', "one kind of data"),
+        ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"),
+        ('qualities = ["wot"]', "did you mean 'wit'"),
+        ('closes = "later"', "should be a date"),
+        ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
+    ):
+        edit(root, line)
+        with pytest.raises(BadConfig, match=message):
+            outcome.validated(root, home)
+        path.write_text(before)
+    ratings = root / "private" / "ratings.csv"
+    ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if ",wit," not in line))
     with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
         outcome.validated(root, home)
 

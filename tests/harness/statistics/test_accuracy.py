@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,25 +15,14 @@ def judged(both: int, first: int, second: int, none: int) -> tuple[list[float], 
     return [1.] * (both + first) + [0.] * (second + none), [1.] * both + [0.] * first + [1.] * second + [0.] * none
 
 
-def test_few_discordant_items_are_counted_exactly() -> None:
-    found = mcnemar(*judged(10, 1, 8, 1))  # 2 (C(9,0) + C(9,1)) / 2⁹ = 20/512
-    assert found.p == pytest.approx(20 / 512)
-    assert (found.first, found.second, found.method) == (11 / 20, 18 / 20, "McNemar, exact binomial")
-    assert mcnemar(*judged(5, 0, 0, 5)).p == 1
-
-
-def test_many_discordant_items_are_chi_squared_with_the_correction_named() -> None:
-    found = mcnemar(*judged(794, 150, 86, 570))  # Agresti's table of two ratings: (|150 - 86| - 1)² / 236
-    assert found.statistic == pytest.approx(3969 / 236)
-    assert found.p == pytest.approx(stats.chi2.sf(3969 / 236, 1))
-    assert "continuity correction" in found.method
-    assert mcnemar(*judged(0, 20, 20, 0)).p == 1
-
-
-@given(st.integers(0, 12), st.integers(0, 12))
-def test_the_exact_test_is_scipys_binomial_test(b: int, c: int) -> None:
-    if 0 < b + c < 25:
-        assert mcnemar(*judged(1, b, c, 1)).p == pytest.approx(stats.binomtest(b, b + c).pvalue)
+def test_mcnemar_by_hand() -> None:
+    few = mcnemar(*judged(10, 1, 8, 1))  # 2 (C(9,0) + C(9,1)) / 2⁹ = 20/512
+    assert (few.p, few.first, few.second, few.method) == (
+        pytest.approx(20 / 512), 11 / 20, 18 / 20, "McNemar, exact binomial")
+    assert mcnemar(*judged(5, 0, 0, 5)).p == mcnemar(*judged(0, 20, 20, 0)).p == 1
+    many = mcnemar(*judged(794, 150, 86, 570))  # Agresti's table of two ratings: (|150 - 86| - 1)² / 236
+    assert (many.statistic, many.p) == pytest.approx((3969 / 236, stats.chi2.sf(3969 / 236, 1)))
+    assert "continuity correction" in many.method
 
 
 def test_items_that_were_not_judged_are_left_out_and_other_values_refused() -> None:
@@ -44,15 +33,17 @@ def test_items_that_were_not_judged_are_left_out_and_other_values_refused() -> N
         mcnemar([.5], [1])
 
 
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
-def test_chi_squared_equals_scipys(a: int, b: int, c: int, d: int) -> None:
-    found = chi_squared(a, a + b, c, c + d)
-    oracle = stats.chi2_contingency([[a, b], [c, d]], correction=False)
-    assert found.statistic == pytest.approx(oracle.statistic, abs=1e-9)
-    assert found.p == pytest.approx(oracle.pvalue, rel=1e-6, abs=1e-12)
+@settings(max_examples=50)
+@given(*[st.integers(1, 300)] * 4)
+def test_both_tests_equal_scipys(a: int, b: int, c: int, d: int) -> None:
+    squared, oracle = chi_squared(a, a + b, c, c + d), stats.chi2_contingency([[a, b], [c, d]], correction=False)
+    assert squared.statistic == pytest.approx(oracle.statistic, abs=1e-9)
+    assert squared.p == pytest.approx(oracle.pvalue, rel=1e-6, abs=1e-12)
+    few, others = a % 12 + 1, b % 12
+    assert mcnemar(*judged(1, few, others, 1)).p == pytest.approx(stats.binomtest(few, few + others).pvalue)
 
 
-def test_chi_squared_of_nothing_to_tell_apart() -> None:
+def test_chi_squared_of_equal_shares_of_nothing_and_of_too_many() -> None:
     assert chi_squared(5, 5, 7, 7).p == 1
     assert np.isnan(chi_squared(0, 0, 3, 7).p)
     with pytest.raises(ValueError, match="8 of 5"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -13,52 +13,46 @@ from harness.statistics.significance import benjamini_hochberg, clusters, holm, 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def test_four_hypotheses_by_hand() -> None:
+def test_adjusted_p_values_by_hand_and_of_the_paper() -> None:
     p = [.01, .04, .03, .005]  # in order .005 .01 .03 .04
     assert holm(p) == pytest.approx([.03, .06, .06, .02])  # 4 × .005, 3 × .01, 2 × .03, then never less
     assert benjamini_hochberg(p) == pytest.approx([.02, .04, .04, .02])  # 4/1, 4/2, 4/3, 4/4, never more than the next
-
-
-def test_fifteen_hypotheses_of_the_papers() -> None:
-    """Benjamini & Hochberg (1995), section 4.1: at .05, Bonferroni and Holm reject three, theirs four."""
+    # Benjamini & Hochberg (1995), section 4.1: at .05, Bonferroni and Holm reject three, theirs four
     p = [.0001, .0004, .0019, .0095, .0201, .0278, .0298, .0344, .0459, .3240, .4262, .5719, .6528, .7590, 1]
     assert (holm(p) <= .05).sum() == 3
     assert (benjamini_hochberg(p) <= .05).sum() == 4
 
 
+@settings(max_examples=50)
 @given(P)
-def test_equal_to_scipy_and_to_the_definition(p: list[float]) -> None:
+def test_equal_to_scipy_and_to_the_definition_and_a_missing_p_counts_for_nothing(p: list[float]) -> None:
     assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
     order, k = np.argsort(p, kind="stable"), len(p)
     expected = np.empty(k)
     for i in range(k):
         expected[order[i]] = max(min(1, (k - j) * p[order[j]]) for j in range(i + 1))
     assert holm(p) == pytest.approx(expected)
-
-
-@given(P)
-def test_a_missing_p_stays_missing_and_counts_for_nothing(p: list[float]) -> None:
     for adjust in (holm, benjamini_hochberg):
-        found = adjust([np.nan, *p, np.nan])
-        assert np.isnan(found[[0, -1]]).all()
-        assert found[1:-1] == pytest.approx(adjust(p))
+        adjusted = adjust([np.nan, *p, np.nan])
+        assert np.isnan(adjusted[[0, -1]]).all()
+        assert adjusted[1:-1] == pytest.approx(adjust(p))
         assert np.isnan(adjust([np.nan])).all()
 
 
 def test_a_matrix_of_pairs_counts_each_once() -> None:
     p = np.array([[np.nan, .01, .02], [.01, np.nan, .2], [.02, .2, np.nan]])
-    found = over_pairs(p)
-    assert found[0, 1] == found[1, 0] == pytest.approx(.03)
-    assert found[2, 0] == pytest.approx(.04)
-    assert np.isnan(found.diagonal()).all()
+    adjusted = over_pairs(p)
+    assert adjusted[0, 1] == adjusted[1, 0] == pytest.approx(.03)
+    assert adjusted[2, 0] == pytest.approx(.04)
+    assert np.isnan(adjusted.diagonal()).all()
     assert p[0, 1] == .01
 
 
 def wins(size: int, pairs: list[tuple[int, int]]) -> np.ndarray:
-    found = np.zeros((size, size), dtype=bool)
+    table = np.zeros((size, size), dtype=bool)
     for i, j in pairs:
-        found[i, j] = True
-    return found
+        table[i, j] = True
+    return table
 
 
 def test_clusters_by_hand() -> None:
@@ -73,6 +67,7 @@ def test_clusters_by_hand() -> None:
     assert letters(np.full(2, np.nan), wins(2, [])) == ("", "")
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 9), st.data())
 def test_letters_and_clusters_keep_their_promises(size: int, data: st.DataObject) -> None:
     values = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
