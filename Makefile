@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-DEFAULT := not slow and not faults and not browser and not long
+DEFAULT := not slow and not faults and not browser
 STEP   = @printf '\n== %s\n'
 
 .PHONY: environment leaderboard test test-all faults browser bench clean

@@ -19,6 +19,7 @@ from metrics import registry as metrics
 from metrics.models.service import Models
 from metrics.training import trainables
 from tests.conftest import ROOT, make_item
+from tests.docs import reference
 from tests.faults import table
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -108,3 +109,13 @@ def test_every_fault_has_its_row_in_the_page_of_reliability() -> None:
     assert [row[0] for row in rows] == [table.escaped(fault.what) for fault in table.known()]
     assert all(table.heading(fault) in page for fault in table.known())
     assert [row for row in rows if row[1] == table.NOT_TRIED or int(row[2]) < 1] == []
+
+
+def test_the_reference_is_current_and_short() -> None:
+    """It is written anew by `python -m tests.docs.reference`."""
+    pages = reference.pages()
+    assert {path.name for path in reference.FOLDER.iterdir()} == set(pages)
+    for name, text in pages.items():
+        assert (reference.FOLDER / name).read_text() == text, f"{name}: run `python -m tests.docs.reference`"
+    assert len(pages["metrics.md"].split()) < 5000
+    assert len(pages["commands.md"].split()) < 3500

@@ -11,86 +11,69 @@ import pytest
 from benchmarks import registry
 from harness.cli import main
 
+ID = "dstc10-task5.1_00008"
 
-def filled(path: Path, *, every: int = 1) -> Path:
+
+def filled(folder: Path, *flags: str, every: int = 1) -> Path:
     """The template with numbers in it; of so many rows one."""
+    path, mine = folder / "template.csv", folder / "mine.csv"
+    assert main(["template", "--dataset", "fed-dial", "--dataset", "jsalt", "--out", str(path), *flags]) == 0
     with path.open(newline="") as stream:
         head, *rows = csv.reader(stream)
     taken = [[row[0], str(place * 7919 % 101 / 10)] for place, row in enumerate(rows) if place % every == 0]
-    mine = path.with_name("mine.csv")
     with mine.open("w", newline="") as stream:
         csv.writer(stream).writerows([head, *taken])
     return mine
 
 
-def template(folder: Path, *flags: str) -> Path:
-    path = folder / "template.csv"
-    assert main(["template", "--dataset", "fed-dial", "--dataset", "jsalt", "--out", str(path), *flags]) == 0
-    return path
-
-
-def test_a_filled_template_is_valid_and_goes_on_the_board(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
-) -> None:
-    mine = filled(template(tmp_path))
+def test_a_filled_template_is_valid_and_goes_on_the_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, out = filled(tmp_path), tmp_path / "out"
     assert "of the bundled sample, which is no real data: fed-dial, jsalt" in capsys.readouterr().err
     assert main(["validate", str(mine)]) == 0
     assert capsys.readouterr().out.endswith("mine.csv: nothing is wrong with it\n")
-    out = tmp_path / "out"
     assert main(["run", "--dataset", "jsalt", "--dataset", "fed-dial", "--metric", f"scores:{mine}", "--metric",
-                 "length", "--draws", "0", "--out", str(out)]) == 0
-    rows = [json.loads(line) for line in _reported(out, capsys)]
+                 "length", "--draws", "0", "--out", str(out), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     scored = {row["dataset"] for row in rows if row["metric"] == "scores:mine.csv" and row["value"] is not None}
     assert scored == {"jsalt", "fed-dial"}
     written = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
     assert str(tmp_path).encode() not in written, "no folder of this machine is in what can be published"
 
 
-def _reported(out: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    capsys.readouterr()
-    main(["report", "--out", str(out), "--json"])
-    return capsys.readouterr().out.splitlines()
-
-
 def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mine = filled(template(tmp_path, "--by", "item"), every=2)
+    mine = filled(tmp_path, "--by", "item", every=2)
     items = {name: len(registry.sample(registry.card(name)).items) for name in ("fed-dial", "jsalt")}
     capsys.readouterr()
     assert main(["validate", str(mine), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found["counts"] == {"missing": sum(items.values()) // 2}
-    assert (found["file"], found["refused"], found["origin"]) == ("mine.csv", False, "sample")
-    assert set(found["datasets"]) == set(items)
+    problems = json.loads(capsys.readouterr().out)
+    assert problems["counts"] == {"missing": sum(items.values()) // 2}
+    assert (problems["file"], problems["refused"], problems["origin"]) == ("mine.csv", False, "sample")
+    assert set(problems["datasets"]) == set(items)
     assert main(["validate", str(mine), "--dataset", "fed-dial", "--dataset", "esl"]) == 1
-    told = capsys.readouterr().out
-    assert "esl: none of its 63 items has a score" in told
-    assert "mine.csv: can be taken, but look at: " in told
+    printed = capsys.readouterr().out
+    assert "esl: none of its 63 items has a score" in printed
+    assert "mine.csv: can be taken, but look at: " in printed
 
 
 def test_what_cannot_be_taken_or_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.csv"
+    assert main(["validate", str(path)]) == 2
+    assert "unreadable: cannot be opened" in capsys.readouterr().out
     for content, status, message in (
             ("dialogue_id,score\njsalt_0,1\n", 1, "is refused: 2 unknown"),
-            ("dialogue_id,score\ndstc10-task5.1_00008,x\n", 1, "is refused: 1 no number, 83 missing"),
+            (f"dialogue_id,score\n{ID},x\n", 1, "is refused: 1 no number, 83 missing"),
             ("dialogue_id;value\n", 2, "is refused: 1 unreadable")):
         path.write_text(content)
         assert main(["validate", str(path), "--dataset", "jsalt"]) == status
         assert message in capsys.readouterr().out
 
 
-def test_the_exit_status_of_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(tmp_path / "none.csv")]) == 2
-    assert "unreadable: cannot be opened" in capsys.readouterr().out
-
-
-def test_a_template_is_printed_or_written_in_any_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_template_is_printed_or_written_but_never_over_scores(tmp_path: Path,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["template", "--split", "test"]) == 0
     assert capsys.readouterr().out.startswith("dialogue_id,score\ndstc10-task5.1_")
     assert main(["template", "--out", str(tmp_path / "mine.docx")]) == 2
     assert "score files end in .csv" in capsys.readouterr().err
-
-
-def test_a_template_is_never_written_over_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("mine")
     assert main(["template", "--out", str(path)]) == 2
@@ -98,10 +81,11 @@ def test_a_template_is_never_written_over_scores(tmp_path: Path, capsys: pytest.
     assert path.read_text() == "mine"
 
 
-def test_two_files_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "mine.csv").write_text("dialogue_id,score\ndstc10-task5.1_00008,1\n")
-    flags = [word for name in ("a", "b") for word in ("--metric", f"scores:{tmp_path / name / 'mine.csv'}")]
+        (tmp_path / name / "mine.csv").write_text(f"dialogue_id,score\n{ID},1\n")
+        flags += ["--metric", f"scores:{tmp_path / name / 'mine.csv'}"]
     assert main(["run", "--dataset", "jsalt", *flags, "--out", str(tmp_path / "out")]) == 2
     assert "rename one of them" in capsys.readouterr().err

@@ -1,14 +1,12 @@
 """No secret of whoever runs it is in anything that the harness writes or prints.
 
-Keys are planted where people have them: in environment variables, in the URL of a store, in what a judge is told. Then
-every byte that was written is looked through: files, what is packed in them, and the texts of tables.
+Keys are planted where people have them: in environment variables, in the URL of a store, in what a judge or a metric
+answers. Then every byte that was written is looked through: files, what is packed in them, and the texts of tables.
 """
 
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +19,6 @@ from fsspec.implementations.memory import MemoryFileSystem
 from harness.cli import main
 from harness.run.redaction import redacted
 from metrics.judges import sampling
-from tests.conftest import ROOT
 from tests.judge_server import serving
 
 KEYS = {"OPENAI_API_KEY": "sk-planted-0a1b2c3d4e5f", "HF_TOKEN": "hf_PlantedTokenOfNobody",
@@ -29,6 +26,21 @@ KEYS = {"OPENAI_API_KEY": "sk-planted-0a1b2c3d4e5f", "HF_TOKEN": "hf_PlantedToke
 PASSWORD = "planted-password-of-the-store"  # noqa: S105
 STORE = f"memory://AKIAINTHEURL:{PASSWORD}@bucket/scores"
 SECRETS = (*KEYS.values(), PASSWORD, "AKIAINTHEURL")
+
+TELLTALE = '''
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+from metrics.metric import MetricCard
+
+@dataclass(frozen=True, slots=True)
+class Telltale:
+    """Says what it should not, as a library does whose error repeats a request."""
+    card: ClassVar[MetricCard] = MetricCard(name="telltale", title="Telltale", columns=("telltale",), family="plug-in")
+
+    def score(self, items, models):
+        raise RuntimeError(f"401 for https://example.org with {os.environ['HF_TOKEN']}")
+'''
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +56,8 @@ def texts(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
     yield name, content
     if content.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            for one in packed.namelist():
-                yield from texts(f"{name}/{one}", packed.read(one))
+            for member in packed.namelist():
+                yield from texts(f"{name}/{member}", packed.read(member))
     if content.startswith(b"PAR1"):
         table = pq.ParquetFile(io.BytesIO(content)).read()
         yield f"{name} (notes)", repr(table.schema.metadata).encode()
@@ -58,116 +70,74 @@ def texts(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 def leaks(*folders: Path, printed: str = "") -> list[tuple[str, str]]:
     """Each secret and where it stands."""
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    assert files
+    assert files or printed
     every = [("what was printed", printed.encode()), *((str(path), path.read_bytes()) for path in files)]
     every += [(path, file.getvalue()) for path, file in MemoryFileSystem.store.items()]
     return [(secret, where) for name, content in every for where, held in texts(name, content) for secret in SECRETS
             if secret.encode() in held]
 
 
-def asked(out: Path, *more: str) -> list[str]:
+def judged(out: Path, *more: str) -> list[str]:
     """A run with a judge whose server repeats the key in its errors and in its answers."""
     return ["run", "--dataset", "fed-turn", "--data", "sample", "--limit", "12", "--draws", "0", "--metric", "length",
             "--metric", "judge:llm-eval[model=toy,tries=2]", "--out", str(out), *more]
 
 
-def test_a_secret_that_is_there_is_found(tmp_path: Path) -> None:
-    """The search itself: as it stands, in a bundle, in a table."""
+def test_the_search_finds_a_secret_in_a_bundle_a_table_and_a_text(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("run.json", f'{{"command": "{PASSWORD}"}}' * 20)
     pq.write_table(pa.table({"error": [KEYS["HF_TOKEN"]] * 20}), tmp_path / "b.parquet")
     (tmp_path / "c.log").write_text(KEYS["OPENAI_API_KEY"])
-    found = leaks(tmp_path, printed=KEYS["AWS_ACCESS_KEY_ID"])
-    assert {secret for secret, _ in found} == {PASSWORD, KEYS["HF_TOKEN"], KEYS["OPENAI_API_KEY"],
-                                               KEYS["AWS_ACCESS_KEY_ID"]}
+    assert {secret for secret, _ in leaks(tmp_path, printed=KEYS["AWS_ACCESS_KEY_ID"])} == {
+        PASSWORD, KEYS["HF_TOKEN"], KEYS["OPENAI_API_KEY"], KEYS["AWS_ACCESS_KEY_ID"]}
 
 
 def test_nothing_that_is_written_or_printed_has_a_secret(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:
     out, ways = tmp_path / "out", iter(["status 500", "well", "status 429 0.05", *["well"] * 99])
+    (tmp_path / "telltale.py").write_text(TELLTALE)
+    telltale = ("--metric", str(tmp_path / "telltale.py"))
     with serving(lambda times: next(ways), echo=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert main(asked(out, "--store", STORE, "--log-json", str(tmp_path / "log.jsonl"))) == 0
-        assert main(asked(tmp_path / "packed")) == 0
+        assert main(judged(out, *telltale, "--store", STORE, "--log-json", str(tmp_path / "log.jsonl"))) == 1
         assert server.headers[0]["Authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}", "the server was given it"
+    assert "401 for https://example.org with [HF_TOKEN]" in (out / "report" / "report.json").read_text()
     assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store), "the store was that of the URL"
     MemoryFileSystem.store.clear()  # its own names are the place's
-    assert main(["submit", "--results", str(tmp_path / "packed"), "--out", str(tmp_path / "bundle.zip")]) == 0
-    assert main(["verify", str(tmp_path / "bundle.zip")]) == 0
+    assert main(["submit", "--results", str(out), "--out", str(tmp_path / "bundle.zip")]) == 0
+    assert main(["verify", str(tmp_path / "bundle.zip")]) in {0, 1}
     assert main(["report", "--out", str(out)]) == 0
-    assert main(["doctor"]) in {0, 1}
-    assert leaks(tmp_path, home, printed="".join(capfd.readouterr())) == []
-
-
-@pytest.mark.parametrize("how", ["status 401", "garbage", "redirect http://localhost:9/x"])
-def test_a_judge_that_fails_tells_no_secret(how: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
-                                            capfd: pytest.CaptureFixture[str]) -> None:
-    with serving(lambda times: how) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        main(asked(tmp_path / "out", "--log-json", str(tmp_path / "log.jsonl")))
-        assert server.headers
-    assert leaks(tmp_path, home, printed="".join(capfd.readouterr())) == []
-
-
-@pytest.mark.parametrize("url", [f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",
-                                 f"ftp://AKIAINTHEURL:{PASSWORD}@127.0.0.1:9/x"])
-def test_a_store_that_does_not_answer_is_told_without_its_password(url: str, tmp_path: Path, home: Path,
-                                                                    capfd: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    status = main(["run", "--metric", "length", "--dataset", "fed-turn", "--limit", "5", "--draws", "0", "--store", url,
-                   "--log-json", str(tmp_path / "log.jsonl"), "--out", str(out)])
-    printed = "".join(capfd.readouterr())
-    assert status == 2
-    assert "harness: " in printed
-    (tmp_path / "printed").write_text(printed)
-    assert leaks(tmp_path) == []
-
-
-@pytest.mark.parametrize(("name", "value", "told"), [
-    ("SOME_TOKEN", "0123456789", "got [SOME_TOKEN]!"),
-    ("HTTPS_PROXY", "http://me:word@127.0.0.1:9", "got [HTTPS_PROXY]!"),
-    ("SOME_TOKEN", "true", "got true!"),
-    ("MONKEY", "0123456789", "got 0123456789!"),
-])
-def test_what_is_named_as_a_secret_is_struck_out(name: str, value: str, told: str,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, value)
-    assert redacted(f"got {value}!") == told
-
-
-def test_a_refusal_repeats_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", KEYS["HF_TOKEN"]]) == 2
-    assert "'[HF_TOKEN]'" in capsys.readouterr().err
+    printed = "".join(capfd.readouterr())
+    assert "'[HF_TOKEN]'" in printed
+    assert leaks(tmp_path, home, printed=printed) == []
 
 
-TELLTALE = '''
-import os
-from dataclasses import dataclass
-from typing import ClassVar
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True, slots=True)
-class Telltale:
-    """Says what it should not, as a library does whose error repeats a request."""
-
-    card: ClassVar[MetricCard] = MetricCard(name="telltale", title="Telltale", columns=("telltale",), family="plug-in")
-
-    def score(self, items, models):
-        raise RuntimeError(f"401 for https://example.org with {os.environ['HF_TOKEN']}")
-'''
+def test_a_judge_that_fails_tells_no_secret(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                            capfd: pytest.CaptureFixture[str]) -> None:
+    for how in ("status 401", "garbage", "redirect http://localhost:9/x"):
+        with serving(lambda times, how=how: how) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            main(judged(tmp_path / how[:6], "--log-json", str(tmp_path / "log.jsonl")))
+            assert server.headers
+    assert leaks(tmp_path, home, printed="".join(capfd.readouterr())) == []
 
 
-@pytest.mark.parametrize("executor", ["local", "local:1"])
-def test_what_a_metric_raises_is_told_without_secrets(executor: str, tmp_path: Path) -> None:
-    (tmp_path / "telltale.py").write_text(TELLTALE)
-    argv = ["run", "--metric", str(tmp_path / "telltale.py"), "--metric", "length", "--dataset", "fed-turn", "--limit",
-            "20", "--draws", "0", "--executor", executor, "--out", str(tmp_path / "out"), "--log-json",
-            str(tmp_path / "log.jsonl")]
-    done = subprocess.run([sys.executable, "-m", "dialogue_harness", *argv], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1, done.stderr
-    assert "401 for https://example.org with [HF_TOKEN]" in (tmp_path / "out" / "report" / "report.json").read_text()
-    assert "with [HF_TOKEN]" in done.stderr
-    assert leaks(tmp_path, printed=done.stdout + done.stderr) == []
+def test_a_store_that_does_not_answer_is_told_without_its_password(tmp_path: Path,
+                                                                   capfd: pytest.CaptureFixture[str]) -> None:
+    for url in (f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",
+                f"ftp://AKIAINTHEURL:{PASSWORD}@127.0.0.1:9/x"):
+        assert main(["run", "--metric", "length", "--dataset", "fed-turn", "--limit", "5", "--draws", "0", "--store",
+                     url, "--log-json", str(tmp_path / "log.jsonl"), "--out", str(tmp_path / "out")]) == 2
+        printed = "".join(capfd.readouterr())
+        assert "harness: " in printed
+        assert leaks(tmp_path, printed=printed) == []
+
+
+def test_what_is_named_as_a_secret_is_struck_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value, text in (("SOME_TOKEN", "0123456789", "got [SOME_TOKEN]!"),
+                              ("HTTPS_PROXY", "http://me:word@127.0.0.1:9", "got [HTTPS_PROXY]!"),
+                              ("SOME_TOKEN", "true", "got true!"), ("MONKEY", "9876543210", "got 9876543210!")):
+        monkeypatch.setenv(name, value)
+        assert redacted(f"got {value}!") == text

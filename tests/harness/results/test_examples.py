@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from harness.cli import main
 from harness.results import examples, files, item_scores
-from harness.results.rows import Correlation, Example, Results, Run
+from harness.results.rows import Correlation, Example
 from harness.run import correlate
 from harness.scoring.score import Scores
 from tests.conftest import make_card, make_item
@@ -60,24 +59,18 @@ def test_equals_share_a_place_and_the_missing_have_none() -> None:
     assert np.isnan(examples.places(np.array([3.0]))).all()
 
 
-def test_places_are_among_the_rated() -> None:
-    """Item 5 has no rating, so the highest of the others has the place 1, and it is no example."""
+def test_who_has_places_and_judges() -> None:
+    """Item 5 has no rating: the highest of the others has the place 1, and it is no example."""
     rows = found(dataset({OVERALL: (*ONE[:5], NAN)}), {"a": (*TWO[:5], 9.0)}, number=6)
     assert {row.item for row in rows} <= {"i0", "i1", "i2", "i3", "i4"}
     assert max(row.metrics for row in rows) == 1.0
-
-
-def test_a_control_is_no_judge_and_a_constant_has_no_places() -> None:
-    given = dataset({OVERALL: ONE})
-    assert found(given, {"a": TWO}, metrics="") == ()
-    assert found(given, {"a": (1.0,) * 6}) == ()
-    (row, _) = found(given, {"a": TWO, "b": (1.0,) * 6, "c": ONE}, metrics="ab")
+    made = dataset({OVERALL: ONE})
+    assert found(made, {"a": TWO}, metrics="") == (), "a control is no judge"
+    assert found(made, {"a": (1.0,) * 6}) == (), "a constant has no places"
+    (row, _) = found(made, {"a": TWO, "b": (1.0,) * 6, "c": ONE}, metrics="ab")
     assert (row.metrics, [name for name, _ in row.columns]) == (0.0, ["a"])
-
-
-def test_a_column_made_for_the_quality_is_the_one_that_counts() -> None:
-    (row, _) = found(dataset({OVERALL: ONE}), {"a": ONE, "a@overall": TWO})
-    assert (row.item, row.metrics) == ("i5", 0.0)
+    (row, _) = found(made, {"a": ONE, "a@overall": TWO})
+    assert (row.item, row.metrics) == ("i5", 0.0), "a column made for the quality is the one that counts"
 
 
 def test_without_overall_it_is_the_mean_over_the_qualities() -> None:
@@ -97,15 +90,11 @@ def test_half_are_of_each_kind_and_no_response_comes_twice() -> None:
     assert found(dataset({OVERALL: ONE}), {"a": TWO}, number=0) == ()
 
 
-def test_texts_are_cut(tmp_path: Path) -> None:
+def test_texts_are_cut() -> None:
     long = dataset({OVERALL: ONE}, texts=(*"uvwxy", "z" * 400), context=("a", "b", "c", "d", "e" * 401))
     (row, _) = found(long, {"a": TWO})
     assert row.context == ("b", "c", "d", "e" * 399 + "…")
     assert row.response == "z" * 400
-    report = Results(Run("1", None, 0, "auto", {}, "3", "linux", {}), (), (), (), (),
-                    examples=(row, dataclasses.replace(row, rating=NAN, response="‮<b>\x00")))
-    files.write(report, tmp_path)
-    assert repr(files.read(tmp_path).examples) == repr(report.examples)
 
 
 def test_a_run_has_as_many_as_were_wanted_and_with_0_no_text(tmp_path: Path, suite_run: SuiteRun) -> None:

@@ -1,0 +1,112 @@
+"""`harness rerun`: the same numbers come again, and where they do not it says which, by how much and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks import registry as datasets
+from benchmarks.dataset import Dataset
+from benchmarks.storage import store
+from harness.cli import main
+from harness.results import files
+from harness.results.rows import Results
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a run."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HARNESS_HOME", str(folder / "home"))
+        assert main(["run", "--dataset", "esl", "--dataset", "humod", "--metric", "length", "--metric", "bleu",
+                     "--limit", "25", "--seed", "3", "--draws", "20", "--permutations", "10", "--examples", "2",
+                     "--out", str(folder / "made")]) == 0
+    return folder / "made"
+
+
+@pytest.fixture
+def made(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A copy of them, to be changed."""
+    capsys.readouterr()
+    return Path(shutil.copytree(finished, tmp_path / "made"))
+
+
+def altered(made: Path, **values: object) -> Results:
+    """The report with other values in its run, written in its place."""
+    report = files.read(made / "report")
+    report = dataclasses.replace(report, run=dataclasses.replace(report.run, **values))  # type: ignore[arg-type]
+    files.write(report, made / "report")
+    return report
+
+
+def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 0
+    printed = capsys.readouterr()
+    for table in ("correlations", "comparisons", "reliability", "ranking"):
+        assert f"{table}: {len(getattr(files.read(made / 'report'), table))} rows, all equal" in printed.out
+    assert "3 scored, 0 kept" in printed.out
+    assert "not as it was" not in printed.err
+    for path in (made / "report").rglob("*"):
+        if path.is_file() and path.name != "timings.json":
+            assert (tmp_path / "again" / "report" / path.relative_to(made / "report")).read_bytes() == path.read_bytes()
+
+
+def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, home: Path,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    report = altered(made, packages={**files.read(made / "report").run.packages, "numpy": "0.1"})
+    rows = [dataclasses.replace(row, value=row.value + 0.25) if (row.column, row.statistic) == ("length", "spearman")
+            and row.dataset == "esl" else row for row in report.correlations]
+    files.write(dataclasses.replace(report, correlations=tuple(rows)), made / "report")
+    again = ["rerun", str(made / "report"), "--out", str(tmp_path / "again")]
+    assert main(again) == 1
+    printed = capsys.readouterr()
+    assert "not as it was: numpy: 0.1 then, " in printed.err
+    assert "rows differ, most by 0.25: esl, " in printed.out
+    assert "likely cause: environment: numpy" in printed.out.splitlines()[-1]
+    assert main([*again, "--tolerance", "0.3"]) == 0
+    assert "0 scored, 3 kept" in capsys.readouterr().out
+    sample = datasets.sample(datasets.card("esl"))
+    store.save(Dataset(sample.card, sample.items[5:], sample.ratings, "imported"), home)
+    assert main(again) == 1
+    printed = capsys.readouterr()
+    assert "not as it was: items of esl: sample then, imported now" in printed.err
+    assert "likely cause: data: items" in printed.out
+
+
+def test_private_ratings_are_asked_for(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = datasets.sample(datasets.card("esl"))
+    store.save(Dataset(sample.card, sample.items, (), "imported"), home)
+    rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
+            for rating in sample.ratings]
+    mine, other, made = tmp_path / "mine.json", tmp_path / "other.json", tmp_path / "made"
+    mine.write_text(json.dumps(rows))
+    other.write_text(json.dumps(rows[:-1]))
+    main(["run", "--dataset", "esl", "--metric", "length", "--ratings", str(mine), "--out", str(made), "--draws", "0"])
+    again = ["rerun", str(made), "--out", str(tmp_path / "again")]
+    assert main(again) == 2
+    assert "name their file with --ratings" in capsys.readouterr().err
+    assert main([*again, "--ratings", str(other)]) == 2
+    assert "not the file of that run" in capsys.readouterr().err
+    assert main([*again, "--ratings", str(mine)]) == 0
+    digest = files.read(tmp_path / "again" / "report").run.options["ratings sha256"]
+    assert digest == hashlib.sha256(mine.read_bytes()).hexdigest()
+
+
+def test_what_cannot_be_repeated_is_refused(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for named in (made, made / "report"):
+        assert main(["rerun", str(named), "--out", str(made)]) == 2
+        assert "name another folder" in capsys.readouterr().err
+    for command, part in (
+            ("harness study measures", "was not made by `harness run`"), ("harness run --all --frob", "--frob"),
+            ("harness run --all --out /elsewhere", "never writes there"),
+            ("harness run --all --store x", "never writes there"), ("harness run --metric no-such-one", "no metric")):
+        altered(made, command=command)
+        assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 2
+        assert part in capsys.readouterr().err
+    assert not (tmp_path / "again").exists()

@@ -1,0 +1,96 @@
+"""`from harness import score`: the scores of a run, for items, datasets and dicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import harness
+from benchmarks import registry as datasets
+from benchmarks.dataset import SYSTEM, USER, Dataset, Item
+from harness import api, score
+from harness.cli import main
+from harness.errors import BadConfig
+from harness.scoring import composites
+from harness.scoring.store import ScoreStore
+from metrics.errors import CannotScore, UnknownMetric
+from metrics.models.service import Choice, Models
+from metrics.registry import choose
+
+TEA = {"context": ["hello", "Do you like tea?"], "response": "Yes, green tea.", "references": ["I love green tea."]}
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    return datasets.sample(datasets.card("persona-usr"))
+
+
+def plain(item: Item) -> dict[str, object]:
+    """An item as a dict of texts."""
+    return {"context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
+            "response": item.response.text if item.response else "",
+            "references": [reference.text for reference in item.references], "facts": list(item.facts)}
+
+
+def test_scores_are_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset, tiny_encoder: Path,
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of words, of a composition and of a network, whose weights are loaded once."""
+    from metrics.models import encoder
+
+    names = ("bleu", "chrf[word_order=2]", "rank-average[inputs=length+chrf]", "cosine")
+    flags = [word for name in names for word in ("--metric", name)]
+    assert main(["run", "--out", str(tmp_path), "--dataset", "persona-usr", *flags, "--draws", "0", "--encoder",
+                 str(tiny_encoder)]) == 0
+    loaded: list[object] = []
+    monkeypatch.setattr(encoder, "Encoder", lambda *args, made=encoder.Encoder: loaded.append(args) or made(*args))
+    for name in names:
+        key = composites.key(choose(name, seed=0).metric, dataset, Models(home, Choice(encoder=str(tiny_encoder))))
+        stored = ScoreStore(tmp_path / "scores").get(dataset.fingerprint, key)
+        assert stored is not None
+        forms = (dataset, dataset.items) if name == names[2] else (dataset, dataset.items, [*map(plain, dataset.items)])
+        for items in forms:
+            own = score(name, items, encoder=str(tiny_encoder))  # type: ignore[arg-type]
+            assert own.keys() == stored.columns.keys()
+            for column, values in own.items():
+                np.testing.assert_array_equal(values, stored.columns[column])
+    assert len(loaded) == 1
+
+
+def test_nothing_is_written(home: Path) -> None:
+    score("bleu", [TEA])
+    assert list(home.rglob("*")) == []
+
+
+def test_turns_alternate_back_from_the_response() -> None:
+    item = api._item(0, TEA)
+    assert [turn.speaker for turn in item.context] == [SYSTEM, USER]
+    assert api._item(0, {**TEA, "context": "hello\n\nDo you like tea?\n"}) == item
+    item = api._item(0, {"dialogue": ["a", {"speaker": "system", "text": "b"}], "facts": "one\ntwo"})
+    assert [(turn.speaker, turn.text) for turn in item.context] == [("first", "a"), ("system", "b")]
+    assert (item.response, item.facts) == (None, ("one", "two"))
+    dialogue = {"dialogue": ["one two", "one two three", "one"]}
+    assert score("length", [dialogue])["length"] == [2.0], "without names every turn is scored"
+
+
+def test_what_cannot_be_scored_is_told_with_its_place() -> None:
+    with pytest.raises(CannotScore, match="no item has references"):
+        score("bleu", [{"context": ["hello"], "response": "hi"}])
+    with pytest.raises(CannotScore, match="no items"):
+        score("length", [])
+    with pytest.raises(UnknownMetric, match="did you mean 'length'"):
+        score("lenght", [TEA])
+    items: list[object]
+    for items, message in (
+            (["hello"], r"items\[0\]: should be an Item or a dict, is str"),
+            ([TEA, {"contexts": [], "response": "a"}], r"items\[1\]: no field 'contexts'.*did you mean 'context'"),
+            ([{"context": ["a"]}], r"either a response \(with a context\) or a dialogue"),
+            ([{"context": [1], "response": "a"}], r"items\[0\].context\[0\]: should be text, is int"),
+            ([{"context": 1, "response": "a"}], r"items\[0\].context: should be a list, is int"),
+            ([TEA, {"dialogue": ["a"]}], "score them apart"),
+            ([{**TEA, "id": "x"}, {**TEA, "id": "x"}], "1 items have the id of another one")):
+        with pytest.raises(BadConfig, match=message):
+            score("length", items)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="no attribute 'scores'"):
+        harness.scores  # noqa: B018
