@@ -7,20 +7,21 @@
     FLOP(n) = 2·P·n + 4·L·H·n²,     P = L·(4·H² + 2·H·I),
 
 for L layers of width H with I inside. The share is FLOP/s over those of a product of two square matrices. The texts
-are all utterances and references of dstc7 and humod, of HARNESS_REAL_DATA where it is set, else of the sample.
+are all utterances and references of dstc7 and humod, of the real data where it is, else of the sample.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 from transformers import BertConfig, BertModel
@@ -35,6 +36,7 @@ from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import Memory
 from metrics.models.networks import workers
 from metrics.models.service import Choice, Models
+from tests.bench.processes import DATA, Rows, show
 
 SIDES = {"cpu": (1_024, 2_048), "mps": (2_048, 4_096), "cuda": (4_096, 8_192)}
 MOST = {"cpu": 2.5e11, "mps": 1e13}
@@ -44,13 +46,14 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Print a line for each set of texts."""
+    """Print a row for each set of texts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", default="")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    rows: Rows = []
     with tempfile.TemporaryDirectory() as folder:
         name = str(bert_base(Path(folder))) if args.encoder == "bert-base-shape" else args.encoder
         choice = Choice(name, device=args.device, precision=args.precision)
@@ -58,8 +61,9 @@ def main() -> None:
         product = max(product_rate(encoder.machine, side) for side in SIDES[encoder.machine.kind])
         for title, texts in text_sets():
             row = {"encoder": encoder.name, "texts of": title, **measure(encoder, texts), "matmul FLOP/s": product}
-            row["share"] = row["FLOP/s"] / product
-            print(json.dumps(row) if args.json else "  ".join(f"{key}: {short(value)}" for key, value in row.items()))
+            rows.append({**row, "share": row["FLOP/s"] / product})
+    show(rows if args.json else [{key: f"{value:.3g}" if isinstance(value, float) else value
+                                  for key, value in row.items()} for row in rows], args.json)
 
 
 def measure(encoder: Encoder, texts: Sequence[str]) -> dict[str, float]:
@@ -122,14 +126,12 @@ def seconds(work: Callable[[], object], machine: Machine) -> float:
 
 def text_sets() -> Iterator[tuple[str, list[str]]]:
     """The distinct texts of each dataset."""
-    folder = Path(os.environ.get("HARNESS_REAL_DATA") or os.devnull) / "side"
     for name, file in SIDE.items():
-        card, path = registry.card(name), folder / file
-        real = path.is_file()
-        dataset = official.parse(path, card) if real else registry.sample(card)
+        card, path = registry.card(name), DATA / "side" / file
+        dataset = official.parse(path, card) if path.is_file() else registry.sample(card)
         texts = [text for item in dataset.items for text in (
             *(turn.text for turn in item.utterances), *(reference.text for reference in item.references))]
-        yield name if real else f"{name} (sample)", list(dict.fromkeys(texts))
+        yield name if path.is_file() else f"{name} (sample)", list(dict.fromkeys(texts))
 
 
 def bert_base(folder: Path) -> Path:
@@ -139,11 +141,6 @@ def bert_base(folder: Path) -> Path:
     for path in weights.find(weights.EMBEDDED, home_folder(None)).folder.glob("*tok*"):
         shutil.copyfile(path, folder / path.name)
     return folder
-
-
-def short(value: object) -> str:
-    """A number with three digits."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -16,29 +16,26 @@ import argparse
 import gc
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from benchmarks.dataset import Item, Reference, Utterance
+from metrics.errors import MissingResource
+from metrics.lexical import bleu, meteor
+from metrics.metric import Metric
+from metrics.models.service import Models
+from metrics.registry import choose
+from metrics.text.words import stem
+from tests.bench.processes import DATA, ROOT, Rows, peak, show
+
 os.environ.setdefault("NLTK_DATA", str(DATA / "resources" / "nltk_data"))
-sys.path.insert(0, str(ROOT))
-
-import numpy as np  # noqa: E402  (the repository is put on the path first)
-
-from benchmarks.dataset import Item, Reference, Utterance  # noqa: E402
-from metrics.errors import MissingResource  # noqa: E402
-from metrics.lexical import bleu, meteor  # noqa: E402
-from metrics.metric import Metric  # noqa: E402
-from metrics.models.service import Models  # noqa: E402
-from metrics.registry import choose  # noqa: E402
-from metrics.text.words import stem  # noqa: E402
-
-Rows = list[dict[str, Any]]
 Scores = Callable[[Sequence[Item]], "np.ndarray[Any, np.dtype[np.float64]]"]
 ALL = ("bleu", "chrf", "delta-bleu", "distinct", "meteor", "rouge-l")
 MODELS = Models(Path(os.environ.get("HARNESS_HOME") or DATA / "no-home"))
@@ -55,7 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = read(given.data)
     report = memory(rows) if given.memory else compare(as_items(rows)[: given.items], given.repeat)
-    print(json.dumps(report, indent=1) if given.json else table(report))
+    show(report, given.json)
     if any(row.get("largest difference", 0) for row in report):
         sys.exit("values differ")
 
@@ -212,20 +209,6 @@ def memory(rows: Rows) -> Rows:
         metric.score(items, MODELS)
         report.append({"step": metric.card.name, "peak MiB": peak(), "s": round(time.perf_counter() - before, 1)})
     return report
-
-
-def peak() -> int:
-    """The peak of resident memory so far, in MiB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most // (1 << 20 if sys.platform == "darwin" else 1 << 10)
-
-
-def table(report: Rows) -> str:
-    """The rows as aligned columns."""
-    heads = list(dict.fromkeys(head for entry in report for head in entry))
-    lines = [heads, *([str(entry.get(head, "")) for head in heads] for entry in report)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
 
 
 if __name__ == "__main__":

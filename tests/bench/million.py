@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import shutil
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating, Utterance
 from benchmarks.storage import store
+from tests.bench.processes import Rows, show, watched
 
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 SIZES = (250_000, 500_000, 1_000_000)
@@ -38,26 +37,6 @@ WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden",
 """What takes the place of a word in a copy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a command took."""
-
-    items: int
-    seconds: float
-    cpu: float
-    peak: float
-    report: float
-    site: float
-    page: float
-    """The largest page."""
-
-    def line(self) -> str:
-        """A row of the table."""
-        share = 100_000 / self.items
-        return (f"| {self.items:,} | {self.seconds:.1f} | {self.cpu:.1f} | {self.seconds * share:.1f} | "
-                f"{self.cpu * share:.1f} | {self.peak:.0f} | {self.report:.1f} | {self.site:.1f} | {self.page:.2f} |")
-
-
 def main() -> int:
     """Measure, print the table and the verdict; 1 where it is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -65,32 +44,29 @@ def main() -> int:
     parser.add_argument("--executor", default="local")
     parser.add_argument("--keep", type=Path, help="a folder for homes and results, which stay there")
     args = parser.parse_args()
-    print("| items | wall s | cpu s | wall s per 100,000 | cpu s per 100,000 | peak MiB | report MiB | site MiB | "
-          "largest page MiB |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
-    found: list[Taken] = []
+    rows: Rows = []
     for items in sorted(args.items):
         with TemporaryDirectory() as scratch:
-            found.append(measured((args.keep or Path(scratch)) / str(items), items, args.executor))
-        print(found[-1].line(), flush=True)
-    told, fine = verdict(found)
-    print(f"\n{told}")
+            rows.append(measured((args.keep or Path(scratch)).absolute() / str(items), items, args.executor))
+    show(rows, False)
+    text, fine = verdict(rows)
+    print(f"\n{text}")
     return 0 if fine else 1
 
 
-def verdict(found: Sequence[Taken]) -> tuple[str, bool]:
+def verdict(rows: Rows) -> tuple[str, bool]:
     """Whether memory and time are as they should be, in a line."""
-    first, last, peak = found[0], found[-1], max(one.peak for one in found)
-    wall, cpu = (getattr(last, name) / last.items / (getattr(first, name) / first.items) for name in ("seconds", "cpu"))
+    first, last, peak = rows[0], rows[-1], max(row["peak MiB"] for row in rows)
+    wall, cpu = (last[name] / first[name] for name in ("wall s per 100,000", "cpu s per 100,000"))
     small, linear = peak <= MOST, max(wall, cpu) <= SLACK
-    told = f"memory is {'' if small else 'NOT '}under {MOST} MiB (peak {peak:.0f})"
+    text = f"memory is {'' if small else 'NOT '}under {MOST} MiB (peak {peak:.0f})"
     if first is not last:
-        told += (f"; time is {'' if linear else 'NOT '}linear within {SLACK - 1:.0%} (an item of {last.items:,} takes "
-                 f"{wall:.3f} times the wall time and {cpu:.3f} times the CPU time of one of {first.items:,})")
-    return told, small and linear
+        text += (f"; time is {'' if linear else 'NOT '}linear within {SLACK - 1:.0%} (an item of {last['items']:,} "
+                 f"takes {wall:.3f} times the wall time and {cpu:.3f} times the CPU time of one of {first['items']:,})")
+    return text, small and linear
 
 
-def measured(folder: Path, items: int, executor: str) -> Taken:
+def measured(folder: Path, items: int, executor: str) -> dict[str, Any]:
     """Grow the sample to so many items, and run the command on them."""
     home, out = folder / "home", folder / "results"
     if not home.exists():
@@ -100,54 +76,15 @@ def measured(folder: Path, items: int, executor: str) -> Taken:
         if growing.exitcode:
             raise SystemExit(f"{home}: the datasets could not be grown")
     shutil.rmtree(out, ignore_errors=True)
-    asked = [word for name in METRICS for word in ("--metric", name)]
-    argv = [sys.executable, "-m", "harness", "run", *asked, "--home", str(home), "--data", "real", "--out", str(out),
-            "--executor", executor]
-    seconds, cpu, peak = watched(argv, folder / "run.log")
+    metrics = [word for name in METRICS for word in ("--metric", name)]
+    cost = watched(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out), "--executor", executor],
+                   folder / "run.log", OMP_NUM_THREADS="1")
     page = max(path.stat().st_size for path in (out / "site").rglob("*.html")) / (1 << 20)
-    return Taken(items, seconds, cpu, peak, _size(out / "report"), _size(out / "site"), page)
-
-
-def watched(argv: Sequence[str], log: Path) -> tuple[float, float, float]:
-    """Run a command to its end: wall seconds, CPU seconds and peak MiB of all of its processes."""
-    start, seen, over = time.perf_counter(), [0.0], threading.Event()
-    with log.open("wb") as stream:
-        child = subprocess.Popen(argv, stdout=stream, stderr=stream, env={**os.environ, "OMP_NUM_THREADS": "1"})
-
-    def look() -> None:
-        while not over.wait(0.1):
-            seen.append(sum(map(_held, _family(child.pid))))
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    over.set()
-    looking.join()
-    if child.returncode:
-        raise SystemExit(f"{' '.join(argv)} ended with {child.returncode}:\n{log.read_text()[-3000:]}")
-    return time.perf_counter() - start, used.ru_utime + used.ru_stime, max(*seen, used.ru_maxrss / 1024)
-
-
-def _family(parent: int) -> Iterator[int]:
-    """A process and all that it started."""
-    yield parent
-    for path in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            children = path.read_text().split()
-        except OSError:  # it has ended
-            continue
-        for child in children:
-            yield from _family(int(child))
-
-
-def _held(process: int) -> float:
-    """MiB of a process, what it shares with others counted in parts (PSS)."""
-    try:
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has ended
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    return {"items": items, "wall s": round(cost.seconds, 1), "cpu s": round(cost.cpu, 1),
+            "wall s per 100,000": round(cost.seconds * 100_000 / items, 2),
+            "cpu s per 100,000": round(cost.cpu * 100_000 / items, 2), "peak MiB": round(cost.peak),
+            "report MiB": round(_size(out / "report"), 1), "site MiB": round(_size(out / "site"), 1),
+            "largest page MiB": round(page, 2)}
 
 
 def grow(home: Path, items: int) -> None:

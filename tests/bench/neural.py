@@ -1,12 +1,10 @@
-"""The metrics on encoders against the packages they equal, and against one reading of the texts, side by side.
+"""The metrics on encoders against the packages they equal, side by side.
 
-    python tests/bench/neural.py [bert-score] [encoding] [family] [--items N] [--full] [--repeat R] [--json]
+    python tests/bench/neural.py [bert-score] [encoding] [--items N] [--full] [--repeat R] [--json]
 
 bert-score   BERTScore against the bert-score package on DSTC7, 1,000 items unless told otherwise
 encoding     sentence vectors against SentenceTransformer.encode: the utterances of the turn-level sets as they come,
              and the distinct ones; then our lower precisions, with the least and the mean cosine to fp32
-family       every metric of the family embedding on all sets, against one pass of the encoder over their texts;
-             each in a process of its own, so that the peak of memory is its own
 
 The embedded encoder is used throughout. Packages are imported and networks loaded before the clock starts; sides take
 turns, in an order that alternates; ours remembers nothing from one turn to the next. The fastest turn counts.
@@ -17,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,15 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from benchmarks.dataset import Dataset, Item, Reference, Utterance
-from benchmarks.formats import official
-from benchmarks.registry import card
-from harness.scoring.score import score, unmet
+from benchmarks.dataset import Item, Reference, Utterance
 from metrics import registry
-from metrics.errors import CannotScore, MissingResource
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
-from tests.bench.lexical import DATA, Rows, as_items, peak, read, table
+from tests.bench.lexical import as_items, read
+from tests.bench.processes import DATA, Rows, show
 
 Side = Callable[[], Callable[[], Any]]
 """Makes ready what is to be timed."""
@@ -52,13 +46,10 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="all items of DSTC7")
     parser.add_argument("--repeat", type=int, default=2, help="turns of either side")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--turn", choices=TURNS, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.turn:
-        print(json.dumps(timed_alone(TURNS[given.turn])))
-        return
     reports = {what: REPORTS[what](given) for what in given.what}
-    print(json.dumps(reports, indent=1) if given.json else "\n\n".join(map(table, reports.values())))
+    for rows in reports.values():
+        show(rows, given.json)
     if any(row.get("largest difference", 0) > MOST_DIFFERENT for rows in reports.values() for row in rows):
         sys.exit("values differ")
 
@@ -178,72 +169,19 @@ def turn_level_utterances() -> Iterator[str]:
                 yield from [record["reference"]] if isinstance(record.get("reference"), str) else []
 
 
-def family(given: argparse.Namespace) -> Rows:
-    """All metrics of the family against one pass over their texts, each turn in a process of its own."""
-    best: dict[str, dict[str, Any]] = {}
-    for turn in range(given.repeat):
-        for name in list(TURNS)[:: -1 if turn % 2 else 1]:
-            told = subprocess.run([sys.executable, __file__, "--turn", name], check=True, stdout=subprocess.PIPE).stdout
-            found = json.loads(told)
-            best[name] = min(found, best.get(name, found), key=lambda one: one["s"])
-    once = best["one pass"]["s"]
-    return [{"what": name, **found, "times one pass": round(found["s"] / once, 2)} for name, found in best.items()]
-
-
-def timed_alone(side: Side) -> dict[str, Any]:
-    """The seconds of one turn, those of the processors with loading, and the peak of memory of this process."""
-    spent, told = timed(side)
-    return {"s": round(spent, 1), "cpu s": round(time.process_time(), 1), "peak MiB": peak(), "of": told}
-
-
-def one_pass() -> Callable[[], str]:
-    """The sentence vectors of the distinct texts of all sets."""
-    encoder = fresh().encoder()
-    texts = list(dict.fromkeys(text for dataset in datasets() for text in texts_of(dataset.items)))
-    return lambda: f"{len(encoder.sentences(texts))} texts"
-
-
-def all_metrics() -> Callable[[], str]:
-    """Every metric of the family that can be scored here, on every set that has what it needs."""
-    models, sets = fresh(), datasets()
-    models.vectors().of(["warm"])
-    chosen = [registry.choose(name).metric for name in registry.names() if registry.card(name).family == "embedding"]
-
-    def work() -> str:
-        done = 0
-        for dataset in sets:
-            for metric in chosen:
-                if not unmet(metric, dataset):
-                    try:
-                        score(metric, dataset, models)
-                        done += 1
-                    except (CannotScore, MissingResource) as error:
-                        print(f"without {metric.card.name} on {dataset.card.name}: {error}", file=sys.stderr)
-        return f"{len(chosen)} metrics, {done} cells"
-
-    return work
-
-
-def datasets() -> list[Dataset]:
-    """The real sets."""
-    return [official.parse(path, card(path.name.removesuffix("_eval.json"))) for path in files()]
-
-
 def files() -> list[Path]:
     """The organisers' files that are here."""
     return sorted((DATA / "human_evaluation_data").glob("*_eval.json"))
 
 
-def texts_of(items: tuple[Item, ...] | list[Item]) -> Iterator[str]:
+def texts_of(items: list[Item]) -> Iterator[str]:
     """Every text that is read of the items."""
     for item in items:
         yield from (turn.text for turn in item.utterances)
         yield from (reference.text for reference in item.references)
 
 
-REPORTS: dict[str, Callable[[argparse.Namespace], Rows]] = {
-    "bert-score": bert_score, "encoding": encoding, "family": family}
-TURNS: dict[str, Side] = {"one pass": one_pass, "all metrics": all_metrics}
+REPORTS: dict[str, Callable[[argparse.Namespace], Rows]] = {"bert-score": bert_score, "encoding": encoding}
 
 if __name__ == "__main__":
     main()

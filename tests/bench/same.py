@@ -1,9 +1,11 @@
-"""The same run by every executor, each from nothing, and whether their reports have the same bytes.
+"""The same run by every executor, each from nothing: how long it takes, and whether the reports have the same bytes.
 
-`python tests/bench/same.py --data sample|real [--executor NAME ...] [--out DIR] [-- FLAGS OF harness run]`. Prints a
-line for each executor: seconds, workers, pairs of metric and dataset, parts, files of the report, and how many of them
-differ from the first one's. Scores are never shared; what was measured on equal scores (`statistics/`) is, unless
-`--statistics` asks for it anew.
+    python tests/bench/same.py [--data sample|real] [--executor NAME ...] [--rounds N] [--out DIR] [-- FLAGS OF RUN]
+
+Prints a line for each executor: seconds, workers, pairs of metric and dataset, parts, files of the report, and how many
+of them differ from the first one's. Scores are never shared; what was measured on equal scores (`statistics/`) is,
+unless `--statistics` asks for it anew. With `--rounds` the work is a metric that hashes each item so many times, the
+same for whoever does it (90,000 are a minute of two cores), so that what is left is what handing it to others costs.
 """
 
 from __future__ import annotations
@@ -21,6 +23,27 @@ from tempfile import TemporaryDirectory
 
 EXECUTORS = ("local", "local:2", "ray")
 ROW = "{:<10} {:>9} {:>8} {:>7} {:>7} {:>6} {:>7}"
+WORK = """
+import hashlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True)
+class Hashes:
+    card: ClassVar[MetricCard] = MetricCard("hashes", "Hashes", ("hashes",), "toy")
+
+    def score(self, items, models):
+        return {{"hashes": [float(hashed(item.id.encode())[0]) for item in items]}}
+
+
+def hashed(text):
+    for _ in range({rounds}):
+        text = hashlib.sha256(text).digest()
+    return text
+"""
 
 
 def digests(out: Path) -> dict[str, str]:
@@ -29,20 +52,21 @@ def digests(out: Path) -> dict[str, str]:
             for path in (out / "report").rglob("*") if path.is_file() and path.name != "timings.json"}
 
 
-def carried_out(executor: str, out: Path, asked: list[str]) -> float:
+def carried_out(executor: str, out: Path, flags: list[str]) -> float:
     """Seconds of a run; one that crashed ends the comparison."""
     workers = ["--jobs", "2"] if executor == "ray" else []
-    command = [sys.executable, "-m", "dialogue_harness", "run", *asked, "--executor", executor, *workers,
+    command = [sys.executable, "-m", "dialogue_harness", "run", *flags, "--executor", executor, *workers,
                "--out", str(out)]
     start = time.monotonic()
     with (out.parent / f"{out.name}.txt").open("wb") as printed:
-        status = subprocess.run(command, stdout=printed, stderr=printed, env=os.environ, check=False).returncode
+        status = subprocess.run(command, stdout=printed, stderr=printed, check=False,
+                                env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode
     if status:
         sys.exit(f"{executor}: ended with status {status}; see {printed.name}")
     return time.monotonic() - start
 
 
-def told(out: Path) -> tuple[int, int, int]:
+def counts(out: Path) -> tuple[int, int, int]:
     """How many workers there were, pairs of metric and dataset, and parts that were scored."""
     events = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     parts = [event for event in events if event["event"] == "part" and event["outcome"] == "scored"]
@@ -52,14 +76,20 @@ def told(out: Path) -> tuple[int, int, int]:
 
 def main() -> None:
     """Run, and print the table; exit status 1 where two reports differ."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", choices=("sample", "real"), default="sample")
     parser.add_argument("--executor", action="append", metavar="NAME", help="may be repeated; the first is the measure")
+    parser.add_argument("--rounds", type=int, metavar="N", help="hashes an item, in place of the metrics")
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep the results there")
     parser.add_argument("--statistics", action="store_true", help="measure anew for each what equal scores are worth")
-    parser.add_argument("asked", nargs="*", help="flags of harness run (default: --all)")
+    parser.add_argument("flags", nargs="*", help="flags of harness run (default: --all)")
     args = parser.parse_args()
     with TemporaryDirectory() as folder:
+        flags = args.flags or ["--all"]
+        if args.rounds:
+            metric = Path(folder) / "hashes.py"
+            metric.write_text(WORK.format(rounds=args.rounds))
+            flags = ["--metric", str(metric), "--draws", "0", *args.flags]
         print(ROW.format("executor", "seconds", "workers", "pairs", "parts", "files", "differ"))
         first: Path | None = None
         different = 0
@@ -68,12 +98,13 @@ def main() -> None:
             out.mkdir(parents=True)
             if first and not args.statistics:
                 shutil.copytree(first / "statistics", out / "statistics")
-            seconds = carried_out(executor, out, [*(args.asked or ["--all"]), "--data", args.data])
+            seconds = carried_out(executor, out, [*flags, "--data", args.data])
             first = first or out
             before, after = digests(first), digests(out)
             unlike = sorted(name for name in before | after if before.get(name) != after.get(name))
             different += len(unlike)
-            print(ROW.format(executor, f"{seconds:.1f}", *told(out), len(after), len(unlike)), *unlike[:5], flush=True)
+            print(ROW.format(executor, f"{seconds:.1f}", *counts(out), len(after), len(unlike)), *unlike[:5],
+                  flush=True)
     sys.exit(1 if different else 0)
 
 

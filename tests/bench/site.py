@@ -13,17 +13,17 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import resource
 import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.bench.processes import ROOT, Rows, peak, show
 
 LOADED = """() => {
   const load = performance.getEntriesByType('navigation')[0];
@@ -40,19 +40,10 @@ CHOSEN = """() => ['pearson', 'kendall', '', 'pearson', 'kendall'].map(value => 
 LOADS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+def figure(what: str, value: float, unit: str, limit: float | None = None) -> dict[str, Any]:
     """A figure beside what it may be at most, where there is a limit."""
-
-    what: str
-    value: float
-    unit: str
-    limit: float | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Tell whether it is within its limit."""
-        return self.limit is None or self.value <= self.limit
+    return {"what": what, "value": round(value, 3), "unit": unit, "at most": "" if limit is None else limit,
+            "": "too much" if limit is not None and value > limit else ""}
 
 
 def draw(source: Path, target: Path) -> None:
@@ -83,16 +74,7 @@ def draw(source: Path, target: Path) -> None:
                       "different": different, "views": views}))
 
 
-def peak() -> float:
-    """The most memory that this process has had so far, in MiB; ru_maxrss would count that of the process before it."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
-
-
-def figures(folder: Path) -> list[Figure]:
+def figures(folder: Path) -> Rows:
     """Measure everything."""
     from harness.results import files
     from tests.leaderboard import large
@@ -101,29 +83,29 @@ def figures(folder: Path) -> list[Figure]:
     report.mkdir()
     files.write(large.make(), report)
     command = [sys.executable, __file__, "--draw", str(report), str(site)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout)
+    cost = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout)
     pages = {path.relative_to(site).as_posix(): path.stat().st_size for path in site.rglob("*.html")}
     front = gzip.compress((site / "index.html").read_bytes(), mtime=0)
     largest = max(pages, key=lambda path: pages[path])
     whole = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     return [
-        Figure("reading the report", found["read"], "s"),
-        Figure("drawing the site", found["seconds"][0], "s", 10),
-        Figure("drawing it again", found["seconds"][1], "s"),
-        Figure("processor time of drawing", found["busy"][0], "s"),
-        *(Figure(f"processor time of the view {name}", value, "s") for name, value in found["views"].items()),
-        Figure("peak memory after reading", found["before"], "MiB"),
-        Figure("peak memory after drawing", found["peak"], "MiB", 600),
-        Figure(" ".join(["files that differ between two drawings", *found["different"][:9]]),
-               len(found["different"]), "", 0),
-        Figure("front page, gzipped", len(front) / 1e3, "KB", 500),
-        Figure(f"largest page, {largest}", pages[largest] / 1e6, "MB", 2),
-        Figure(f"whole site, {len(pages)} pages", whole / 1e6, "MB"),
+        figure("reading the report", cost["read"], "s"),
+        figure("drawing the site", cost["seconds"][0], "s", 10),
+        figure("drawing it again", cost["seconds"][1], "s"),
+        figure("processor time of drawing", cost["busy"][0], "s"),
+        *(figure(f"processor time of the view {name}", value, "s") for name, value in cost["views"].items()),
+        figure("peak memory after reading", cost["before"], "MiB"),
+        figure("peak memory after drawing", cost["peak"], "MiB", 600),
+        figure(" ".join(["files that differ between two drawings", *cost["different"][:9]]), len(cost["different"]), "",
+               0),
+        figure("front page, gzipped", len(front) / 1e3, "KB", 500),
+        figure(f"largest page, {largest}", pages[largest] / 1e6, "MB", 2),
+        figure(f"whole site, {len(pages)} pages", whole / 1e6, "MB"),
         *loading(site),
     ]
 
 
-def loading(site: Path) -> list[Figure]:
+def loading(site: Path) -> Rows:
     """How long Chromium takes to open the front page, served on the loopback; nothing where there is no Chromium."""
     from playwright.sync_api import sync_playwright
 
@@ -143,8 +125,8 @@ def loading(site: Path) -> list[Figure]:
             choices += [taken / 1e3 for taken in page.evaluate(CHOSEN)]
             page.context.close()
         browser.close()
-    return [Figure(f"front page ready, median of {LOADS} loads", statistics.median(times), "s", 1),
-            Figure(f"another statistic drawn, median of {len(choices)} times", statistics.median(choices), "s", 0.2)]
+    return [figure(f"front page ready, median of {LOADS} loads", statistics.median(times), "s", 1),
+            figure(f"another statistic drawn, median of {len(choices)} times", statistics.median(choices), "s", 0.2)]
 
 
 def main() -> None:
@@ -152,21 +134,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--draw", nargs=2, type=Path, metavar=("REPORT", "SITE"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.draw:
-        draw(*given.draw)
+    args = parser.parse_args()
+    if args.draw:
+        draw(*args.draw)
         return
     with TemporaryDirectory() as folder:
-        found = figures(Path(folder))
-    if given.json:
-        print(json.dumps([{"what": one.what, "value": one.value, "unit": one.unit, "limit": one.limit}
-                          for one in found], indent=2))
-    else:
-        print("| what | | at most | |\n| --- | ---: | ---: | --- |")
-        for one in found:
-            limit = "" if one.limit is None else f"{one.limit:g} {one.unit}"
-            print(f"| {one.what} | {one.value:.2f} {one.unit} | {limit} | {'' if one.holds else 'too much'} |")
-    sys.exit(not all(one.holds for one in found))
+        rows = figures(Path(folder))
+    show(rows, args.json)
+    sys.exit(any(row[""] for row in rows))
 
 
 if __name__ == "__main__":
