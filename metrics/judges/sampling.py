@@ -211,16 +211,19 @@ class Sampler:
             self._failed_in_a_row += 1
             gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
         if gone:
+            self._stop.set()
             raise MissingResource(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
 
     def _count_refused(self, words: str) -> None:
         self.usage.count("refused", last_refusal=words)
         if not self.usage.read and self.usage.refused >= ENOUGH:
+            self._stop.set()
             raise MissingResource(f"every request was refused ({words})")
 
     def _count_unreadable(self, answer: Answer) -> None:
         self.usage.count("unreadable")
         if not self.usage.read and self.usage.unreadable >= ENOUGH:
+            self._stop.set()
             cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
             raise CannotScore(f"none of {self.usage.unreadable} answers could be read; the last was "
                               f"{json.dumps(answer.text)[:120]}{cut}")

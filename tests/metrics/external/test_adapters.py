@@ -96,13 +96,6 @@ def scored(asked: str, items: Sequence[Item], home: Path) -> Any:
     return column
 
 
-def test_a_name_becomes_a_metric_with_a_card_of_that_name(tmp_path: Path) -> None:
-    chosen = registry.choose(f"evaluate:{script(tmp_path)}")
-    card = chosen.metric.card
-    assert card.columns == (card.name,) == (chosen.label,) == (f"evaluate:{tmp_path}/overlap.py",)
-    assert card.needs == ("references",)
-
-
 def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> None:
     """'hello you' shares both words with its two references together, and one with each."""
     path = script(tmp_path)
@@ -114,28 +107,50 @@ def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> 
             assert item.response is not None
             assert [value] == module.compute(predictions=[item.response.text], references=[texts])["overlap"]
     np.testing.assert_array_equal(column, [1.0, 1 / 3, np.nan, 0.5])
+    chosen = registry.choose(f"evaluate:{path}")
+    assert chosen.metric.card.columns == (chosen.label,) == (f"evaluate:{tmp_path}/overlap.py",)
+    assert chosen.metric.card.needs == ("references",)
 
 
-@pytest.mark.parametrize(("references", "expected"), [("standard", 1.0), ("max", 1.0), ("mean", 0.75), ("first", 0.5)])
-def test_a_module_that_takes_one_reference_meets_them_one_by_one(tmp_path: Path, home: Path, references: str,
-                                                                 expected: float) -> None:
-    """The halves of the response that are in 'hello there' and in 'hello you too'."""
+def test_a_module_that_takes_one_reference_meets_them_one_by_one(tmp_path: Path, home: Path) -> None:
+    """The halves of the response that are in 'hello there' and in 'hello you too'; a rate of errors is negated."""
     path = script(tmp_path, SHARED.replace("references[0]", "references"), TEXT)
     items = [make_item("one", "hello you", "hello there", " ", "hello you too")]
-    assert scored(f"evaluate:{path}[references={references}]", items, home) == [expected]
+    for references, expected in (("standard", 1.0), ("max", 1.0), ("mean", 0.75), ("first", 0.5)):
+        assert scored(f"evaluate:{path}[references={references}]", items, home) == [expected]
+    wer = script(tmp_path, "return {'wer': len(references[0])}", TEXT, name="wer")
+    assert scored(f"evaluate:{wer}[negated=true]", [make_item("one", "hello", "four", "seventh")], home) == [-4]
 
 
 def test_a_module_without_references_scores_every_item(tmp_path: Path, home: Path) -> None:
     path = script(tmp_path, "return {'overlap': len(predictions[0].split())}", "", arguments="unit=None")
     assert registry.card(f"evaluate:{path}").needs == ()
     np.testing.assert_array_equal(scored(f"evaluate:{path}", ITEMS, home), [2, 4, 4, 2])
+    count = tmp_path / "count.py"
+    count.write_text(SCRIPT.format(kind="Measurement", features=f"datasets.Features({{'data': {TEXT}}})", inputs="data",
+                                   body="return {'count': len(data[0])}"))
+    assert scored(f"evaluate:{count}", ITEMS[:1], home) == [9], "of a measurement the response is the data"
 
 
-def test_of_a_measurement_the_response_is_the_data(tmp_path: Path, home: Path) -> None:
-    path = tmp_path / "count.py"
-    path.write_text(SCRIPT.format(kind="Measurement", features=f"datasets.Features({{'data': {TEXT}}})", inputs="data",
-                                  body="return {'count': len(data[0])}"))
-    assert scored(f"evaluate:{path}", ITEMS[:1], home) == [9]
+RESULTS: tuple[tuple[str, str, float], ...] = (
+    ("{'overlap': 2, 'other': 3}", "", 2), ("{'overlap': 2, 'other': 3}", ":other", 3), ("{'score': [7.5]}", "", 7.5),
+    ("{'score': 0.5, 'name': 'x', 'each': [1, 2]}", "", 0.5), ("{'match': True}", "", 1), ("0.25", "", 0.25),
+    ("{'score': __import__('numpy').float32(0.5)}", "", 0.5), ("{'a': [[4]], 'b': None}", ":a", 4),
+)
+NO_NUMBER = (
+    ("{'a': 2, 'b': 3}", "", "several numbers, so say which as NAME:FIELD; known: a, b"),
+    ("{'recall': 2, 'b': 3}", ":recal", "no number 'recal'; known: recall, b; did you mean 'recall'"),
+    ("{'a': 'x', 'b': [1, 2]}", "", "gives no number"), ("None", "", "gives no number"),
+)
+
+
+def test_the_field_picks_the_number(tmp_path: Path, home: Path) -> None:
+    for result, field, expected in RESULTS:
+        assert scored(f"evaluate:{script(tmp_path, f'return {result}')}{field}", ITEMS[:1], home) == [expected]
+    for result, field, part in NO_NUMBER:
+        with pytest.raises(BadOption) as caught:
+            scored(f"evaluate:{script(tmp_path, f'return {result}')}{field}", ITEMS, home)
+        assert part in str(caught.value)
 
 
 def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> None:
@@ -148,35 +163,6 @@ def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> No
     assert chosen.metric.score(ITEMS[:1], Models(home))[chosen.metric.card.name] == [-6]
     with pytest.raises(BadOption, match=r"no option 'wait'.*did you mean 'weight'"):
         registry.choose(f"evaluate:{path}[wait=2]")
-
-
-@pytest.mark.parametrize(("result", "field", "expected"), [
-    ("{'overlap': 2, 'other': 3}", "", 2), ("{'overlap': 2, 'other': 3}", ":other", 3), ("{'score': [7.5]}", "", 7.5),
-    ("{'score': 0.5, 'name': 'x', 'each': [1, 2]}", "", 0.5), ("{'match': True}", "", 1), ("0.25", "", 0.25),
-    ("{'score': __import__('numpy').float32(0.5)}", "", 0.5), ("{'a': [[4]], 'b': None}", ":a", 4),
-])
-def test_the_field_picks_the_number(tmp_path: Path, home: Path, result: str, field: str, expected: float) -> None:
-    path = script(tmp_path, f"return {result}")
-    assert scored(f"evaluate:{path}{field}", ITEMS[:1], home) == [expected]
-
-
-@pytest.mark.parametrize(("result", "field", "part"), [
-    ("{'a': 2, 'b': 3}", "", "several numbers, so say which as NAME:FIELD; known: a, b"),
-    ("{'recall': 2, 'b': 3}", ":recal", "no number 'recal'; known: recall, b; did you mean 'recall'"),
-    ("{'a': 'x', 'b': [1, 2]}", "", "gives no number"), ("None", "", "gives no number"),
-])
-def test_without_a_number_to_pick_the_cell_fails(tmp_path: Path, home: Path, result: str, field: str,
-                                                 part: str) -> None:
-    path = script(tmp_path, f"return {result}")
-    with pytest.raises(BadOption) as caught:
-        scored(f"evaluate:{path}{field}", ITEMS, home)
-    assert part in str(caught.value)
-
-
-def test_a_rate_of_errors_is_negated_and_its_best_reference_is_the_smallest(tmp_path: Path, home: Path) -> None:
-    path = script(tmp_path, "return {'wer': len(references[0])}", TEXT)
-    items = [make_item("one", "hello", "four", "seventh")]
-    assert scored(f"evaluate:{path}[negated=true]", items, home) == [-4]
 
 
 def test_an_item_that_has_no_score_is_missing_and_a_crash_is_seen(tmp_path: Path, home: Path) -> None:
@@ -203,45 +189,33 @@ def test_an_edited_script_is_another_metric(tmp_path: Path, home: Path) -> None:
     assert scored(f"evaluate:{path}", ITEMS[:1], home) == [2.0]
 
 
-@pytest.mark.parametrize(("asked", "folder"), [("seen", "evaluate-metric--seen"), ("some/seen", "some--seen")])
-def test_an_id_is_taken_from_the_librarys_cache(home: Path, asked: str, folder: str) -> None:
-    kept = Path(evaluate.config.HF_MODULES_CACHE) / "evaluate_modules" / "metrics" / folder / ("0" * 64)
-    kept.mkdir(parents=True)
-    for package in (kept, kept.parent, kept.parents[1]):
-        (package / "__init__.py").touch()
-    script(kept, name="seen")
-    assert scored(f"evaluate:{asked}:overlap", ITEMS[:1], home) == [1.0]
-    assert not evaluate.config.HF_EVALUATE_OFFLINE
+def test_an_id_is_taken_from_the_librarys_cache(home: Path) -> None:
+    for requested, folder in (("seen", "evaluate-metric--seen"), ("some/seen", "some--seen")):
+        cached = Path(evaluate.config.HF_MODULES_CACHE) / "evaluate_modules" / "metrics" / folder / ("0" * 64)
+        cached.mkdir(parents=True)
+        for package in (cached, cached.parent, cached.parents[1]):
+            (package / "__init__.py").touch()
+        script(cached, name="seen")
+        assert scored(f"evaluate:{requested}:overlap", ITEMS[:1], home) == [1.0]
+        assert not evaluate.config.HF_EVALUATE_OFFLINE
 
 
-@pytest.mark.parametrize(("more", "error", "part"), [
-    ({"response": "datasets.Value('int32')"}, BrokenPlugin, "what can be given is a response and its references"),
-    ({"references": "datasets.Value('float32')"}, BrokenPlugin, "as texts"),
-    ({"arguments": "sources"}, None, ""),
-    ({"arguments": ")(", "name": "syntax"}, BrokenPlugin, "SyntaxError"),
-])
-def test_a_module_that_cannot_be_used_is_told(tmp_path: Path, more: dict[str, str], error: type[Exception] | None,
-                                              part: str) -> None:
-    path = script(tmp_path, **more)  # type: ignore[arg-type]
-    if error is None:
-        assert "sources" in options(registry.choose(f"evaluate:{path}").metric)
-        return
-    with pytest.raises(error) as caught:
-        registry.choose(f"evaluate:{path}")
-    assert part in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("text", "error", "part"), [
-    ("import no_such_package_anywhere\n", MissingResource, "no_such_package_anywhere"),
-    ("x = 1\n", BrokenPlugin, "no class that is an evaluate.Metric"),
-    ("raise SystemExit(3)\n", BrokenPlugin, "SystemExit: 3"), ("open('not/here')\n", BrokenPlugin, "FileNotFoundError"),
-])
-def test_a_script_that_cannot_be_loaded_is_told(tmp_path: Path, text: str, error: type[Exception], part: str) -> None:
-    (tmp_path / "odd.py").write_text(text)
-    with pytest.raises(error) as caught:
-        registry.choose(f"evaluate:{tmp_path}/odd.py")
-    assert part in str(caught.value)
+def test_a_module_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> None:
+    script(tmp_path, name="labels", response="datasets.Value('int32')")
+    script(tmp_path, name="floats", references="datasets.Value('float32')")
+    script(tmp_path, name="syntax", arguments=")(")
+    for name, text in (("package", "import no_such_package_anywhere\n"), ("empty", "x = 1\n"),
+                       ("exits", "raise SystemExit(3)\n"), ("opens", "open('not/here')\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+    for name, part in (
+        ("labels", "what can be given is a response and its references"), ("floats", "as texts"),
+        ("syntax", "SyntaxError"), ("package", "no_such_package_anywhere"), ("exits", "SystemExit: 3"),
+        ("empty", "no class that is an evaluate.Metric"), ("opens", "FileNotFoundError"),
+    ):
+        with pytest.raises(MissingResource if name == "package" else BrokenPlugin) as caught:
+            registry.choose(f"evaluate:{tmp_path}/{name}.py")
+        assert part in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
@@ -252,10 +226,6 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: py
         registry.choose("evaluate:wer")
     with pytest.raises(MissingResource, match=r"sentence-transformers is not installed; the extra \[all\] brings it"):
         signature(registry.choose("st:any").metric, Models(home))
-
-
-def cosine(model: Any, left: str, right: str) -> float:
-    return float(model.similarity(model.encode(left), model.encode(right)))
 
 
 @pytest.fixture(scope="module")
@@ -271,65 +241,6 @@ def pooled(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> Path
     folder = tmp_path_factory.mktemp("models") / "pooled"
     SentenceTransformer(modules=parts, device="cpu").save_pretrained(str(folder), create_model_card=False)
     return folder
-
-
-@pytest.mark.parametrize("which", ["tiny_encoder", "pooled"])
-def test_st_is_the_packages_cosine(request: pytest.FixtureRequest, which: str, home: Path) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    folder = request.getfixturevalue(which)
-    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    expected = [cosine(model, "the tea", "hello you"), cosine(model, "like tea", "good tea is good"), np.nan,
-                cosine(model, "the tea", "hello you")]
-    np.testing.assert_allclose(scored(f"st:{folder}", ITEMS, home), expected, atol=1e-5)
-    whole = scored(f"st:{folder}[against=context]", ITEMS[:1], home)
-    np.testing.assert_allclose(whole, [cosine(model, "what is good the tea", "hello you")], atol=1e-5)
-    each = [cosine(model, text, "hello you") for text in ("hello there", "you like tea")]
-    for how, wanted in (("max", max(each)), ("mean", sum(each) / 2), ("first", each[0])):
-        found = scored(f"st:{folder}[against=references,references={how}]", ITEMS[:3], home)
-        np.testing.assert_allclose(found[0], wanted, atol=1e-5)
-        assert np.isnan(found[2])
-
-
-def test_what_a_pair_metric_needs_depends_on_what_it_compares_with() -> None:
-    assert registry.choose("st:any").metric.card.needs == ("context",)
-    assert registry.choose("ce:any[against=references]").metric.card.needs == ("references",)
-    assert registry.card("st:any").needs == ("context",)
-
-
-def test_each_distinct_text_is_embedded_once(tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    read: list[str] = []
-    encode = SentenceTransformer.encode
-    monkeypatch.setattr(SentenceTransformer, "encode",
-                        lambda self, texts, **more: read.extend(texts) or encode(self, texts, **more))
-    models = Models(home)
-    for asked in (f"st:{tiny_encoder}", f"st:{tiny_encoder}[against=context]"):
-        registry.choose(asked).metric.score(ITEMS, models)
-    assert len(read) == len(set(read)) == 5
-
-
-@pytest.mark.parametrize("activation", ["", "identity"])
-def test_ce_is_the_packages_score(cross_encoders: dict[int, Path], tmp_path: Path, home: Path, activation: str) -> None:
-    from sentence_transformers import CrossEncoder
-
-    folder = cross_encoders[1]
-    if activation:
-        folder = shutil.copytree(folder, tmp_path / "own")
-        config = json.loads((folder / "config.json").read_text())
-        named = {"version": "4.0.0", "activation_fn": "torch.nn.modules.linear.Identity"}
-        (folder / "config.json").write_text(json.dumps(config | {"sentence_transformers": named}))
-    model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
-    pairs = [("the tea", "hello you"), ("like tea", "good tea is good")]
-    expected = [*model.predict(pairs), np.nan, model.predict(pairs[:1])[0]]
-    column = scored(f"ce:{folder}", ITEMS, home)
-    np.testing.assert_allclose(column, expected, atol=1e-5)
-    assert column[0] == column[3]
-    np.testing.assert_allclose(scored(f"ce:{folder}[negated=true]", ITEMS, home), -column)
-    references = model.predict([("hello there", "hello you"), ("you like tea", "hello you")])
-    found = scored(f"ce:{folder}[against=references,references=mean]", ITEMS[:1], home)
-    np.testing.assert_allclose(found, [references.mean()], atol=1e-5)
 
 
 def test_of_several_labels_one_is_the_score(cross_encoders: dict[int, Path], home: Path) -> None:
@@ -348,24 +259,6 @@ def test_of_several_labels_one_is_the_score(cross_encoders: dict[int, Path], hom
             scored(asked, ITEMS[:1], home)
 
 
-def test_an_encoder_is_refused_as_a_cross_encoder(tiny_encoder: Path, pooled: Path, home: Path) -> None:
-    """Its head would be drawn at random."""
-    for folder in (tiny_encoder, pooled):
-        with pytest.raises(MissingResource, match=r"no cross-encoder .*; a sentence encoder is asked for as st:MODEL"):
-            signature(registry.choose(f"ce:{folder}").metric, Models(home))
-
-
-@pytest.mark.parametrize("prefix", ["st", "ce"])
-def test_order_and_company_change_no_score(prefix: str, tiny_encoder: Path, cross_encoders: dict[int, Path],
-                                           home: Path) -> None:
-    asked = f"{prefix}:{tiny_encoder if prefix == 'st' else cross_encoders[1]}"
-    items = [*ITEMS, make_item("blank", "")]
-    column = scored(asked, items, home)
-    np.testing.assert_allclose(scored(asked, items[::-1], home)[::-1], column, atol=1e-5)
-    np.testing.assert_allclose([scored(asked, [item], home)[0] for item in items], column, atol=1e-5)
-    assert np.isfinite(column[-1])
-
-
 def test_a_models_signature_holds_all_that_is_read(pooled: Path, tmp_path: Path, home: Path) -> None:
     folder = shutil.copytree(pooled, tmp_path / "pooled")
     models = Models(home)
@@ -378,16 +271,79 @@ def test_a_models_signature_holds_all_that_is_read(pooled: Path, tmp_path: Path,
     assert signature(registry.choose(f"st:{folder}").metric, models) != same
 
 
-def test_weights_of_a_module_that_are_a_pickle_are_refused(pooled: Path, tmp_path: Path, home: Path) -> None:
-    folder = shutil.copytree(pooled, tmp_path / "pooled")
+def test_st_is_the_packages_cosine(tiny_encoder: Path, pooled: Path, home: Path,
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    for folder in (tiny_encoder, pooled):
+        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+
+        def cosine(left: str, right: str, model: Any = model) -> float:
+            return float(model.similarity(model.encode(left), model.encode(right)))
+
+        expected = [cosine("the tea", "hello you"), cosine("like tea", "good tea is good"), np.nan,
+                    cosine("the tea", "hello you")]
+        np.testing.assert_allclose(scored(f"st:{folder}", ITEMS, home), expected, atol=1e-5)
+    whole = scored(f"st:{folder}[against=context]", ITEMS[:1], home)
+    np.testing.assert_allclose(whole, [cosine("what is good the tea", "hello you")], atol=1e-5)
+    each = [cosine(text, "hello you") for text in ("hello there", "you like tea")]
+    for how, wanted in (("max", max(each)), ("mean", sum(each) / 2), ("first", each[0])):
+        column = scored(f"st:{folder}[against=references,references={how}]", ITEMS[:3], home)
+        np.testing.assert_allclose(column[0], wanted, atol=1e-5)
+        assert np.isnan(column[2])
+    read: list[str] = []
+    encode, models = SentenceTransformer.encode, Models(home)
+    monkeypatch.setattr(SentenceTransformer, "encode",
+                        lambda self, texts, **more: read.extend(texts) or encode(self, texts, **more))
+    for against in ("last", "context"):
+        registry.choose(f"st:{tiny_encoder}[against={against}]").metric.score(ITEMS, models)
+    assert len(read) == len(set(read)) == 5, "each distinct text is embedded once"
+
+
+def test_ce_is_the_packages_score(cross_encoders: dict[int, Path], tmp_path: Path, home: Path) -> None:
+    """With the activation that it names, or the sigmoid."""
+    from sentence_transformers import CrossEncoder
+
+    own = shutil.copytree(cross_encoders[1], tmp_path / "own")
+    config = json.loads((own / "config.json").read_text())
+    named = {"version": "4.0.0", "activation_fn": "torch.nn.modules.linear.Identity"}
+    (own / "config.json").write_text(json.dumps(config | {"sentence_transformers": named}))
+    pairs = [("the tea", "hello you"), ("like tea", "good tea is good")]
+    for folder in (cross_encoders[1], own):
+        model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+        expected = [*model.predict(pairs), np.nan, model.predict(pairs[:1])[0]]
+        column = scored(f"ce:{folder}", ITEMS, home)
+        np.testing.assert_allclose(column, expected, atol=1e-5)
+        assert column[0] == column[3]
+    np.testing.assert_allclose(scored(f"ce:{folder}[negated=true]", ITEMS, home), -column)
+    references = model.predict([("hello there", "hello you"), ("you like tea", "hello you")])
+    mean = scored(f"ce:{folder}[against=references,references=mean]", ITEMS[:1], home)
+    np.testing.assert_allclose(mean, [references.mean()], atol=1e-5)
+    assert registry.choose("ce:any[against=references]").metric.card.needs == ("references",)
+    assert registry.card("ce:any").needs == ("context",)
+
+
+def test_order_and_company_change_no_score(tiny_encoder: Path, cross_encoders: dict[int, Path], home: Path) -> None:
+    for requested in (f"st:{tiny_encoder}", f"ce:{cross_encoders[1]}"):
+        items = [*ITEMS, make_item("blank", "")]
+        column = scored(requested, items, home)
+        np.testing.assert_allclose(scored(requested, items[::-1], home)[::-1], column, atol=1e-5)
+        np.testing.assert_allclose([scored(requested, [item], home)[0] for item in items], column, atol=1e-5)
+        assert np.isfinite(column[-1])
+
+
+def test_a_model_that_cannot_be_trusted_is_refused(pooled: Path, tiny_encoder: Path, tmp_path: Path,
+                                                  home: Path) -> None:
+    """A head drawn at random, weights that are a pickle, a module of code in the model's folder."""
+    for folder in (tiny_encoder, pooled):
+        with pytest.raises(MissingResource, match=r"no cross-encoder .*; a sentence encoder is asked for as st:MODEL"):
+            signature(registry.choose(f"ce:{folder}").metric, Models(home))
+    folder = shutil.copytree(pooled, tmp_path / "pickle")
     (weights,) = folder.glob("*_Dense/*.safetensors")
     weights.rename(weights.with_name("pytorch_model.bin"))
     with pytest.raises(MissingResource, match="Dense are a pickle, which can run code"):
         signature(registry.choose(f"st:{folder}").metric, Models(home))
-
-
-def test_a_models_folder_can_run_no_code(pooled: Path, tmp_path: Path, home: Path) -> None:
-    folder = shutil.copytree(pooled, tmp_path / "pooled")
+    folder = shutil.copytree(pooled, tmp_path / "code")
     listed = json.loads((folder / "modules.json").read_text())
     (folder / "own.py").write_text("raise SystemExit(3)\n")
     (folder / "modules.json").write_text(json.dumps([*listed, {"idx": 9, "name": "9", "path": "", "type": "own.Own"}]))
@@ -395,21 +351,17 @@ def test_a_models_folder_can_run_no_code(pooled: Path, tmp_path: Path, home: Pat
         scored(f"st:{folder}", ITEMS, home)
 
 
-@pytest.mark.parametrize(("asked", "part"), [
-    ("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, st, ce"), ("st:", "names nothing"),
-    (":x", "before the colon stands ''"), ("x" * 900 + ":y", "known:"),
-])
-def test_an_unknown_prefix_is_answered_with_the_nearest(asked: str, part: str) -> None:
-    with pytest.raises(UnknownMetric) as caught:
-        registry.choose(asked)
-    assert part in str(caught.value)
-    assert len(str(caught.value)) < 300
-
-
-def test_a_name_that_is_not_there_is_told_in_one_line(home: Path) -> None:
+def test_what_names_nothing_is_refused_in_one_line(home: Path) -> None:
+    for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, st, ce"),
+                            ("st:", "names nothing"), (":x", "before the colon stands ''"),
+                            ("x" * 900 + ":y", "known:")):
+        with pytest.raises(UnknownMetric) as caught:
+            registry.choose(requested)
+        assert part in str(caught.value)
+        assert len(str(caught.value)) < 300
     for prefix in libraries.PREFIXES:
-        for name in ("wer", "no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "x\ny", "x\x00y",
-                     "\udce9", "[", "a[]"):
-            with pytest.raises(MetricError) as caught:
+        for name in ("no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "x\ny", "x\x00y", "\udce9",
+                     "[", "a[]"):
+            with pytest.raises(MetricError) as error:
                 signature(registry.choose(f"{prefix}:{name}").metric, Models(home))
-            assert len(str(caught.value).splitlines()) == 1
+            assert len(str(error.value).splitlines()) == 1

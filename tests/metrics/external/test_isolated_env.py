@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +113,10 @@ def test_plug_ins_that_are_installed_from_a_folder(tmp_path: Path, monkeypatch: 
     (info / "entry_points.txt").write_text("[harness.metrics]\nwords = words:Words\n")
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{"editable": true}}}}')
     monkeypatch.syspath_prepend(site)
-    assert env.folder_of("words") == folder
+    (point,) = entry_points(group="harness.metrics", name="words")
+    assert env.folder_of("words") == env.source(point) == folder
     assert cli.main(["env", "list"]) == 0
     assert capsys.readouterr().out.split(maxsplit=3) == ["words", "perl", "metric.pl", f"{folder}\n"]
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{}}}}')
     assert env.installed() == {}
+    assert isolation.plugged_in(point) is None

@@ -14,7 +14,7 @@ from metrics.external.isolation.settings import MARK, digest
 from metrics.external.isolation.wire import WireError
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
-TOLD = {"protocol": 1, "form": "json", "card": CARD}
+GOOD = {"protocol": 1, "form": "json", "card": CARD}
 
 
 def written(folder: Path, text: str) -> settings.Settings:
@@ -29,9 +29,9 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
     assert found.apart
 
 
-@pytest.mark.parametrize("text", ["", "[tool.other]\nx = 1", "[tool.harness]\ntimeout = 5"])
-def test_a_folder_that_says_nothing_runs_with_the_harness(text: str, tmp_path: Path) -> None:
-    assert not written(tmp_path, text).apart
+def test_a_folder_that_says_nothing_runs_with_the_harness(tmp_path: Path) -> None:
+    for text in ("", "[tool.other]\nx = 1", "[tool.harness]\ntimeout = 5"):
+        assert not written(tmp_path, text).apart
     (tmp_path / "pyproject.toml").unlink()
     assert not settings.read(tmp_path).apart
 
@@ -43,45 +43,41 @@ def test_an_environment_counts_where_it_was_made_here(tmp_path: Path) -> None:
     assert settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("x", "cannot be read"),
-    ("[tool]\nharness = 1", "is a table"),
-    ("[tool.harness]\npyhton = 'x'", "has no 'pyhton'; known: python, .*; did you mean 'python'"),
-    ("[tool.harness]\npython = 'nowhere'", "there is no .*nowhere; `harness env create"),
-    ("[tool.harness]\npython = 'x'\ncommand = ['x']", "python or command, not both"),
-    ("[tool.harness]\ncommand = 'perl x.pl'", "a list of words is needed"),
-    ("[tool.harness]\ncommand = []", "a list of words is needed"),
-    ("[tool.harness]\nenv = [1]", "a list of words is needed"),
-    ("[tool.harness]\ntimeout = 0", "a number of seconds is needed"),
-    ("[tool.harness]\ntimeout = nan", "a number of seconds is needed"),
-    ("[tool.harness]\ntimeout = true", "a number of seconds is needed"),
-    ("[tool.harness]\nmemory = 4", 'a size such as "4GiB" is needed'),
-    ("[tool.harness]\nmemory = '0GiB'", "a size such as"),
-    ("[tool.harness]\nmemory = '4 gigabytes'", "a size such as"),
-])
-def test_what_cannot_be_said(text: str, told: str, tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match=told):
-        written(tmp_path, text)
+WRONG = {
+    "x": "cannot be read", "[tool]\nharness = 1": "is a table",
+    "[tool.harness]\npyhton = 'x'": "has no 'pyhton'; known: python, .*; did you mean 'python'",
+    "[tool.harness]\npython = 'nowhere'": "there is no .*nowhere; `harness env create",
+    "[tool.harness]\npython = 'x'\ncommand = ['x']": "python or command, not both",
+    "[tool.harness]\ncommand = 'perl x.pl'": "a list of words is needed",
+    "[tool.harness]\ncommand = []": "a list of words is needed",
+    "[tool.harness]\nenv = [1]": "a list of words is needed",
+    "[tool.harness]\ntimeout = 0": "a number of seconds is needed",
+    "[tool.harness]\ntimeout = nan": "a number of seconds is needed",
+    "[tool.harness]\ntimeout = true": "a number of seconds is needed",
+    "[tool.harness]\nmemory = 4": 'a size such as "4GiB" is needed',
+    "[tool.harness]\nmemory = '0GiB'": "a size such as",
+}
 
 
-@pytest.mark.parametrize(("points", "name", "told"), [
-    ("", "", "should name one metric, and names none"),
-    ("a = 'a:A'\nb = 'b:B'", "", "should name one metric, and names a, b"),
-    ("a = 'a:A'", "b", "has no 'b'"),
-])
-def test_which_metric_a_folder_holds(points: str, name: str, told: str, tmp_path: Path) -> None:
-    written(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
-    with pytest.raises(BrokenPlugin, match=told):
-        settings.metric_of(tmp_path, name)
+def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    for text, message in WRONG.items():
+        with pytest.raises(BrokenPlugin, match=message):
+            written(tmp_path, text)
 
 
-def test_one_of_several_is_named(tmp_path: Path) -> None:
-    written(tmp_path, "[project.entry-points.'harness.metrics']\na = 'a:A'\nb = 'b:B'")
+def test_which_metric_a_folder_holds(tmp_path: Path) -> None:
+    for points, name, message in (
+        ("", "", "should name one metric, and names none"), ("a = 'a:A'", "b", "has no 'b'"),
+        ("a = 'a:A'\nb = 'b:B'", "", "should name one metric, and names a, b"),
+    ):
+        written(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
+        with pytest.raises(BrokenPlugin, match=message):
+            settings.metric_of(tmp_path, name)
     assert settings.metric_of(tmp_path, "b") == ("b", "b:B")
 
 
 def test_a_description_with_every_kind_of_option() -> None:
-    found = description({**TOLD, "environment": ["perl==5"], "options": [
+    found = description({**GOOD, "environment": ["perl==5"], "options": [
         {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
         {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
     assert [option.default for option in found.options] == [1, 1.0, "b", ""]
@@ -89,7 +85,7 @@ def test_a_description_with_every_kind_of_option() -> None:
     assert found.card.levels == ("turn",)
 
 
-@pytest.mark.parametrize(("more", "told"), [
+NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
     ({"protocol": 2}, "speaks protocol 2, and this is 1"),
     ({"card": None}, "a card is an object with columns, family, name, title"),
     ({"card": {**CARD, "colour": "red"}}, "a card is an object with"),
@@ -113,10 +109,13 @@ def test_a_description_with_every_kind_of_option() -> None:
     ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "the default among them"),
     ({"options": [{"name": "n", "type": "int", "default": 1}] * 2}, "options of one name"),
     ({"environment": "perl"}, "environment should be a list of words"),
-])
-def test_a_description_that_is_none(more: dict[str, Any], told: str) -> None:
-    with pytest.raises(WireError, match=told):
-        description({**TOLD, **more})
+]
+
+
+def test_a_description_that_is_none() -> None:
+    for more, message in NO_DESCRIPTION:
+        with pytest.raises(WireError, match=message):
+            description({**GOOD, **more})
 
 
 def test_the_digest_is_of_what_decides_scores(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from harness.cli import main
@@ -84,14 +83,30 @@ def test_a_file_is_a_metric_with_options(tmp_path: Path, home: Path) -> None:
     assert chosen.label == "marks[mark=?]"
     assert scored(f"{path}[mark=?]", home) == [1, 0]
     assert registry.is_known(path)
+    assert type(chosen.metric) is type(registry.choose(f"{tmp_path}/../{tmp_path.name}/marks.py").metric), "unchanged"
 
 
-@pytest.mark.parametrize("below", ["src", "."])
-def test_a_folder_is_the_metric_that_its_pyproject_names(tmp_path: Path, home: Path, below: str) -> None:
-    asked = package(tmp_path / "it", below=below)
-    assert scored(asked, home) == scored(asked[:-1], home) == [2, 0]
-    assert registry.choose(asked).label == "marks"
+def test_a_folder_is_the_metric_that_its_pyproject_names(tmp_path: Path, home: Path) -> None:
+    for below in (".", "src"):
+        requested = package(tmp_path / "it", below=below)
+        assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
     assert not sys.meta_path[0].__class__.__module__.startswith("metrics")
+
+
+def test_what_is_scored_and_signed_is_what_the_file_holds_now(tmp_path: Path, home: Path) -> None:
+    """Same size and same time of change, so that kept bytecode and kept lines of source would both lie."""
+    for make in (file, lambda folder, text: package(folder, text=text)):
+        signed, first = [], None
+        for times in (3, 4, 3):
+            requested = make(tmp_path, source(times=times))
+            for path in tmp_path.rglob("*.py"):
+                os.utime(path, (1e9, 1e9))
+            assert scored(requested, home) == [2 * times, 0]
+            signed.append(signature(registry.choose(requested).metric, Models(home)))
+            first = first or registry.choose(requested).metric
+        assert signed[0] == signed[2] != signed[1]
+        assert str(tmp_path) not in signed[0]
+        assert list(first.score(ITEMS, Models(home))["marks"]) == [6, 0], "loaded before the file changed"
 
 
 def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) -> None:
@@ -104,89 +119,6 @@ def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) ->
     file(tmp_path / "src" / "marks_of", "TIMES = 4", "times.py")
     assert scored(asked, home) == [8, 0]
     assert signature(registry.choose(asked).metric, Models(home)) != before
-
-
-@pytest.mark.parametrize("make", [file, lambda folder, text: package(folder, text=text)])
-def test_what_is_scored_is_what_the_file_holds_now(tmp_path: Path, home: Path, make: Callable[..., str]) -> None:
-    """Same size and same time of change, so that kept bytecode and kept lines of source would both lie."""
-    signed = []
-    for times in (3, 4, 3):
-        asked = make(tmp_path, source(times=times))
-        for path in tmp_path.rglob("*.py"):
-            os.utime(path, (1e9, 1e9))
-        assert scored(asked, home) == [2 * times, 0]
-        signed.append(signature(registry.choose(asked).metric, Models(home)))
-    assert signed[0] == signed[2] != signed[1]
-    assert str(tmp_path) not in signed[0]
-
-
-def test_a_signature_is_of_what_was_loaded_and_not_of_what_lies_there_by_then(tmp_path: Path, home: Path) -> None:
-    old = registry.choose(file(tmp_path, source(times=1))).metric
-    new = registry.choose(file(tmp_path, source(times=2))).metric
-    assert signature(old, Models(home)) != signature(new, Models(home))
-    np.testing.assert_array_equal(old.score(ITEMS, Models(home))["marks"], [2, 0])
-
-
-def test_what_has_not_changed_is_one_class(tmp_path: Path) -> None:
-    path = file(tmp_path, source())
-    assert type(registry.choose(path).metric) is type(registry.choose(f"{tmp_path}/../{tmp_path.name}/marks.py").metric)
-
-
-@pytest.mark.parametrize(("text", "part"), [
-    ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"), ("\nprint('hi')", "line 2: it prints"),
-    ("import sys\nsys.stdout.write('x')", "line 2: it prints"), ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
-    ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
-    ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
-    ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
-    (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
-    ("raise KeyError", "line 1: KeyError"),
-    ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
-])
-def test_a_file_that_is_no_metric_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str,
-                                                      part: str) -> None:
-    path = file(tmp_path, text)
-    before = set(sys.modules)
-    assert main(["show", path]) == 2
-    error = capsys.readouterr()
-    assert part in error.err
-    assert error.err.count("\n") == 1
-    assert error.out == ""
-    assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
-
-
-def test_a_file_may_not_take_the_name_of_a_built_in_metric(tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match=r"marks.py: a built-in metric is named 'bleu'; give the card another name"):
-        registry.choose(file(tmp_path, source(name="bleu")))
-
-
-@pytest.mark.parametrize(("entry", "part"), [
-    ("", "should hold one line"), ('a = "a:A"\nb = "b:B"', "should hold one line"), ('marks = "of"', "should hold"),
-    ("marks = 3", "should hold one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
-    ('other = "marks_of:Marks"', "names 'other', its card 'marks'"), ('marks = "json:Marks"', "'json' has the name of"),
-    ('marks = "metrics.x:Marks"', "'metrics' has the name"), ('marks = "numpy:Marks"', "'numpy' has the name"),
-    ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is no class"),
-])
-def test_a_folder_that_is_no_metric_is_told_in_one_line(tmp_path: Path, entry: str, part: str) -> None:
-    with pytest.raises(BrokenPlugin) as caught:
-        registry.choose(package(tmp_path, entry))
-    assert part in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["gone.py", "gone/", "./gone", "notes.txt/"])
-def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BrokenPlugin, match="no such file"):
-        registry.choose(f"{tmp_path}/{name}")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(BrokenPlugin, match="no pyproject"):
-        registry.choose(f"{tmp_path}/empty")
-
-
-@pytest.mark.parametrize(("name", "path"), [
-    ("a.py", True), ("./a", True), ("a/b", True), ("../a/", True), ("bleu", False), ("bleu/bleu-1", False),
-    ("./a.py/marks", False), ("st:a/b", False), ("evaluate:./a.py", False),
-])
-def test_a_path_is_told_from_a_column_and_from_another_library(name: str, path: bool) -> None:
-    assert registry.is_path(name) is path
 
 
 def test_a_run_tells_the_files_name_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,3 +152,53 @@ def test_a_file_that_learns_can_be_trained(tmp_path: Path) -> None:
     assert (found.label, found.weights) == ("marks", "marks")
     with pytest.raises(UnknownMetric, match="nothing to train"):
         trainables.choose(file(tmp_path, source()))
+
+
+NO_METRIC = (
+    ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"), ("\nprint('hi')", "line 2: it prints"),
+    ("import sys\nsys.stdout.write('x')", "line 2: it prints"), ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
+    ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
+    ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
+    ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
+    (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
+    ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
+    (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
+)
+NO_FOLDER = (
+    ("", "should hold one line"), ('a = "a:A"\nb = "b:B"', "should hold one line"), ('marks = "of"', "should hold"),
+    ("marks = 3", "should hold one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
+    ('other = "marks_of:Marks"', "names 'other', its card 'marks'"), ('marks = "json:Marks"', "'json' has the name of"),
+    ('marks = "metrics.x:Marks"', "'metrics' has the name"), ('marks = "numpy:Marks"', "'numpy' has the name"),
+    ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is no class"),
+)
+
+
+def test_a_file_that_is_no_metric_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = set(sys.modules)
+    for text, part in NO_METRIC:
+        assert main(["show", file(tmp_path, text)]) == 2
+        captured = capsys.readouterr()
+        assert part in captured.err
+        assert (captured.err.count("\n"), captured.out) == (1, "")
+        if "built-in" not in part:
+            assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
+
+
+def test_a_folder_that_is_no_metric_is_refused(tmp_path: Path) -> None:
+    for entry, part in NO_FOLDER:
+        with pytest.raises(BrokenPlugin) as caught:
+            registry.choose(package(tmp_path, entry))
+        assert part in str(caught.value)
+    for name in ("gone.py", "gone/", "./gone"):
+        with pytest.raises(BrokenPlugin, match="no such file"):
+            registry.choose(f"{tmp_path}/{name}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BrokenPlugin, match="no pyproject"):
+        registry.choose(f"{tmp_path}/empty")
+
+
+def test_a_path_is_not_taken_for_a_column_nor_for_another_library() -> None:
+    for name in ("a.py", "./a", "a/b", "../a/"):
+        assert registry.is_path(name)
+    for name in ("bleu", "bleu/bleu-1", "./a.py/marks", "st:a/b", "evaluate:./a.py"):
+        assert not registry.is_path(name)

@@ -19,7 +19,6 @@ from metrics.external.isolation.wire import (
     columns_of,
     items_body,
     items_of,
-    parsed,
 )
 
 ITEMS = (
@@ -57,41 +56,27 @@ def test_a_message_arrives_in_pieces() -> None:
     assert reader.surplus()
 
 
-@pytest.mark.parametrize(("head", "body"), [(HEAD + 1, 0), (2, 1 << 60), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)])
-def test_a_length_that_cannot_be_is_refused_before_anything_is_awaited(head: int, body: int) -> None:
-    with pytest.raises(WireError, match=f"cannot be {head} and {body} bytes long"):
-        Reader(bytearray(struct.pack(">IQ", head, body))).missing()
-
-
-def test_what_is_too_long_is_not_sent() -> None:
+def test_a_length_that_cannot_be_is_refused_on_both_sides() -> None:
+    for head, body in ((HEAD + 1, 0), (2, 1 << 60), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)):
+        with pytest.raises(WireError, match=f"cannot be {head} and {body} bytes long"):
+            Reader(bytearray(struct.pack(">IQ", head, body))).missing()
     with pytest.raises(WireError, match="longer than"):
         Message({"options": "x" * HEAD}).encoded()
 
 
-@pytest.mark.parametrize(("body", "message"), [
-    (b'{"x": [NaN]}', "NaN is no JSON"),
-    (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
-    (b'{"x": [true]}', "column x holds True, which is no number"),
-    (b'{"x": [[1]]}', "which is no number"),
-    (b'{"x": "12"}', "column x is no list"),
-    (b"[]", "an object of columns"),
-    (b"", "cannot be read as JSON"),
-    (b"\xff", "cannot be read as JSON"),
-    (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
-    (b"[" * 100_000, "cannot be read as JSON"),
-])
-def test_json_that_holds_no_scores(body: bytes, message: str) -> None:
-    with pytest.raises(WireError, match=message):
-        columns_of(body)
+def test_json_that_holds_no_scores() -> None:
+    for body, message in (
+        (b'{"x": [NaN]}', "NaN is no JSON"), (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
+        (b'{"x": [true]}', "column x holds True, which is no number"), (b'{"x": [[1]]}', "which is no number"),
+        (b'{"x": "12"}', "column x is no list"), (b"[]", "an object of columns"), (b"", "cannot be read as JSON"),
+        (b"\xff", "cannot be read as JSON"), (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
+        (b"[" * 100_000, "cannot be read as JSON"),
+    ):
+        with pytest.raises(WireError, match=message):
+            columns_of(body)
 
 
-@pytest.mark.parametrize("records", [[{}], [1], {"a": 1}, [{"id": "a", "context": [1]}], 7])
-def test_records_that_are_no_items(records: object) -> None:
-    with pytest.raises(WireError):
-        items_of(json.dumps(records).encode())
-
-
-def test_json_of_heads_is_strict() -> None:
-    assert parsed(b'{"id": 1}') == {"id": 1}
-    with pytest.raises(WireError):
-        parsed(b"{'id': 1}")
+def test_records_that_are_no_items() -> None:
+    for records in ([{}], [1], {"a": 1}, [{"id": "a", "context": [1]}], 7):
+        with pytest.raises(WireError):
+            items_of(json.dumps(records).encode())

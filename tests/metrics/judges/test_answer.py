@@ -73,24 +73,19 @@ def test_weighted_by_the_probabilities_of_what_could_have_stood_there() -> None:
     assert several == {"kind": pytest.approx(3.5), "clear": pytest.approx(3.5)}
 
 
-@pytest.mark.parametrize("given", [
-    tokens("4", top={"good": 1.0}), tokens("4"), tokens("4", ".5", top={"4": 1.0})[:0], tokens("5", top={"5": 1.0}),
-])
-def test_without_fitting_probabilities_the_number_is_the_score(given: tuple[Any, ...]) -> None:
-    assert read("4", tokens=given) == {"kind": 4}
+def test_without_fitting_probabilities_the_number_is_the_score() -> None:
+    for probabilities in (tokens("4", top={"good": 1.0}), tokens("4"), (), tokens("5", top={"5": 1.0})):
+        assert read("4", tokens=probabilities) == {"kind": 4}
+    half = tokens("4", ".5", top={"4": 0.5, "1": 0.5})
+    assert read("4.5", tokens=half) == {"kind": 4.5}, "half of a number is not weighted"
 
 
-def test_half_of_a_number_is_not_weighted() -> None:
-    assert read("4.5", tokens=tokens("4", ".5", top={"4": 0.5, "1": 0.5})) == {"kind": 4.5}
-
-
-@pytest.mark.parametrize("envelope", [
-    None, [], {}, {"choices": []}, {"choices": [None]}, {"choices": [{"message": None}]},
-    {"choices": [{"message": {"content": 4}}]}, {"choices": [{"message": {"content": "4" * 100_000}}]},
-])
-def test_what_is_no_chat_completion_is_refused(envelope: Any) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        received(envelope)
+def test_what_is_no_chat_completion_is_refused() -> None:
+    for envelope in (None, [], {}, {"choices": []}, {"choices": [None]}, {"choices": [{"message": None}]},
+                     {"choices": [{"message": {"content": 4}}]},
+                     {"choices": [{"message": {"content": "4" * 100_000}}]}):
+        with pytest.raises(ValueError, match=r"."):
+            received(envelope)
 
 
 def test_a_count_of_tokens_is_a_whole_number_or_not_known() -> None:
@@ -104,13 +99,13 @@ def test_a_count_of_tokens_is_a_whole_number_or_not_known() -> None:
         assert received({"model": ["m"], "choices": [choice], "usage": usage}) == Answer("4")
 
 
-@pytest.mark.parametrize("logprobs", [
-    7, {"content": 7}, {"content": [7]}, {"content": [{"token": "x"}]}, {"content": [{"token": "4"}]},
-    {"content": [{"token": "4", "top_logprobs": [{"token": 4, "logprob": 0}, 7, {"token": "4", "logprob": "x"}]}]},
-])
-def test_malformed_probabilities_are_none(logprobs: Any) -> None:
-    answer = received({"choices": [{"message": {"content": "4"}, "logprobs": logprobs}]})
-    assert scores(Question("", "", (KIND,), "number"), answer)["kind"].weighted is False
+def test_malformed_probabilities_are_none() -> None:
+    for logprobs in (
+        7, {"content": 7}, {"content": [7]}, {"content": [{"token": "x"}]}, {"content": [{"token": "4"}]},
+        {"content": [{"token": "4", "top_logprobs": [{"token": 4, "logprob": 0}, 7, {"token": "4", "logprob": "x"}]}]},
+    ):
+        answer = received({"choices": [{"message": {"content": "4"}, "logprobs": logprobs}]})
+        assert scores(Question("", "", (KIND,), "number"), answer)["kind"].weighted is False
 
 
 def test_an_answer_without_text_is_kept_as_empty() -> None:

@@ -110,7 +110,7 @@ def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, m
                                                    capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SLASHED)
     for form in ("object", "list", "name", "plain", "broken"):
-        for between in ("0", "200b", "ad", "20", "a", "7", "2029", "feff", "e0001", "fffd"):
+        for between in ("0", "200b", "a", "e0001"):
             with serving(lambda times, how=f"hidden 404 {between} {form}": how) as server, \
                     pytest.raises(MissingResource, match="HTTP 404") as raised:  # type: ignore[misc]
                 endpoint.find(server.url, "", 5.0).ask({"messages": []})
@@ -118,22 +118,19 @@ def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, m
     with serving(lambda times: "hidden 404 200b object") as server:
         assert main(command(server, tmp_path)) == 0
     assert b"no [key]!" in everything(tmp_path)
-    assert without_key(everything(tmp_path), everything(home), "".join(capfd.readouterr()).encode())
-
-
-def test_a_key_that_a_good_answer_repeats_in_escapes_is_struck_out(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", SLASHED)
     for how in ("whole", "first", "php"):
         with serving(lambda times, how=how: f"escaped {how}") as server:  # type: ignore[misc]
             answer = endpoint.find(server.url, "", 5.0).ask({"messages": [{"content": ""}]})
-        assert (answer.served, answer.finish) == ("m [key]", "f [key]")
+        assert (answer.served, answer.finish) == ("m [key]", "f [key]"), "a good answer repeats it in escapes"
     with serving(lambda times: "escaped whole") as server:
-        assert main(command(server, tmp_path, "--json")) == 0
-    assert len(scores(tmp_path)) == 20 * 5
+        assert main(command(server, tmp_path / "good", "--json")) == 0
+    assert len(scores(tmp_path / "good")) == 20 * 5
     assert b'"finish":"f [key]"' in everything(home / "judge")
-    assert without_key(everything(home), everything(tmp_path), "".join(capfd.readouterr()).encode())
+    assert without_key(everything(tmp_path), everything(home), "".join(capfd.readouterr()).encode())
+    monkeypatch.setenv("OPENAI_API_KEY", f"{SLASHED}\nX-Other: 1")
+    with pytest.raises(MissingResource, match="holds signs that no header takes") as refused:
+        endpoint.find("http://localhost:1/v1", "", 5.0)
+    assert without_key(str(refused.value).encode())
 
 
 def test_what_is_struck_out() -> None:
@@ -169,27 +166,7 @@ def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.
     assert sent("http://example.org/v1", "MY_KEY")
 
 
-def test_a_key_that_no_header_takes_is_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
-    with serving() as server:
-        assert main(command(server, tmp_path)) == 0
-        assert not server.bodies
-    told = "".join(capfd.readouterr())
-    assert "holds signs that no header takes" in told
-    assert KEY not in told
-
-
-def test_a_dead_server_is_a_skip_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving() as server:
-        asked = command(server, tmp_path, options=",tries=2,concurrency=2")
-    assert main(asked) == 0
-    assert "requests in a row failed" in capsys.readouterr().out
-    assert json.loads((tmp_path / "report" / "report.json").read_text())["skips"]
-    assert not list((tmp_path / "scores").rglob("*.parquet")), "an outage is no missing score"
-
-
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
     with serving(delay=0.05) as server:
         asked = command(server, tmp_path, options=",concurrency=2")

@@ -60,7 +60,7 @@ def test_whole_dialogue_needs_a_template_of_its_own() -> None:
         questions(find("g-eval"), whole)
 
 
-@pytest.mark.parametrize(("before", "after", "told"), [
+WRONG = (
     ('title = "Kindness"', "", "lacks title"),
     ('title = "Kindness"', "title = 3", "title should be of type str"),
     ('answer = "number"', 'answer = "yes"', "json or number"),
@@ -76,12 +76,19 @@ def test_whole_dialogue_needs_a_template_of_its_own() -> None:
     ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
     ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "needs 'contexts'"),
     ("title", "title =", "line 2"),
-])
-def test_what_is_wrong_with_a_file_is_told(before: str, after: str, told: str) -> None:
-    with pytest.raises(BadOption, match=told) as caught:
-        read("kind", ONE.replace(before, after, 1).encode(), "kind.toml")
-    assert str(caught.value).startswith("kind.toml: ")
-    assert "\n" not in str(caught.value)
+)
+
+
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
+    for before, after, message in WRONG:
+        with pytest.raises(BadOption, match=message) as caught:
+            read("kind", ONE.replace(before, after, 1).encode(), "kind.toml")
+        assert str(caught.value).startswith("kind.toml: ")
+        assert "\n" not in str(caught.value)
+    path = tmp_path / "llm_eval.toml"
+    path.write_text(ONE)
+    with pytest.raises(BadOption, match="rename the file"):
+        find(str(path))
 
 
 def test_a_file_is_a_judge_whose_columns_bear_its_name(tmp_path: Path) -> None:
@@ -92,7 +99,7 @@ def test_a_file_is_a_judge_whose_columns_bear_its_name(tmp_path: Path) -> None:
     assert chosen.suffix == "[model=a/b:1,temperature=0.5]", "where it runs is no part of its name"
 
 
-@pytest.mark.parametrize(("asked", "error", "told"), [
+REFUSED: tuple[tuple[str, type[MetricError], str], ...] = (
     ("judge:llm-evil[model=x]", UnknownMetric, "did you mean 'llm-eval'"),
     ("judge:./none.toml[model=x]", MissingResource, "No such file"),
     ("judge:llm-eval[samples=0]", BadOption, "samples should be 1 to 1000"),
@@ -102,11 +109,14 @@ def test_a_file_is_a_judge_whose_columns_bear_its_name(tmp_path: Path) -> None:
     ("judge:llm-eval[url=http://me:hushhush@host/v1]", BadOption, "no user"),
     ("judge:llm-eval[url=http://host:99999/v1]", BadOption, "cannot be read"),
     ("judge:llm-eval[key_from=sk-hushhush]", BadOption, "never the key itself"),
-])
-def test_what_no_judge_can_be_asked_with_is_refused(asked: str, error: type[MetricError], told: str) -> None:
-    with pytest.raises(error, match=told) as caught:
-        choose(asked)
-    assert "hushhush" not in str(caught.value)
+)
+
+
+def test_what_no_judge_can_be_asked_with_is_refused() -> None:
+    for requested, error, message in REFUSED:
+        with pytest.raises(error, match=message) as caught:
+            choose(requested)
+        assert "hushhush" not in str(caught.value)
 
 
 def test_the_prompt_in_the_documentation_is_one() -> None:
@@ -117,10 +127,3 @@ def test_the_prompt_in_the_documentation_is_one() -> None:
     form = "{" + ", ".join(f'"{quality.name}": <number from 1 to 5>' for quality in prompt.qualities) + "}"
     assert asked.system == f"You judge replies. Answer with {form} and nothing else."
     assert "Knowledge" not in asked.user
-
-
-def test_a_file_may_not_take_the_name_of_a_shipped_prompt(tmp_path: Path) -> None:
-    path = tmp_path / "llm_eval.toml"
-    path.write_text(ONE)
-    with pytest.raises(BadOption, match="rename the file"):
-        find(str(path))
