@@ -33,18 +33,19 @@ def _entries(outcome: Outcome) -> Iterator[dict[str, object]]:
            "counts": rules.counts, "submissions per team": rules.submissions or "any number", "missing": rules.missing,
            "sign": rules.sign, "empty": rules.empty, "opens": _day(rules.opens), "closes": _day(rules.closes),
            "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings}
-    for one in outcome.ground.fields:
-        yield {"event": "dataset", "dataset": one.name, "items": len(one.dataset.items), "origin": one.dataset.origin,
-               "fingerprint": one.dataset.fingerprint, "ratings": ratings_fingerprint(one.dataset.ratings),
-               "private votes": one.joined, "rated": {each.quality.name: each.rated for each in one.judged}}
-        if rules.empty == "drop" and one.empty:
-            yield {"event": "dropped", "dataset": one.name, "why": "the response is empty",
-                   "items": [one.dataset.items[place].id for place in one.empty]}
+    for field in outcome.ground.fields:
+        yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
+               "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,
+               "ratings": ratings_fingerprint(field.dataset.ratings), "private votes": field.joined,
+               "rated": {each.quality.name: each.rated for each in field.judged}}
+        if rules.empty == "drop" and field.empty:
+            yield {"event": "dropped", "dataset": field.name, "why": "the response is empty",
+                   "items": [field.dataset.items[place].id for place in field.empty]}
     yield from _decided(outcome)
 
 
 def _decided(outcome: Outcome) -> Iterator[dict[str, object]]:
-    for refused in sorted(outcome.refused, key=lambda one: one.name):
+    for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
         yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,

@@ -48,12 +48,13 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
         chosen = registry.choose(name, seed=rules.seed)
         columns: dict[str, dict[Target, Vector]] = {}
         try:
-            for one in ground.fields:
-                scores = Scorer(one.dataset, models, ScoreStore(kept)).scores(chosen.metric)
-                found = correlate.columns(one.dataset, {(chosen.label, chosen.suffix): scores})
-                for (_, column), given in found.items():
+            for field in ground.fields:
+                scores = Scorer(field.dataset, models, ScoreStore(kept)).scores(chosen.metric)
+                scored = correlate.columns(field.dataset, {(chosen.label, chosen.suffix): scores})
+                for (_, column), values in scored.items():
                     columns.setdefault(column, {}).update({
-                        (one.name, judged.quality.name): given.on(judged.quality.dimension) for judged in one.judged})
+                        (field.name, judged.quality.name): values.on(judged.quality.dimension)
+                        for judged in field.judged})
         except (MissingResource, CannotScore, MetricError) as error:
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
             continue
@@ -68,9 +69,10 @@ def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
         if file.reasons:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:
-            given = {target: file.scores.get(target, file.scores.get((target[0], EVERY))) for target in ground.targets}
+            columns = {target: file.scores.get(target, file.scores.get((target[0], EVERY)))
+                       for target in ground.targets}
             yield _baseline(rules, ground, path.stem,
-                            {target: scores for target, scores in given.items() if scores is not None})
+                            {target: scores for target, scores in columns.items() if scores is not None})
 
 
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:

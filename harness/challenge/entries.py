@@ -6,7 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
@@ -78,7 +78,7 @@ class Taken:
 
     whole: Entries
     incomplete: Entries
-    refused: tuple[Refused, ...] = field(default=())
+    refused: tuple[Refused, ...] = ()
 
 
 def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
@@ -86,7 +86,7 @@ def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     refused = list(listed.refused)
     whole: list[tuple[Entry, Mapping[Target, Vector]]] = []
     incomplete: list[tuple[Entry, Mapping[Target, Vector]]] = []
-    every = read([one.path for one in listed.submissions], ground.expected)
+    every = read([submission.path for submission in listed.submissions], ground.expected)
     for submission, file in zip(listed.submissions, every, strict=True):
         entry = Entry(submission, file.sha256, dict(_missing(file.scores, ground)), file.told)
         if file.reasons:
@@ -128,17 +128,17 @@ def _remember(wanted: Expected) -> None:
 
 def _read(path: Path, wanted: Expected | None = None) -> ScoreFile:
     try:
-        found = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
+        content = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
     except Exception as error:  # whatever a stranger's file brings about costs that file alone
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
-    fatal = [one for one in found.problems if one.fatal and one.kind not in COUNTED_HERE]
-    others = [one for one in found.problems if not one.fatal and one.kind not in COUNTED_HERE]
-    return ScoreFile(found.scores if not fatal else {}, _listed(fatal), _listed(others), found.digest)
+    fatal = [problem for problem in content.problems if problem.fatal and problem.kind not in COUNTED_HERE]
+    others = [problem for problem in content.problems if not problem.fatal and problem.kind not in COUNTED_HERE]
+    return ScoreFile(content.scores if not fatal else {}, _listed(fatal), _listed(others), content.digest)
 
 
 def _listed(problems: Sequence[Problem]) -> tuple[str, ...]:
-    lines = tuple(f"line {one.line}: {shown_text(one.text)}" if one.line else shown_text(one.text)
-                  for one in problems[:TOLD])
+    lines = tuple(f"line {problem.line}: {shown_text(problem.text)}" if problem.line else shown_text(problem.text)
+                  for problem in problems[:TOLD])
     return lines if len(problems) <= TOLD else (*lines, f"and {len(problems) - TOLD} more")
 
 
@@ -148,27 +148,27 @@ def shown_text(text: str) -> str:
 
 
 def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[tuple[str, int]]:
-    for one in ground.fields:
-        lacking = np.zeros(len(one.dataset.items), dtype=np.bool_)
-        for judged in one.judged:
-            lacking |= ~np.isfinite(_of(scores, (one.name, judged.quality.name), len(lacking)))
+    for field in ground.fields:
+        lacking = np.zeros(len(field.dataset.items), dtype=np.bool_)
+        for judged in field.judged:
+            lacking |= ~np.isfinite(_of(scores, (field.name, judged.quality.name), len(lacking)))
         if lacking.any():
-            yield one.name, int(lacking.sum())
+            yield field.name, int(lacking.sum())
 
 
-def _stacked(given: Sequence[tuple[Entry, Mapping[Target, Vector]]], ground: Ground) -> Entries:
+def _stacked(files: Sequence[tuple[Entry, Mapping[Target, Vector]]], ground: Ground) -> Entries:
     """The tables of all targets; those of a dataset are one where every file has one score an item."""
     tables: dict[Target, Array] = {}
-    for one in ground.fields:
-        size = len(one.dataset.items)
-        alone = all((one.name, EVERY) in scores and not any((one.name, judged.quality.name) in scores
-                    for judged in one.judged) for _, scores in given)
-        for judged in one.judged:
-            target = (one.name, judged.quality.name)
-            first = tables.get((one.name, one.judged[0].quality.name))
-            rows = [_of(scores, target, size) for _, scores in given] if first is None or not alone else []
-            tables[target] = first if first is not None and alone else np.array(rows).reshape(len(given), size)
-    return Entries(tuple(entry for entry, _ in given), tables)
+    for field in ground.fields:
+        size = len(field.dataset.items)
+        alone = all((field.name, EVERY) in scores and not any((field.name, judged.quality.name) in scores
+                    for judged in field.judged) for _, scores in files)
+        for judged in field.judged:
+            target = (field.name, judged.quality.name)
+            first = tables.get((field.name, field.judged[0].quality.name))
+            rows = [_of(scores, target, size) for _, scores in files] if first is None or not alone else []
+            tables[target] = first if first is not None and alone else np.array(rows).reshape(len(files), size)
+    return Entries(tuple(entry for entry, _ in files), tables)
 
 
 def _of(scores: Mapping[Target, Vector], target: Target, size: int) -> Vector:

@@ -37,10 +37,10 @@ def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
     names, values = tables.matrix(outcome)
     if len(names) > 1:
         labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
-        told = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, white 0, "
-                "blue 1. The numbers are in the table of correlations.")
-        picture = svg("How alike the submissions are", [Map("How alike the submissions are", labels, values, told)])
-        yield picture.decode(), told
+        caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
+                   "white 0, blue 1. The numbers are in the table of correlations.")
+        picture = svg("How alike the submissions are", [Map("How alike the submissions are", labels, values, caption)])
+        yield picture.decode(), caption
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:

@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.storage.files import sweep, write_atomically
-from harness.challenge import audit, plain
+from harness.challenge import audit
 from harness.challenge.exhibit import exhibit
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
+from harness.challenge.tables import for_csv
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Grid, Results
@@ -39,7 +40,7 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
-    tables = {f"{name}.csv": csv_of(rows) for name, rows in plain.tables(outcome).items()}
+    tables = {f"{name}.csv": csv_of(rows) for name, rows in for_csv(outcome).items()}
     _put(out, tables | _shown(shown) | {
         "targets.csv": csv_of(_targets(outcome)), "correlation.csv": csv_of(_correlation(outcome)),
         "pairs.parquet": _pairs(outcome), audit.NAME: audit.lengthened(outcome, out)} | _encoded(made))
@@ -76,8 +77,8 @@ def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:
-        writer.writerow([f"'{one}" if isinstance(one, str) and one[:1] in ("=", "+", "-", "@", "\t") else one
-                         for one in row])
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t") else cell
+                         for cell in row])
     return stream.getvalue().encode()
 
 

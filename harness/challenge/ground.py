@@ -47,8 +47,9 @@ class RankedDataset:
         """The same with no ratings of items whose response is empty."""
         gone = frozenset(self.empty)
         return replace(self, judged=tuple(replace(
-            one, votes=tuple(() if place in gone else votes for place, votes in enumerate(one.votes)),
-            means=np.where(np.isin(np.arange(len(one.means)), self.empty), np.nan, one.means)) for one in self.judged))
+            judged, votes=tuple(() if place in gone else votes for place, votes in enumerate(judged.votes)),
+            means=np.where(np.isin(np.arange(len(judged.means)), self.empty), np.nan, judged.means))
+            for judged in self.judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +62,19 @@ class Ground:
     @property
     def targets(self) -> tuple[Target, ...]:
         """Every dataset and quality that is ranked on, in order."""
-        return tuple((field.name, one.quality.name) for field in self.fields for one in field.judged)
+        return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
 
     @property
     def ratings_by_target(self) -> dict[Target, Vector]:
         """The mean rating of each item by target; NaN where there is none."""
-        return {(field.name, one.quality.name): one.means for field in self.fields for one in field.judged}
+        return {(field.name, judged.quality.name): judged.means for field in self.fields for judged in field.judged}
 
     @property
     def expected(self) -> Expected:
         """What a score file should hold."""
         return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
-                        {field.name: tuple(one.name for one in field.dataset.card.qualities) for field in self.fields})
+                        {field.name: tuple(quality.name for quality in field.dataset.card.qualities)
+                         for field in self.fields})
 
 
 def prepared(rules: Rulebook, home: Path) -> Ground:
@@ -86,21 +88,21 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
         if qualities:
             votes = sum(len(rating.votes) for rating in new)
             fields.append(RankedDataset(joined, correlate.judged(joined, qualities), tuple(_empty(dataset)), votes))
-    found = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
-    for name, one in ((each.name, one) for each in found for one in each.judged):
-        if not one.usable:
-            raise BadConfig(f"{name}: nobody can be ranked on {one.quality.name!r}: it has {one.rated} rated "
+    ranked = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
+    for name, judged in ((each.name, judged) for each in ranked for judged in each.judged):
+        if not judged.usable:
+            raise BadConfig(f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated "
                             "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
                             f"{FILE}) or leave it out by qualities")
-    return Ground(tuple(found), digest)
+    return Ground(tuple(ranked), digest)
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """The datasets of a challenge, without its private ratings."""
-    found = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
-    _one_kind(found)
-    _known(rules, found)
-    return found
+    datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
+    _one_kind(datasets)
+    _known(rules, datasets)
+    return datasets
 
 
 def wanted(rules: Rulebook, dataset: Dataset) -> bool:
@@ -108,19 +110,20 @@ def wanted(rules: Rulebook, dataset: Dataset) -> bool:
     return bool(_wanted(dataset, rules.qualities))
 
 
-def _own(one: OwnDataset) -> Dataset:
-    if not one.path.is_file():
-        raise BadConfig(f"{one.path}: no such file; it should hold {one.card.name!r} in the organisers' JSON")
-    found = official.parse(one.path, one.card)
-    return replace(found, card=replace(one.card, size=len(found.items)))
+def _own(own: OwnDataset) -> Dataset:
+    if not own.path.is_file():
+        raise BadConfig(f"{own.path}: no such file; it should hold {own.card.name!r} in the organisers' JSON")
+    dataset = official.parse(own.path, own.card)
+    return replace(dataset, card=replace(own.card, size=len(dataset.items)))
 
 
 def _one_kind(datasets: list[Dataset]) -> None:
-    for what, groups in (("kind of data (the bundled sample, or real)", {kind(one) for one in datasets}),
-                         ("split (dev or test)", {one.card.split for one in datasets})):
+    for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
+                         ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
+            names = (f"{dataset.card.name} ({dataset.card.split}, {kind(dataset)})" for dataset in datasets)
             raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
-                            f"{', '.join(f'{one.card.name} ({one.card.split}, {kind(one)})' for one in datasets)}")
+                            f"{', '.join(names)}")
 
 
 def _private(rules: Rulebook, datasets: list[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
@@ -129,13 +132,13 @@ def _private(rules: Rulebook, datasets: list[Dataset]) -> tuple[dict[str, tuple[
     owners = private.Owners()
     for dataset in datasets:
         owners.add(dataset)
-    found = private.read(rules.ratings, owners)
-    return found, hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
+    ratings = private.read(rules.ratings, owners)
+    return ratings, hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
 
 
 def _known(rules: Rulebook, datasets: list[Dataset]) -> None:
     """Refuse a quality that no dataset has."""
-    names = sorted({name for one in datasets for name in _names(one)})
+    names = sorted({name for dataset in datasets for name in _names(dataset)})
     if unknown := sorted(set(rules.qualities) - set(names)):
         raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
                         f"{nearest(unknown[0], names)}")

@@ -56,24 +56,24 @@ def outcome(folder: Path, home: Path) -> Outcome:
     whole, values, constant = _with_values(field, whole, values)
     if not whole.entries:
         raise BadConfig(f"{folder}: no submission can be ranked; `harness challenge validate` says why")
-    found = ranking.ranked(rules, field, whole, values)
+    ranked = ranking.ranked(rules, field, whole, values)
     groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
     pairs = {target: fixed_ranks.every_pair(own, whole.scores[target]) for target, own in groups.items()}
     return Outcome(
-        rules, field, whole, values, (*taken.refused, *constant), found,
-        treatments.effects(rules, field, found, taken.incomplete),
+        rules, field, whole, values, (*taken.refused, *constant), ranked,
+        treatments.effects(rules, field, ranked, taken.incomplete),
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
         _mean_correlation(pairs), pairs)
 
 
-def _with_values(field: Ground, given: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:
+def _with_values(field: Ground, submitted: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:
     """Those with a correlation in every target; one without has no value under any rule."""
     complete = np.array([bool(np.isfinite(row).all()) for row in values], dtype=np.bool_)
     refused = tuple(Refused(entry.name, tuple(
         f"has no correlation on {quality} of {dataset}: too few scores of rated items, or all the same"
         for (dataset, quality), value in zip(field.targets, row, strict=True) if not np.isfinite(value)), entry.sha256)
-        for entry, row, there in zip(given.entries, values, complete, strict=True) if not there)
-    return given.take(np.flatnonzero(complete).tolist()), values[complete], refused
+        for entry, row, there in zip(submitted.entries, values, complete, strict=True) if not there)
+    return submitted.take(np.flatnonzero(complete).tolist()), values[complete], refused
 
 
 def _mean_correlation(pairs: Mapping[Target, PairTests]) -> Array:

@@ -46,23 +46,23 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
         metrics=tuple(_team(name) for name in teams), correlations=correlations,
         ranking=tuple(row for split, board in boards.items() for row in _ranking(split, board)))
     shown = exhibit.challenge(replace(report, datasets=(), metrics=(), correlations=(), ranking=()))
-    remarks = tuple(one for one in shown.remarks if one != exhibit.NOTHING)
+    remarks = tuple(remark for remark in shown.remarks if remark != exhibit.NOTHING)
     return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
 
 
 def _board(name: str) -> PrintedBoard:
-    return next(one for one in boards() if one.name == name)
+    return next(board for board in boards() if board.name == name)
 
 
 def _turns(dataset: str) -> int:
-    return next(one.turns for one in print_.sizes() if one.source == "dstc10" and one.dataset == dataset)
+    return next(row.turns for row in print_.sizes() if row.source == "dstc10" and row.dataset == dataset)
 
 
 def _dataset(name: str) -> DatasetEntry:
     card, turns = registry.card(name), _turns(name)
     return DatasetEntry(
         name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="", items=turns,
-        ratings=next(one.annotations for one in print_.sizes() if one.source == "dstc10" and one.dataset == name),
+        ratings=next(row.annotations for row in print_.sizes() if row.source == "dstc10" and row.dataset == name),
         qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, turns),), licence=card.licence, citation=card.citation,
         notes=NOTE)
 
@@ -74,11 +74,11 @@ def _team(name: str) -> MetricEntry:
 
 
 def _ranking(split: str, board: PrintedBoard) -> Iterator[RankingRow]:
-    rows = {name: {target: float(one.value) for target, one in row.items()} for name, row in board.rows.items()}
+    rows = {name: {target: float(score.value) for target, score in row.items()} for name, row in board.rows.items()}
     targets = frozenset(target for row in rows.values() for target in row)
     for name in RULES:
         rule: Rule = CountedMean(board.counts) if BY_NAME[name] is BY_NAME["micro"] else BY_NAME[name]
         values: Mapping[str, float] = {team: over(rule, row, targets) for team, row in rows.items()}
-        for team, value in sorted(values.items(), key=lambda one: (-one[1], one[0])):
+        for team, value in sorted(values.items(), key=lambda row: (-row[1], row[0])):
             rank = 1 + sum(other > value for other in values.values())
             yield RankingRow(split, "real", name, "spearman", team, team, value, rank, len(targets), len(targets))

@@ -117,7 +117,7 @@ def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | 
 
 def clusters(totals: Vector, letters: Sequence[str]) -> tuple[int, ...]:
     """The cluster of each submission, 1 the best: parted wherever all above share no letter with any below."""
-    sets = [frozenset(re.findall("[a-zA-Z]'*", one)) for one in letters]
+    sets = [frozenset(re.findall("[a-zA-Z]'*", text)) for text in letters]
     apart = np.array([[totals[i] > totals[j] and not sets[i] & sets[j] for j in range(len(sets))]
                       for i in range(len(sets))])
     cluster = np.zeros(len(sets), dtype=np.int64)

@@ -15,8 +15,7 @@ import numpy as np
 
 from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
-from harness.challenge.plain import DECIMALS
-from harness.challenge.tables import RULES
+from harness.challenge.tables import DECIMALS, RULES
 from harness.results.rows import Comparison, Correlation, MetricEntry, RankingRow, Reliability, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Cache
@@ -35,25 +34,25 @@ NEAR = 10
 def report(outcome: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
     targets = list(_targets(outcome))
-    reliability = [one for target in targets for one in _reliability(target, outcome, kept)]
+    reliability = [row for target in targets for row in _reliability(target, outcome, kept)]
     correlations = tuple(row for target in targets for row in _correlations(target, reliability))
     rules = outcome.rules
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
-        datasets=tuple(replace(entries.dataset_entry(one.dataset, one.judged, ()), split=rules.rule,
-                               notes=_notes(one, rules.rule)) for one in outcome.ground.fields),
+        datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rules.rule,
+                               notes=_notes(field, rules.rule)) for field in outcome.ground.fields),
         metrics=tuple(_metrics(outcome)), correlations=tuple(map(_rounded, correlations)),
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),
-        reliability=tuple(replace(one, value=round(one.value, DECIMALS)) for one in reliability))
+        reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
 
 
-def _notes(one: RankedDataset, rule: str) -> str:
+def _notes(field: RankedDataset, rule: str) -> str:
     """What is to be known of a dataset; the pages rank the datasets of a split by the rule of that name."""
-    split = one.dataset.card.split
-    notes = [f"Private ratings joined: {one.joined} votes."] if one.joined else []
+    split = field.dataset.card.split
+    notes = [f"Private ratings joined: {field.joined} votes."] if field.joined else []
     if split != rule:
         notes.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
     return " ".join(notes)
@@ -70,12 +69,12 @@ def _figures(p: float) -> float:
 
 def _targets(outcome: Outcome) -> Iterator[correlate.TargetData]:
     names = tuple((entry.submission.team, entry.submission.team) for entry in outcome.ranking.counting.entries)
-    for one in outcome.ground.fields:
-        system = codes(item.system for item in one.dataset.items)
-        context = codes(item.context for item in one.dataset.items)
-        for judged in one.judged:
-            scores = outcome.ranking.counting.scores[one.name, judged.quality.name]
-            yield correlate.TargetData(one.name, judged, names, scores, system, context)
+    for field in outcome.ground.fields:
+        system = codes(item.system for item in field.dataset.items)
+        context = codes(item.context for item in field.dataset.items)
+        for judged in field.judged:
+            scores = outcome.ranking.counting.scores[field.name, judged.quality.name]
+            yield correlate.TargetData(field.name, judged, names, scores, system, context)
 
 
 def _reliability(target: correlate.TargetData, outcome: Outcome, kept: Path) -> tuple[Reliability, ...]:
@@ -90,7 +89,7 @@ def _correlations(target: correlate.TargetData, reliability: list[Reliability]) 
 
 
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
-    levels = tuple(dict.fromkeys(one.dataset.card.level for one in outcome.ground.fields))
+    levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
     for entry in outcome.ranking.counting.entries:
         about, team = entry.submission.about, entry.submission.team
         yield MetricEntry(
@@ -124,4 +123,4 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparison]:
                     first, second = (i, j) if delta[i, j] >= 0 else (j, i)
                     yield Comparison(dataset, quality, "spearman", "williams", teams[first], teams[second],
                                   int(n[i, j]), round(float(delta[first, second]), DECIMALS),
-                                  _figures(t[first, second]), *(_figures(one[i, j]) for one in (p, by_holm, by_bh)))
+                                  _figures(t[first, second]), *(_figures(table[i, j]) for table in (p, by_holm, by_bh)))

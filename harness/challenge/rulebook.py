@@ -69,7 +69,7 @@ def read(folder: Path) -> Rulebook:
     shown = str(folder / FILE)
     table = terms.read(folder / FILE, shown)
     terms.known(table, NAMES, shown)
-    found = Rulebook(
+    rules = Rulebook(
         folder=folder,
         title=terms.take(table, "title", terms.text, folder.resolve().name, shown),
         datasets=terms.take(table, "datasets", terms.texts, (), shown),
@@ -88,18 +88,18 @@ def read(folder: Path) -> Rulebook:
         draws=terms.take(table, "draws", terms.count, 1000, shown),
         seed=terms.take(table, "seed", terms.count, 0, shown),
         published=terms.take(table, "published", terms.text, "", shown))
-    _check(found, shown)
-    return found
+    _check(rules, shown)
+    return rules
 
 
-def _check(found: Rulebook, shown: str) -> None:
-    if not (found.datasets or found.own or found.published):
+def _check(rules: Rulebook, shown: str) -> None:
+    if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
-    names = [*found.datasets, *(one.card.name for one in found.own)]
+    names = [*rules.datasets, *(own.card.name for own in rules.own)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
-    if found.opens and found.closes and found.opens > found.closes:
-        raise BadConfig(f"{shown}: closes on {found.closes}, before it opens on {found.opens}")
+    if rules.opens and rules.closes and rules.opens > rules.closes:
+        raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")
 
 
 def _rule(table: dict[str, Any], shown: str) -> str:
@@ -121,33 +121,33 @@ def _path(table: dict[str, Any], folder: Path, shown: str) -> Path | None:
 
 
 def _own(table: dict[str, Any], folder: Path, shown: str) -> Iterator[OwnDataset]:
-    given = table.get("dataset", [])
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    datasets = table.get("dataset", [])
+    if not isinstance(datasets, list) or not all(isinstance(dataset, dict) for dataset in datasets):
         raise BadConfig(f"{shown}: a dataset of its own stands under [[dataset]]")
-    for place, one in enumerate(given, start=1):
+    for place, dataset in enumerate(datasets, start=1):
         where = f"{shown}: [[dataset]] {place}"
-        terms.known(one, OWN, where)
-        name, file = (terms.take(one, key, terms.text, "", where) for key in ("name", "file"))
+        terms.known(dataset, OWN, where)
+        name, file = (terms.take(dataset, key, terms.text, "", where) for key in ("name", "file"))
         if not name or not file:
             raise BadConfig(f"{where}: needs a name and a file")
-        yield OwnDataset(_card(one, name, where), folder / file)
+        yield OwnDataset(_card(dataset, name, where), folder / file)
 
 
-def _card(one: dict[str, Any], name: str, where: str) -> DatasetCard:
+def _card(dataset: dict[str, Any], name: str, where: str) -> DatasetCard:
     return DatasetCard(
-        name=name, title=terms.take(one, "title", terms.text, name, where),
-        split=cast("Split", terms.take(one, "split", terms.one_of("dev", "test"), "test", where)),
-        level=cast("Level", terms.take(one, "level", terms.one_of("turn", "dialogue"), "turn", where)),
-        qualities=tuple(_qualities(one, where)), size=0, sources=(),
-        licence=terms.take(one, "licence", terms.text, "not stated", where),
-        citation=terms.take(one, "citation", terms.text, "", where))
+        name=name, title=terms.take(dataset, "title", terms.text, name, where),
+        split=cast("Split", terms.take(dataset, "split", terms.one_of("dev", "test"), "test", where)),
+        level=cast("Level", terms.take(dataset, "level", terms.one_of("turn", "dialogue"), "turn", where)),
+        qualities=tuple(_qualities(dataset, where)), size=0, sources=(),
+        licence=terms.take(dataset, "licence", terms.text, "not stated", where),
+        citation=terms.take(dataset, "citation", terms.text, "", where))
 
 
-def _qualities(one: dict[str, Any], where: str) -> Iterator[Quality]:
-    given = one.get("qualities")
-    if not isinstance(given, list) or not given or not all(isinstance(each, dict) for each in given):
+def _qualities(dataset: dict[str, Any], where: str) -> Iterator[Quality]:
+    qualities = dataset.get("qualities")
+    if not isinstance(qualities, list) or not qualities or not all(isinstance(each, dict) for each in qualities):
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
-    for each in given:
+    for each in qualities:
         terms.known(each, ("name", "low", "high", "dimension"), f"{where}, a quality")
         name = terms.take(each, "name", terms.text, "", where)
         if not name:

@@ -98,10 +98,10 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     if (folder / FILE).exists():
         raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
-    title = "".join(one for one in title if one.isprintable() and one not in '"\\')
+    title = "".join(sign for sign in title if sign.isprintable() and sign not in '"\\')
     datasets = [registry.load(name, home) for name in DATASETS]
-    if any(one.origin == "sample" for one in datasets):
-        datasets = [registry.sample(one.card) for one in datasets]
+    if any(dataset.origin == "sample" for dataset in datasets):
+        datasets = [registry.sample(dataset.card) for dataset in datasets]
     folder.mkdir(parents=True, exist_ok=True)
     rules = RULES.format(title=title, datasets=", ".join(f'"{name}"' for name in DATASETS))
     for name in (submissions.FOLDER, baselines.FOLDER, "private"):
@@ -119,34 +119,34 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
     rules = rulebook.read(folder)
     if rules.published:
         raise BadConfig(f"{folder}: published results, for which nothing is handed in")
-    files = _handed_out(rules, [one for one in ground.loaded(rules, home) if ground.wanted(rules, one)])
+    files = _handed_out(rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
     _put(folder, files)
     return tuple(files)
 
 
 def _handed_out(rules: Rulebook, datasets: list[Dataset]) -> dict[str, str]:
-    names = ", ".join(one.card.name for one in datasets)
+    names = ", ".join(dataset.card.name for dataset in datasets)
     return {PARTICIPANTS: GUIDE.format(title=rules.title, template=TEMPLATE, datasets=names, terms=_terms(rules),
-                                       items=sum(len(one.items) for one in datasets)),
-            TEMPLATE: _table((item.id, "") for one in datasets for item in one.items)}
+                                       items=sum(len(dataset.items) for dataset in datasets)),
+            TEMPLATE: _table((item.id, "") for dataset in datasets for item in dataset.items)}
 
 
 def _terms(rules: Rulebook) -> str:
     """What the rules say to a participant."""
-    found = [MISSING[rules.missing]]
+    lines = [MISSING[rules.missing]]
     if rules.submissions:
-        found.append(f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers "
+        lines.append(f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers "
                      "are taken.")
     else:
-        found.append("A team may hand in any number.")
-    found.append("Of those that are taken, the one with the best value is ranked." if rules.counts == "best" else
+        lines.append("A team may hand in any number.")
+    lines.append("Of those that are taken, the one with the best value is ranked." if rules.counts == "best" else
                  "Of those that are taken, the one with the highest number is ranked.")
     if rules.dated:
         since = f" from {rules.opens}" if rules.opens else ""
         until = f" up to {rules.closes}" if rules.closes else ""
-        found.append(f"`date` must be there, of a day{since}{until}, both included and in UTC." if since and until else
+        lines.append(f"`date` must be there, of a day{since}{until}, both included and in UTC." if since and until else
                      f"`date` must be there, of a day{since}{until}, that day included and in UTC.")
-    return "\n".join(f"- {line}" for line in found)
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:
@@ -165,12 +165,12 @@ def _table(rows: Iterator[tuple[str, str]]) -> str:
 def _example(datasets: list[Dataset], home: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """The score files of made-up teams, from metrics that need no model; that of the last is broken."""
     models = Models(home, Choice(download=False))
-    scorers = [Scorer(one, models, ScoreStore(folder / "ranking" / "scores")) for one in datasets]
+    scorers = [Scorer(dataset, models, ScoreStore(folder / "ranking" / "scores")) for dataset in datasets]
     for team, names in TEAMS.items():
         for number, name in enumerate(names, start=1):
             chosen = metrics.choose(name)
             scores = [scorer.scores(chosen.metric) for scorer in scorers]
-            lines = [line for one in scores for line in _lines(one, chosen.metric.card.columns[0])]
+            lines = [line for part in scores for line in _lines(part, chosen.metric.card.columns[0])]
             place = f"{submissions.FOLDER}/{team}/{number}"
             yield f"{place}/scores.csv", _table(iter(_broken(lines) if team == BROKEN else lines))
             yield f"{place}/{submissions.ABOUT}", f'name = "{chosen.metric.card.title} by itself"\n'

@@ -112,7 +112,8 @@ def listed(rules: Rulebook) -> ListedSubmissions:
 
 def shown(name: str) -> str:
     """A name from outside as it may be printed: cut, and what is no plain character spelled out."""
-    plain = "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in name[:80])
+    plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape", "replace").decode()
+                    for sign in name[:80])
     return plain + ("…" if len(name) > 80 else "")
 
 
@@ -124,8 +125,8 @@ def _unreadable(error: Exception) -> str:
 def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
     """The entries by name but those that begin with a point, and no more than one above the limit."""
     with os.scandir(folder) as entries:
-        given = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
-    return sorted(given, key=lambda entry: entry.name)
+        listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
+    return sorted(listing, key=lambda entry: entry.name)
 
 
 def _alike(names: Iterator[str]) -> set[str]:
@@ -173,7 +174,7 @@ def _team(folder: Path, sorter: _Sorter) -> None:
         else:
             numbered.append((int(entry.name), entry))
     most = sorter.rules.submissions
-    for place, (number, entry) in enumerate(sorted(numbered, key=lambda one: one[0]), start=1):
+    for place, (number, entry) in enumerate(sorted(numbered, key=lambda pair: pair[0]), start=1):
         if most and place > most:
             sorter.refuse(f"{folder.name}/{entry.name}", f"a team may hand in {most}, and those with the lowest "
                           "numbers are taken")
@@ -241,8 +242,8 @@ def _about(path: Path) -> About:
 
 def _title(value: object) -> str | None:
     """A text of one line and at most 80 characters that begins with a letter or digit."""
-    given = terms.text(value)
-    return given if given is not None and len(given) <= 80 and given[:1].isalnum() else None
+    title = terms.text(value)
+    return title if title is not None and len(title) <= 80 and title[:1].isalnum() else None
 
 
 def _wrong_date(about: About, rules: Rulebook) -> Iterator[str]:

@@ -69,8 +69,8 @@ def paragraphs(value: Any) -> str | None:
 
 def texts(value: Any) -> tuple[str, ...] | None:
     """A list of texts."""
-    found = [text(one) for one in value] if isinstance(value, list) else [None]
-    return None if None in found else tuple(one for one in found if one is not None)
+    items = [text(item) for item in value] if isinstance(value, list) else [None]
+    return None if None in items else tuple(item for item in items if item is not None)
 
 
 def count(value: Any) -> int | None:

@@ -36,15 +36,15 @@ class Effect:
     would_be: tuple[tuple[str, float, int], ...] = ()
 
 
-def effects(rules: Rulebook, ground: Ground, found: Ranking, incomplete: Entries) -> tuple[Effect, ...]:
+def effects(rules: Rulebook, ground: Ground, ranking: Ranking, incomplete: Entries) -> tuple[Effect, ...]:
     """Every treatment by itself, all else as the challenge has it."""
-    dropped = replace(ground, fields=tuple(one.without_empty() for one in ground.fields))
+    dropped = replace(ground, fields=tuple(field.without_empty() for field in ground.fields))
     return (
         _effect("absolute", "absolute value of each correlation", rules.sign == "absolute",
-                replace(rules, sign="absolute"), ground, found.counting),
+                replace(rules, sign="absolute"), ground, ranking.counting),
         _effect("zero", "missing scores counted 0", rules.missing == "zero", rules, ground,
-                zeroed(found.counting), zeroed(incomplete)),
-        _effect("drop", "items with empty responses dropped", rules.empty == "drop", rules, dropped, found.counting),
+                zeroed(ranking.counting), zeroed(incomplete)),
+        _effect("drop", "items with empty responses dropped", rules.empty == "drop", rules, dropped, ranking.counting),
     )
 
 

@@ -42,11 +42,11 @@ class Chosen:
 
     def correlations(self, report: Results) -> dict[Place, list[Correlation]]:
         """The correlations that the comparisons are between, the best first."""
-        found: dict[Place, list[Correlation]] = {}
+        correlations: dict[Place, list[Correlation]] = {}
         for row in report.correlations:
             if row.statistic == self.statistic and self.has(row.dataset, row.quality) and math.isfinite(row.value):
-                found.setdefault((row.dataset, row.quality), []).append(row)
-        return {place: sorted(rows, key=lambda row: (-row.value, row.column)) for place, rows in found.items()}
+                correlations.setdefault((row.dataset, row.quality), []).append(row)
+        return {place: sorted(rows, key=lambda row: (-row.value, row.column)) for place, rows in correlations.items()}
 
 
 def valued(report: Results, chosen: Chosen) -> Iterator[str]:
@@ -104,10 +104,10 @@ def _warning(report: Results, chosen: Chosen, place: Place) -> str:
 
 
 def _by_place(rows: Iterable[Comparison]) -> dict[Place, list[Comparison]]:
-    found: dict[Place, list[Comparison]] = {}
+    places: dict[Place, list[Comparison]] = {}
     for row in rows:
-        found.setdefault((row.dataset, row.quality), []).append(row)
-    return found
+        places.setdefault((row.dataset, row.quality), []).append(row)
+    return places
 
 
 def _compared(report: Results, chosen: Chosen, place: Place, rows: list[Comparison]) -> Table:
@@ -141,12 +141,12 @@ def _clustered(report: Results, chosen: Chosen, place: Place, rows: list[Correla
 
 def _people(report: Results, place: Place) -> str:
     """How far the people agree on a quality."""
-    found: dict[str, Reliability] = {row.method: row for row in report.reliability
+    agreement: dict[str, Reliability] = {row.method: row for row in report.reliability
                                     if (row.dataset, row.quality) == place}
-    if not found:
+    if not agreement:
         return "Correlation of the people: not known"
-    known = [f"{method} {number(row.value)}" for method, row in found.items() if math.isfinite(row.value)]
-    notes = sorted({row.note for row in found.values() if row.note})
+    known = [f"{method} {number(row.value)}" for method, row in agreement.items() if math.isfinite(row.value)]
+    notes = sorted({row.note for row in agreement.values() if row.note})
     return "Correlation of the people: " + (", ".join(known) or "; ".join(notes))
 
 

@@ -158,15 +158,15 @@ def _latex(report: Results, board: str) -> None:
     from leaderboard import site
     from leaderboard.render import latex
 
-    found = latex.boards(site.boards(report))
-    if not found:
+    boards = latex.boards(site.boards(report))
+    if not boards:
         raise BadConfig("the report has no board; `harness run --all` makes one")
-    name = board.removesuffix(".tex") or next(iter(found))
-    if name not in found:
-        near = ", ".join(difflib.get_close_matches(name, found, n=3, cutoff=0.4)) or ", ".join(list(found)[:3])
-        raise BadConfig(f"the report has no board {board!r}; among its {len(found)} boards: {near}; "
+    name = board.removesuffix(".tex") or next(iter(boards))
+    if name not in boards:
+        near = ", ".join(difflib.get_close_matches(name, boards, n=3, cutoff=0.4)) or ", ".join(list(boards)[:3])
+        raise BadConfig(f"the report has no board {board!r}; among its {len(boards)} boards: {near}; "
                         "`harness publish` writes each into latex/ of the site")
-    print(latex.write(found[name], name), end="")
+    print(latex.write(boards[name], name), end="")
 
 
 def _comparisons(report: Results, chosen: Chosen, args: argparse.Namespace) -> None:
