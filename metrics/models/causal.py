@@ -66,18 +66,7 @@ class LanguageModel:
 
         The two are joined as they are: a space between them is the caller's to write.
         """
-        likelihoods: dict[tuple[str, str], Vectors] = {}
-        missing = []
-        for pair in dict.fromkeys(pairs):
-            known = self._memory.get((self.weights.identity, "likelihoods", pair))
-            if known is None:
-                missing.append(pair)
-            else:
-                likelihoods[pair] = known
-        for pair, values in zip(missing, self._pairs(missing), strict=True):
-            likelihoods[pair] = values
-            self._memory.put((self.weights.identity, "likelihoods", pair), values)
-        return [likelihoods[pair] for pair in pairs]
+        return self._memory.through((self.weights.identity, "likelihoods"), pairs, self._pairs)
 
     def after_each(self, befores: Sequence[str], continuations: Sequence[str]) -> Vectors:
         """Tell the mean log p per token of every continuation after every text: (befores, continuations).
@@ -85,15 +74,9 @@ class LanguageModel:
         All continuations meet the same text: one that is too long is cut for the longest of them. A continuation
         without a token has NaN.
         """
-        key = (self.weights.identity, "after each", tuple(continuations))
-        known = {before: self._memory.get((*key, before)) for before in befores}
-        rows = {before: row for before, row in known.items() if row is not None}
-        missing = [before for before in known if before not in rows]
-        for before, row in zip(missing, self._means(missing, continuations), strict=True):
-            rows[before] = row
-            self._memory.put((*key, before), row)
-        empty = np.zeros((0, len(continuations)), np.float32)
-        return np.stack([rows[before] for before in befores]) if befores else empty
+        rows = self._memory.through((self.weights.identity, "after each", tuple(continuations)), befores,
+                                    lambda missing: self._means(missing, continuations))
+        return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
         """How many tokens of each text are read as a continuation."""

@@ -8,9 +8,9 @@ A text that holds no token (empty, or only signs that the tokenizer drops) has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.cache import EmbeddingCache
 from metrics.models.device import Machine
-from metrics.models.memory import Memory, Vectors
+from metrics.models.memory import Memory, Text, Vectors
 from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.models.weights import Weights
 
@@ -32,8 +32,6 @@ POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
 }
 BLOCK = 1 << 18
 """How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
-
-Text = TypeVar("Text", bound=Hashable)
 
 
 class Encoder:
@@ -76,7 +74,7 @@ class Encoder:
 
     def states(self, texts: Sequence[str]) -> list[Vectors]:
         """The state of every token of each text, special tokens included: (tokens, width)."""
-        return self._all("states", texts, self._read_texts)
+        return self._all("states", texts, lambda missing: self._forward(self.tokenizer.texts(missing)))
 
     def sentences(self, texts: Sequence[str], pooling: Pooling = "mean") -> Vectors:
         """One vector per text: (texts, width); zeros for a text without a token."""
@@ -102,7 +100,10 @@ class Encoder:
 
     def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls") -> Vectors:
         """One vector per context and response, read as one sequence: (pairs, width)."""
-        return self._pooled("pair", pairs, pooling, lambda some: self._all("pairs", some, self._read_pairs), 0)
+        def states(some: list[tuple[str, str]]) -> list[Vectors]:
+            return self._all("pairs", some, lambda missing: self._forward(self.tokenizer.pairs(missing)))
+
+        return self._pooled("pair", pairs, pooling, states, 0)
 
     def embeddings(self) -> Vectors:
         """The network's input embeddings: (vocabulary, width)."""
@@ -116,50 +117,26 @@ class Encoder:
             self._cache.flush()
 
     def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
-        """What was read of each text before, else now; each distinct text once."""
-        states_of: dict[Text, Vectors] = {}
-        missing: list[Text] = []
-        for text in dict.fromkeys(texts):
-            known = self._memory.get((self._key, kind, text))
-            if known is None:
-                missing.append(text)
-            else:
-                states_of[text] = known
-        if missing:
-            for text, states in zip(missing, self._from_disk(kind, missing, read), strict=True):
-                states_of[text] = states
-                self._memory.put((self._key, kind, text), states)
-        return [states_of[text] for text in texts]
+        """What was read of each text before, in this run or in one that kept it, else now; each distinct text once."""
+        def kept_or_read(missing: list[Text]) -> list[Vectors]:
+            return read(missing) if self._cache is None else self._cache.through(kind, missing, read)
 
-    def _from_disk(self, kind: str, texts: list[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
-        return read(texts) if self._cache is None else self._cache.through(kind, texts, read)
+        return self._memory.through((self._key, kind), texts, kept_or_read)
 
     def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
                 states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:
+        def pooled(missing: list[Text]) -> list[Vectors]:
+            return [POOLINGS[pooling](read) if len(read) > specials else np.zeros(read.shape[1], np.float32)
+                    for read in states(missing)]
+
         known: dict[Text, Vectors] = {}
         for block in _blocks(list(dict.fromkeys(texts))):
-            missing = []
-            for text in block:
-                vector = self._memory.get((self._key, pooling, kind, text))
-                if vector is None:
-                    missing.append(text)
-                else:
-                    known[text] = vector
-            for text, read in zip(missing, states(missing), strict=True):
-                vector = POOLINGS[pooling](read) if len(read) > specials else np.zeros(read.shape[1], np.float32)
-                known[text] = vector
-                self._memory.put((self._key, pooling, kind, text), vector)
+            known |= zip(block, self._memory.through((self._key, pooling, kind), block, pooled), strict=True)
         return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
 
     @property
     def _key(self) -> tuple[str, int]:
         return self.weights.identity, self.layer
-
-    def _read_texts(self, texts: list[str]) -> list[Vectors]:
-        return self._forward(self.tokenizer.texts(texts))
-
-    def _read_pairs(self, pairs: list[tuple[str, str]]) -> list[Vectors]:
-        return self._forward(self.tokenizer.pairs(pairs))
 
     def _read_words(self, sentences: list[tuple[str, ...]]) -> list[Vectors]:
         tokenized = self.tokenizer.words(sentences)

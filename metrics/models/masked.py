@@ -70,18 +70,7 @@ class MaskedModel:
         if copies < 1:
             raise BadOption(f"copies={copies}: a text is read once or more often")
         key = (self.encoder.weights.identity, self._weights, "masked", copies)
-        likelihoods: dict[Pair, Vectors] = {}
-        missing = []
-        for pair in dict.fromkeys(pairs):
-            known = self._memory.get((*key, pair))
-            if known is None:
-                missing.append(pair)
-            else:
-                likelihoods[pair] = known
-        for pair, values in zip(missing, self._read(self._tokenized(missing), copies), strict=True):
-            likelihoods[pair] = values
-            self._memory.put((*key, pair), values)
-        return [likelihoods[pair] for pair in pairs]
+        return self._memory.through(key, pairs, lambda missing: self._read(self._tokenized(missing), copies))
 
     @cached_property
     def _batches(self) -> Batches:

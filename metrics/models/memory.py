@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
+Text = TypeVar("Text", bound=Hashable)
 
 MEBIBYTE = 1 << 20
 ENTRY = 200
@@ -32,6 +34,17 @@ class Memory:
         if array is not None:
             self._entries.move_to_end(key)
         return array
+
+    def through(self, key: tuple[Hashable, ...], texts: Sequence[Text],
+                read: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
+        """What is remembered under the key of each text; the others are read, each once, and remembered."""
+        known = {text: self.get((*key, text)) for text in dict.fromkeys(texts)}
+        arrays = {text: array for text, array in known.items() if array is not None}
+        missing = [text for text in known if text not in arrays]
+        for text, array in zip(missing, read(missing) if missing else (), strict=True):
+            arrays[text] = array
+            self.put((*key, text), array)
+        return [arrays[text] for text in texts]
 
     def put(self, key: Hashable, array: Vectors) -> None:
         """Keep an array, which must not be a view of a larger one; others go where there is no room.

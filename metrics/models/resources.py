@@ -34,7 +34,7 @@ def find(name: str, home: Path) -> Resource:
 
 def of_file(name: str, path: Path) -> Resource:
     """The resource that a file is."""
-    return Resource(name, path, _digest(path, path.stat().st_mtime_ns))
+    return Resource(name, path, sha256(path))
 
 
 def _wordnet(home: Path) -> list[Path]:
@@ -51,7 +51,13 @@ LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
 """Where each resource may lie, best first."""
 
 
-@functools.lru_cache
-def _digest(path: Path, _modified: int) -> str:
+def sha256(path: Path) -> str:
+    """The sha256 of a file, computed once for as long as nobody writes to it."""
+    state = path.stat()
+    return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest(path: Path, _state: tuple[int, ...]) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

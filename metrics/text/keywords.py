@@ -93,13 +93,9 @@ def spelled(text: str) -> list[str]:
     return [word.partition("'")[0] for word in words if not word.endswith("n't")]
 
 
+@functools.lru_cache(maxsize=1 << 18)
 def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     """The keywords of a text, each once, in the order in which they are said; none where nothing names a topic."""
-    return _keywords(text, tagger)
-
-
-@functools.lru_cache(maxsize=1 << 18)
-def _keywords(text: str, tagger: Tagger) -> tuple[str, ...]:
     frequency = Counter(TAGGERS[tagger](text))
     return tuple(ranked(frequency, shipped()))
 

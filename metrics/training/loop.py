@@ -241,9 +241,7 @@ class _Training:
 
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-        except FileNotFoundError:
-            return
-        except Exception:  # a cut file can be wrong in many ways, each with an error of its own
+        except Exception:  # none is there; a cut file can be wrong in many ways, each with an error of its own
             return
         if not isinstance(state, dict) or state.get("about") != self._about:
             return

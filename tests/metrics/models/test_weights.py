@@ -19,7 +19,7 @@ import pytest
 from metrics.errors import MissingResource
 from metrics.metric import MetricCard, signature
 from metrics.models import hub as hub_of
-from metrics.models import networks, weights
+from metrics.models import networks, resources, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from tests import tiny
@@ -103,11 +103,11 @@ def test_the_identity_is_of_what_decides_the_numbers(home: Path, model: Path, tm
 
 
 def test_the_digest_is_computed_once_until_the_file_changes(home: Path, model: Path) -> None:
-    weights._digest.cache_clear()
+    resources._digest.cache_clear()
     first = weights.find(str(model), home)
-    read = weights._digest.cache_info().misses
+    read = resources._digest.cache_info().misses
     assert weights.find(str(model), home) == first
-    assert weights._digest.cache_info().misses == read
+    assert resources._digest.cache_info().misses == read
     path = model / "model.safetensors"
     state = path.stat()
     changed = bytearray(path.read_bytes())
