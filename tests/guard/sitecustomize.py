@@ -23,15 +23,15 @@ LOOKS_UP = {"socket.getaddrinfo", "socket.gethostbyname"}
 WATCHED = SENDS | LOOKS_UP
 
 
-def guard(event: str, given: tuple[object, ...]) -> None:
+def guard(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse what would leave this machine."""
     if event not in WATCHED or os.environ.get(OPEN):
         return
     if event in LOOKS_UP:
-        if not _known(given[0]):
-            raise socket.gaierror(socket.EAI_NONAME, f"no network in tests: {given[0]!r} is not looked up")
-    elif getattr(given[0], "family", None) in {socket.AF_INET, socket.AF_INET6} and not _here(given[1]):
-        raise OSError(errno.ENETUNREACH, f"no network in tests: {given[1]!r} is not this machine")
+        if not _known(arguments[0]):
+            raise socket.gaierror(socket.EAI_NONAME, f"no network in tests: {arguments[0]!r} is not looked up")
+    elif getattr(arguments[0], "family", None) in {socket.AF_INET, socket.AF_INET6} and not _here(arguments[1]):
+        raise OSError(errno.ENETUNREACH, f"no network in tests: {arguments[1]!r} is not this machine")
 
 
 def _known(host: object) -> bool:

@@ -53,14 +53,6 @@ def test_saving_again_replaces_and_tidies_what_is_old(home: Path) -> None:
     assert len(list((home / "datasets").glob("toy-*"))) == 1
 
 
-def test_a_name_that_begins_like_another_is_left_alone(home: Path) -> None:
-    other = Dataset(make_card("toy-grade"), small().items, (), "imported")
-    store.save(other, home)
-    store.save(small(), home)
-    store.save(Dataset(make_card(), (), (), "fetched"), home)
-    assert store.read(home, other.card) == other
-
-
 def test_damage_is_noticed_and_importing_again_mends_it(home: Path) -> None:
     for damage in (lambda file: file.write_bytes(file.read_bytes()[:200]), Path.unlink,
                    lambda file: file.write_bytes(file.read_bytes().replace(b"hello", b"jello")),

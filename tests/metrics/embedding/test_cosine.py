@@ -91,6 +91,7 @@ def test_equals_sentence_transformers() -> None:
     np.testing.assert_allclose(Cosine().score(items, Models(Path()))["cosine"], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_agrees_with_people_on_a_real_set(real_data: Path) -> None:
     """0.494 was measured with this encoder by another implementation; much less would mean that something is wrong."""
     pytest.importorskip("torch")
