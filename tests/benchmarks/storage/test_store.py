@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -56,7 +57,9 @@ def test_saving_again_replaces_and_tidies_what_is_old(home: Path) -> None:
 def test_damage_is_noticed_and_importing_again_mends_it(home: Path) -> None:
     for damage in (lambda file: file.write_bytes(file.read_bytes()[:200]), Path.unlink,
                    lambda file: file.write_bytes(file.read_bytes().replace(b"hello", b"jello")),
-                   lambda file: (home / "datasets" / "toy.json").write_text("{")):
+                   lambda file: (home / "datasets" / "toy.json").write_text("{"),
+                   lambda file: (home / "datasets" / "toy.json").write_text(json.dumps(
+                       {"folder": file.parts[-3], "origin": 1, "items": "", "ratings": ""}))):
         store.save(small(), home)
         assert store.read(home, make_card()) == small()
         stored = store.note(home, "toy")
