@@ -14,7 +14,7 @@ from leaderboard.blocks.drawings import Unsafe, sanitised
 from leaderboard.blocks.exhibits import on_sample, sections
 from leaderboard.blocks.pictures import curve
 from leaderboard.blocks.tables import Picture, Prose, Table
-from leaderboard.pages import challenge, studies
+from leaderboard.pages import exhibits
 from leaderboard.render import html
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 20">'
@@ -100,14 +100,13 @@ def test_the_data_of_a_table_says_whether_people_rated() -> None:
 def test_each_study_has_a_page_and_the_challenge_one(results: Results) -> None:
     full = replace(results, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
                                      exhibit("challenge", "dstc10", ((HEAD + "<rect/></svg>", "told <"),))))
-    first, second = studies.build(full)
+    page, first, second = exhibits.build(full)
     assert first.path.startswith("study/b-x")
     assert (second.path, second.sample, second.group) == ("study/measures.html", True, "Studies")
-    (page,) = challenge.build(full)
     assert (page.path, page.group) == ("challenge.html", "")
     (block,) = page.sections[0].blocks
     assert isinstance(block, Picture)
     text = html.html(page, (), (page,), (), ()).decode()
     assert "<script>" not in text.partition("<main")[2]
     assert "&lt;i&gt;τ&lt;/i&gt;" in text
-    assert (studies.build(results), challenge.build(results)) == ((), ())
+    assert exhibits.build(results) == ()
