@@ -16,11 +16,11 @@ Whole = Callable[..., dict[str, bytes]]
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """Makes the report of a run that nothing disturbs, once for each that is asked for."""
+    """Makes the report of a run that nothing disturbs, once for each list of flags."""
     @functools.cache
-    def made(*asked: str) -> dict[str, bytes]:
+    def made(*argv: str) -> dict[str, bytes]:
         folder: Path = tmp_path_factory.mktemp("undisturbed")
-        assert main(["run", *asked, *QUICK, "--home", str(folder / "home"), "--out", str(folder / "out")]) == 0
+        assert main(["run", *argv, *QUICK, "--home", str(folder / "home"), "--out", str(folder / "out")]) == 0
         return report(folder / "out")
 
     return made

@@ -1,6 +1,6 @@
 """The faults of the suite: what is done, where, and what should come of it; and what did, written down as it is seen.
 
-A test names its faults when its module is imported, so that docs/reliability.md can be held against them, and tells
+A test names its faults when its module is imported, so that docs/reliability.md can be held against them, and records
 what it saw once all that it asserts has held. FAULTS_RECORD names the file that this is written to.
 """
 

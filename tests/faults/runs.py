@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 QUICK = ("--data", "sample", "--draws", "0", "--examples", "0")
-"""What is asked of a run beside datasets and metrics, so that it is over soon."""
+"""The flags of a run beside datasets and metrics, so that it is over soon."""
 
 METRIC = """
 import ctypes, itertools, os, random, resource, signal, sys, time
@@ -25,7 +25,7 @@ from metrics.metric import MetricCard
 
 
 def times(name):
-    \"\"\"How often this was asked before, by whatever process.\"\"\"
+    \"\"\"How often this was called before, by whatever process.\"\"\"
     with Path(__file__).with_name(name).open("ab", buffering=0) as stream:
         stream.write(b".")
         return stream.tell() - 1
@@ -54,9 +54,9 @@ def words(flag: str, values: Sequence[str]) -> list[str]:
     return [word for value in values for word in (flag, value)]
 
 
-def command(*asked: str) -> list[str]:
+def command(*argv: str) -> list[str]:
     """The command in a process of its own."""
-    return [sys.executable, "-m", "dialogue_harness", "run", *asked]
+    return [sys.executable, "-m", "dialogue_harness", "run", *argv]
 
 
 def report(out: Path) -> dict[str, bytes]:
@@ -89,9 +89,9 @@ def costly(out: Path, *metrics: str, each: float = 1.0) -> None:
 
 
 def left_behind(out: Path) -> list[str]:
-    """What should be gone when a run is over: claims, hearts, half-written files, parts without their cell.
+    """What should be gone when a run is over: locks, owners, half-written files, parts without the whole.
 
-    A part whose cell is there may be left by a run that was killed between writing the one and removing the other.
+    A part beside the whole scores may be left by a run that was killed between writing the one and removing the other.
     """
     parts = [part for part in out.rglob("*.shard")
              if not list(part.parent.glob(f"{part.name.partition('.')[0]}-*.parquet"))]
@@ -121,7 +121,7 @@ def until(held: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
         time.sleep(0.005)
 
 
-def begun(*asked: str, **more: Any) -> subprocess.Popen[str]:
+def begun(*argv: str, **more: Any) -> subprocess.Popen[str]:
     """A run that has been started."""
-    return subprocess.Popen(command(*asked), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen(command(*argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **more.pop("env", {})}, **more)

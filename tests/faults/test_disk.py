@@ -18,17 +18,17 @@ from tests.faults.runs import QUICK, left_behind, report, scored, words
 
 pytestmark = pytest.mark.faults
 
-ASKED = [*words("--metric", ("length", "bleu", "distinct", "chrf", "repetition")), "--dataset", "persona-zhao"]
+ARGV = [*words("--metric", ("length", "bleu", "distinct", "chrf", "repetition")), "--dataset", "persona-zhao"]
 STAGES = ("scores", "statistics", "report", "site")
 PAGE = 4096
 
 GROUP = "A full disk"
-TOLD = ("exit status 2 and one line that names the file and says that the same command goes on; with room it does, "
+GOES_ON = ("exit status 2 and one line that names the file and says that the same command goes on; with room it does, "
         "scores nothing again that was kept, and ends in the same report")
 FULL = {(stage, executor): fault(GROUP, f"full at `{stage}/`, {executor}",
-                                 f"a tmpfs as `--out`, `--executor {executor}`", TOLD)
+                                 f"a tmpfs as `--out`, `--executor {executor}`", GOES_ON)
         for stage in STAGES for executor in ("local", "local:2") if executor == "local" or stage == "scores"}
-STORE = fault(GROUP, "full at `--store` alone", "a tmpfs as `--store`, `--executor local:2`", TOLD)
+STORE = fault(GROUP, "full at `--store` alone", "a tmpfs as `--store`, `--executor local:2`", GOES_ON)
 LOG = fault(GROUP, "full at `--log-json` alone", "`/dev/full`", "exit status 2 and one line that names the file")
 
 
@@ -62,47 +62,47 @@ def leave(folder: Path, count: int) -> Path:
 @pytest.mark.parametrize(("stage", "executor"), FULL)
 def test_a_disk_that_is_full_at_a_stage(stage: str, executor: str, disk: Path, tmp_path: Path, undisturbed: Whole,
                                         capfd: pytest.CaptureFixture[str]) -> None:
-    asked = ["run", *ASKED, *QUICK, "--executor", executor, "--out"]
-    assert main([*asked, str(tmp_path / "whole")]) == 0
+    argv = ["run", *ARGV, *QUICK, "--executor", executor, "--out"]
+    assert main([*argv, str(tmp_path / "whole")]) == 0
     before = [tmp_path / "whole" / name for name in STAGES[:STAGES.index(stage)]]
-    ballast = leave(disk, pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1)  # one for the trace
+    ballast = leave(disk, pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1)  # one for the log
     out = disk / "out"
     capfd.readouterr()
-    assert main([*asked, str(out)]) == 2
+    assert main([*argv, str(out)]) == 2
     said = capfd.readouterr().err.strip().splitlines()[-1]
     assert str(out) in said
     assert "No space left on device" in said
     assert "the same command goes on" in said
     kept = scored(out)
     ballast.unlink()
-    assert main([*asked, str(out)]) == 0
+    assert main([*argv, str(out)]) == 0
     assert not kept & scored(out)
-    assert report(out) == undisturbed(*ASKED)
+    assert report(out) == undisturbed(*ARGV)
     assert left_behind(out) == []
-    told = re.sub(rf"{out}/(\w+)/[^:]+:", r"OUT/\1/FILE:", said.removeprefix("harness: "))
-    FULL[stage, executor].seen(f"exit status 2, `{told}`; then the same bytes")
+    line = re.sub(rf"{out}/(\w+)/[^:]+:", r"OUT/\1/FILE:", said.removeprefix("harness: "))
+    FULL[stage, executor].seen(f"exit status 2, `{line}`; then the same bytes")
 
 
 def test_a_store_that_is_full(disk: Path, tmp_path: Path, undisturbed: Whole,
                               capfd: pytest.CaptureFixture[str]) -> None:
-    asked = ["run", *ASKED, *QUICK, "--executor", "local:2", "--store", str(disk / "store"),
+    argv = ["run", *ARGV, *QUICK, "--executor", "local:2", "--store", str(disk / "store"),
              "--out", str(tmp_path / "out")]
     ballast = leave(disk, 2)
-    assert main(asked) == 2
+    assert main(argv) == 2
     said = capfd.readouterr().err.strip().splitlines()[-1]
     assert str(disk) in said
     assert "No space left on device" in said
     kept = scored(tmp_path / "out")
     ballast.unlink()
-    assert main(asked) == 0
+    assert main(argv) == 0
     assert not kept & scored(tmp_path / "out")
-    assert report(tmp_path / "out") == undisturbed(*ASKED)
+    assert report(tmp_path / "out") == undisturbed(*ARGV)
     STORE.seen(f"exit status 2 after {len({metric for _, metric, _ in kept})} metrics; then the same bytes")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_log_that_is_full(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *ASKED, *QUICK, "--log-json", "/dev/full", "--out", str(tmp_path / "out")]) == 2
+    assert main(["run", *ARGV, *QUICK, "--log-json", "/dev/full", "--out", str(tmp_path / "out")]) == 2
     said = capfd.readouterr().err.strip()
     assert "/dev/full" in said
     assert "\n" not in said

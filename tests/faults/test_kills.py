@@ -27,15 +27,15 @@ AFTER = {"scoring": ("loading", "planning"), "correlating": ("composing",), "rep
 """The stages that a run is killed in, and those whose end is their beginning."""
 
 PLAIN = [*words("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
-         *words("--metric", ("length", "bleu", "distinct"))]
+         *words("--metric", ("length", "distinct"))]
 
 GROUP = "SIGKILL"
 SAME = "the same command goes on; nothing that was kept is scored again; the same report"
-MAIN = fault(GROUP, "the run", "`--executor local`, while scoring, measuring, writing report and pages, anywhere", SAME)
+MAIN = fault(GROUP, "the run", "`--executor local`, at each stage, anywhere", SAME)
 FIRST = fault(GROUP, "the run that has workers", "`--executor local:2`, likewise", SAME)
 ALL = fault(GROUP, "the run and its workers at once", "`--executor local:2`, likewise", SAME)
 HEAVY = fault(GROUP, "the run with a network of every family", "`--executor local`, while scoring, anywhere", SAME)
-WORKERS = fault(GROUP, "workers, two of a run", "`--executor local:2`, at any moment of scoring and of their start",
+WORKERS = fault(GROUP, "workers, two or three of a run", "`--executor local:2`, while they start and score",
                 "what a worker was at is tried again by another; exit status 0; the same report")
 
 
@@ -71,14 +71,14 @@ def slowly(folder: Path) -> str:
     return metric(folder, "slowly", "time.sleep(0.05)")
 
 
-def killed_and_continued(asked: list[str], out: Path, kills: int, stages: tuple[str, ...], rng: np.random.Generator,
+def killed_and_continued(argv: list[str], out: Path, kills: int, stages: tuple[str, ...], rng: np.random.Generator,
                          *, everybody: bool = False) -> tuple[Counter[str], Counter[tuple[str, str, int]]]:
     """Kill a run so many times, each time begun anew in the same folder; what it was at, and what was scored."""
     at: Counter[str] = Counter()
     done: Counter[tuple[str, str, int]] = Counter()
     for stage in moments(2 * kills, stages, rng):
         (out / "log.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
-        with begun(*asked, *QUICK, "--out", str(out), start_new_session=True) as process:
+        with begun(*argv, *QUICK, "--out", str(out), start_new_session=True) as process:
             if wait_for(stage, process, out, rng):
                 (os.killpg if everybody else os.kill)(process.pid, signal.SIGKILL)
             process.communicate(timeout=60)
@@ -91,30 +91,30 @@ def killed_and_continued(asked: list[str], out: Path, kills: int, stages: tuple[
 
 
 @pytest.mark.parametrize(("known", "kills", "executor", "seed"), [
-    (MAIN, 14, "local", 1), (FIRST, 10, "local:2", 2), (ALL, 10, "local:2", 3),
+    (MAIN, 8, "local", 1), (FIRST, 5, "local:2", 2), (ALL, 5, "local:2", 3),
 ], ids=str)
 def test_a_killed_run_is_continued_to_the_same_bytes(
         known: Fault, kills: int, executor: str, seed: int, tmp_path: Path, undisturbed: Whole) -> None:
-    asked = [*PLAIN, "--metric", slowly(tmp_path)]
+    argv = [*PLAIN, "--metric", slowly(tmp_path)]
     out = tmp_path / "out"
-    costly(out, "slowly", "length", "bleu", "distinct")
-    check(known, [*asked, "--executor", executor], undisturbed(*asked), out, kills, (*AFTER, ANYWHERE),
+    costly(out, "slowly", "length", "distinct")
+    check(known, [*argv, "--executor", executor], undisturbed(*argv), out, kills, (*AFTER, ANYWHERE),
           np.random.default_rng(seed), everybody=known is ALL)
 
 
 def test_a_killed_run_with_networks_is_continued_to_the_same_bytes(tmp_path: Path, undisturbed: Whole) -> None:
     cards = {name: registry.card(name) for name in reversed(registry.names())}
     first = {card.family: name for name, card in cards.items()}
-    asked = [*words("--metric", sorted(first.values())), *words("--dataset", ("convai2-grade", "fed-dial")),
+    argv = [*words("--metric", sorted(first.values())), *words("--dataset", ("convai2-grade", "fed-dial")),
              "--limit", "12"]
-    check(HEAVY, asked, undisturbed(*asked), tmp_path / "out", 6, ("scoring", ANYWHERE), np.random.default_rng(4))
+    check(HEAVY, argv, undisturbed(*argv), tmp_path / "out", 2, ("scoring", ANYWHERE), np.random.default_rng(4))
 
 
-def check(known: Fault, asked: list[str], whole: dict[str, bytes], out: Path, kills: int, stages: tuple[str, ...],
+def check(known: Fault, argv: list[str], whole: dict[str, bytes], out: Path, kills: int, stages: tuple[str, ...],
           rng: np.random.Generator, *, everybody: bool = False) -> None:
     """Kill it and continue it, and compare what it ends in."""
-    at, before = killed_and_continued(asked, out, kills, stages, rng, everybody=everybody)
-    with begun(*asked, *QUICK, "--out", str(out)) as process:
+    at, before = killed_and_continued(argv, out, kills, stages, rng, everybody=everybody)
+    with begun(*argv, *QUICK, "--out", str(out)) as process:
         said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     found = report(out)
@@ -126,26 +126,26 @@ def check(known: Fault, asked: list[str], whole: dict[str, bytes], out: Path, ki
                + ", ".join(f"{stage} {count}" for stage, count in sorted(at.items())), kills)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_killed_workers_are_replaced(seed: int, tmp_path: Path, undisturbed: Whole) -> None:
-    rng, out = np.random.default_rng(seed), tmp_path / "out"
-    asked = [*PLAIN, "--metric", slowly(tmp_path)]
-    costly(out, "slowly", "length", "bleu", "distinct")
+@pytest.mark.parametrize("kills", [2, 3])
+def test_killed_workers_are_replaced(kills: int, tmp_path: Path, undisturbed: Whole) -> None:
+    rng, out = np.random.default_rng(kills), tmp_path / "out"
+    argv = [*PLAIN, "--metric", slowly(tmp_path)]
+    costly(out, "slowly", "length", "distinct")
     killed: list[int] = []
-    with begun(*asked, *QUICK, "--out", str(out), "--executor", "local:2") as process:
+    with begun(*argv, *QUICK, "--out", str(out), "--executor", "local:2") as process:
         until(lambda: workers(process.pid) or process.poll() is not None, "a worker was started")
-        while len(killed) < 2 and process.poll() is None:
-            time.sleep(rng.uniform(0, 0.9))
+        while len(killed) < kills and process.poll() is None:
+            time.sleep(rng.uniform(0, 0.6))
             living = [worker for worker in workers(process.pid) if worker not in killed]
             if living:
                 killed.append(int(rng.choice(living)))
                 os.kill(killed[-1], signal.SIGKILL)
         said = process.communicate(timeout=60)[1]
-    assert len(killed) == 2, "the run was over before two were killed"
+    assert len(killed) == kills, "the run was over before they were killed"
     assert process.returncode == 0, said
-    assert report(out) == undisturbed(*asked)
+    assert report(out) == undisturbed(*argv)
     lost = re.findall(r"a worker was lost at .*killed by SIGKILL; tried again", said)
-    assert len(lost) <= 2
+    assert len(lost) <= kills
     assert set(scored(out).values()) == {1}, "only what the dead were at is tried again"
     assert left_behind(out) == []
-    WORKERS.seen("exit status 0, the same bytes; nothing else was scored again", 2)
+    WORKERS.seen("exit status 0, the same bytes; nothing else was scored again", kills)

@@ -24,14 +24,14 @@ DEADLY = "A metric that costs its worker"
 PASSING = "A metric that is well the next time"
 NOISY = "A metric that is a nuisance"
 HERE = "`--executor local` and `local:2`"
-CRASH = "its cell alone fails and says why, exit status 1; the same scores of the others"
-THRICE = "tried three times, then its cell alone fails and says why, with its log; exit status 1"
+CRASH = "only this metric fails on this dataset and says why, exit status 1; the same scores of the others"
+THRICE = "tried three times, then only this metric fails on this dataset and says why, with its log; exit status 1"
 AGAIN = "tried again, exit status 0, the same report"
 
 CRASHES = (
     ("raises an error", "raise ValueError('no such word')", "ValueError: no such word"),
     ("raises an error that cannot be printed", "class Odd(Exception):\n    __str__ = lambda self: 1 / 0\nraise Odd",
-     "Odd: what it says cannot be told"),
+     "Odd: what it says cannot be error"),
     ("calls sys.exit(0)", "sys.exit(0)", "SystemExit: 0"),
     ("calls itself without end", "self.score(items, models)", "RecursionError: maximum recursion depth exceeded"),
     ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError: "),
@@ -44,7 +44,7 @@ CRASHES = (
     ("returns infinity", "right[3] = float('inf')", r"column \w+ is infinite for item \S+_\d+"),
     ("sorts the items it is given", "items.sort()", "AttributeError: 'tuple' object has no attribute 'sort'"),
 )
-RAISING = {fault(BROKEN, what, HERE, CRASH): (does, told) for what, does, told in CRASHES}
+RAISING = {fault(BROKEN, what, HERE, CRASH): (does, error) for what, does, error in CRASHES}
 
 DEATHS = (
     ("calls os._exit(3)", "os._exit(3)", "ended with status 3"),
@@ -55,20 +55,20 @@ DEATHS = (
     ("dies and leaves a child that holds its pipe", "if os.fork():\n    os.kill(os.getpid(), 9)\ntime.sleep(20)",
      "killed by SIGKILL"),
 )
-DYING = {fault(DEADLY, what, "`--executor local:2`", THRICE): (does, told) for what, does, told in DEATHS}
+DYING = {fault(DEADLY, what, "`--executor local:2`", THRICE): (does, error) for what, does, error in DEATHS}
 
 OVER = (
-    ("hangs", "time.sleep(600)", "took longer than 6 s"),
+    ("hangs", "time.sleep(600)", "took longer than 3 s"),
     ("hangs and does not hear SIGTERM", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass",
-     "took longer than 6 s"),
+     "took longer than 3 s"),
     ("holds more than a worker may", "held = b'x' * (600 << 20)\ntime.sleep(600)", r"held more than 0\.391 GiB"),
 )
-LIMITED = {fault(DEADLY, what, "`--executor local:2 --timeout 6 --memory 400MiB`", THRICE): (does, told)
-           for what, does, told in OVER}
+LIMITED = {fault(DEADLY, what, "`--executor local:2 --timeout 3 --memory 400MiB`", THRICE): (does, error)
+           for what, does, error in OVER}
 
 ONCE = (
     ("kills its worker twice", "if times('died') < 2:\n    os.kill(os.getpid(), signal.SIGKILL)", ()),
-    ("hangs once", "if times('hung') < 1:\n    time.sleep(600)", ("--timeout", "8")),
+    ("hangs once", "if times('hung') < 1:\n    time.sleep(600)", ("--timeout", "4")),
 )
 MENDED = {fault(PASSING, what, " ".join(("`--executor local:2", *flags)) + "`", AGAIN): (does, flags)
           for what, does, flags in ONCE}
@@ -76,7 +76,7 @@ LATER = fault(PASSING, "raises in one run and not in the next", HERE, "the first
               "it alone, exit status 0, the same report")
 
 NAN = fault(BROKEN, "returns NaN for one item", HERE, "the item counts as not scored; exit status 0")
-NANS = fault(BROKEN, "returns NaN for every item", HERE, "it has no agreement and no rank; exit status 0")
+NANS = fault(BROKEN, "returns NaN for every item", HERE, "it has no correlation and no rank; exit status 0")
 PRINTS = fault(NOISY, "prints garbage on both streams", "`--executor local:2 --json`",
                "exit status 0; what the command prints is JSON lines all the same; the same report")
 ORDER = fault(NOISY, "gives its scores in another order than the items", "`harness check`",
@@ -85,7 +85,7 @@ STARVED = fault(NOISY, "asks for more than the process may have (RLIMIT_AS)", "`
 
 
 def failures(out: Path) -> dict[str, str]:
-    """Why cells failed, by metric."""
+    """Why metrics failed, by metric."""
     rows = json.loads((out / "report" / "report.json").read_bytes())["failures"]
     return {row["metric"]: row["error"] for row in rows}
 
@@ -118,43 +118,43 @@ def check(cases: dict[Fault, tuple[str, str]], tmp_path: Path, whole: dict[str, 
 @pytest.mark.parametrize("executor", ["local", "local:2"])
 def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
     whole = undisturbed(*GOOD)
-    told = check(RAISING, tmp_path, whole, "--executor", executor)
+    error = check(RAISING, tmp_path, whole, "--executor", executor)
     out = tmp_path / "out"
     files = words("--metric", [str(path) for path in sorted(tmp_path.glob("toy*.py"))])
     assert main(["run", *GOOD, *files, *QUICK, "--executor", executor, "--out", str(out)]) == 1
     assert scored(out) == {}, "a second run tries those that failed, and scores no other again"
     for name, known in named(RAISING, tmp_path).items():
-        known.seen(f"exit status 1; `{told[name].strip()}`")
+        known.seen(f"exit status 1; `{error[name].strip()}`")
 
 
-@pytest.mark.parametrize(("cases", "more"), [(DYING, ()), (LIMITED, ("--timeout", "6", "--memory", "400MiB"))],
+@pytest.mark.parametrize(("cases", "more"), [(DYING, ()), (LIMITED, ("--timeout", "3", "--memory", "400MiB"))],
                          ids=["dying", "limits"])
 def test_what_costs_a_worker_is_tried_three_times(
         cases: dict[Fault, tuple[str, str]], more: tuple[str, ...], tmp_path: Path, undisturbed: Whole,
         capfd: pytest.CaptureFixture[str]) -> None:
-    last = {known: (f"print('last words of', self.card.name, flush=True)\n{does}", told)
-            for known, (does, told) in cases.items()}
-    told = check(last, tmp_path, undisturbed(*GOOD), "--executor", "local:2", *more)
+    last = {known: (f"print('last words of', self.card.name, flush=True)\n{does}", error)
+            for known, (does, error) in cases.items()}
+    error = check(last, tmp_path, undisturbed(*GOOD), "--executor", "local:2", *more)
     said = capfd.readouterr().err
     lost = [event["metric"] for event in events(tmp_path / "out") if event["event"] == "part"
             and event["outcome"] == "lost"]
     for name, known in named(cases, tmp_path).items():
         assert lost.count(name) == 3
-        assert len(re.findall(rf"^last words of {name}$", said, re.MULTILINE)) == 3, "its log is told"
-        known.seen(f"exit status 1; `{told[name]}`", 3)
+        assert len(re.findall(rf"^last words of {name}$", said, re.MULTILINE)) == 3, "its log is shown"
+        known.seen(f"exit status 1; `{error[name]}`", 3)
 
 
 @pytest.mark.parametrize("known", MENDED, ids=str)
 def test_what_is_well_the_next_time_changes_nothing(known: Fault, tmp_path: Path, undisturbed: Whole) -> None:
     does, flags = MENDED[known]
-    asked = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
+    argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     flag = tmp_path / re.findall(r"times\('(\w+)'\)", does)[0]
     flag.write_text("...")
-    whole = undisturbed(*asked)
+    whole = undisturbed(*argv)
     flag.unlink()
-    assert main(["run", *asked, *QUICK, "--executor", "local:2", *flags, "--out", str(tmp_path / "out")]) == 0
+    assert main(["run", *argv, *QUICK, "--executor", "local:2", *flags, "--out", str(tmp_path / "out")]) == 0
     assert report(tmp_path / "out") == whole
-    lost = sum((event.get("told"), event.get("metric")) == ("lost", "toy") for event in events(tmp_path / "out"))
+    lost = sum((event.get("outcome"), event.get("metric")) == ("lost", "toy") for event in events(tmp_path / "out"))
     assert lost == (2 if "twice" in known.what else 1)
     assert set(scored(tmp_path / "out").values()) == {1}
     known.seen(f"exit status 0, the same bytes; {lost} workers lost", lost)
@@ -162,13 +162,13 @@ def test_what_is_well_the_next_time_changes_nothing(known: Fault, tmp_path: Path
 
 @pytest.mark.parametrize("executor", ["local", "local:2"])
 def test_what_failed_alone_is_scored_by_the_next_run(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
-    asked = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
-    again = ["run", *asked, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
+    argv = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
+    again = ["run", *argv, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
     assert main(again) == 1
     assert failures(tmp_path / "out") == {"toy": "OSError: busy"}
     assert main(again) == 0
     assert {name for _, name, _ in scored(tmp_path / "out")} == {"toy"}
-    assert report(tmp_path / "out") == undisturbed(*asked)
+    assert report(tmp_path / "out") == undisturbed(*argv)
     LATER.seen("exit status 1, then 0; the same bytes; only what failed was scored")
 
 
@@ -194,8 +194,8 @@ def test_nan_is_a_score_that_is_missing(executor: str, tmp_path: Path, undisturb
 def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, undisturbed: Whole) -> None:
     does = ("for stream in (1, 2):\n    os.write(stream, bytes(range(256)) * 1000)\n"
             "print('\\ud800 {\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
-    asked = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
-    with begun(*asked, *QUICK, "--executor", "local:2", "--json", "--out", str(tmp_path / "out")) as process:
+    argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
+    with begun(*argv, *QUICK, "--executor", "local:2", "--json", "--out", str(tmp_path / "out")) as process:
         printed, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     lines = [json.loads(line) for line in printed.splitlines()]
@@ -216,10 +216,10 @@ def test_another_order_is_found_by_check(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted elsewhere in other ways")
-def test_a_process_without_memory_loses_the_cell_alone(tmp_path: Path, undisturbed: Whole) -> None:
-    asked = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
+def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undisturbed: Whole) -> None:
+    argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
     limit = 3 << 30
-    with begun(*asked, *QUICK, "--out", str(tmp_path / "out"),
+    with begun(*argv, *QUICK, "--out", str(tmp_path / "out"),
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 1, said

@@ -45,7 +45,7 @@ def cluster() -> Iterator[Any]:
 
 
 def mark(folder: Path, stays: str) -> list[str]:
-    """A metric that leaves its process's number, and on one dataset stays there until it is no longer asked to."""
+    """A metric that leaves its process's number, and on one dataset stays there until it is let go."""
     does = (f"Path(__file__).with_name(f'at-{{items[0].id[:3]}}-{{os.getpid()}}').touch()\n"
             f"while items[0].id.startswith({stays!r}) and Path(__file__).with_name('stay').exists():\n"
             "    time.sleep(0.02)")
@@ -53,31 +53,31 @@ def mark(folder: Path, stays: str) -> list[str]:
     return [*words("--metric", ("length", metric(folder, "marking", does))), *words("--dataset", NAMES)]
 
 
-def outcome(run: Any, asked: list[str], out: Path, undisturbed: Whole) -> str:
+def ended(run: Any, argv: list[str], out: Path, undisturbed: Whole) -> str:
     """The end of a run that lost a worker; in words."""
     said = run.communicate(timeout=120)[1]
     assert run.returncode == 0, said
-    assert report(out) == undisturbed(*asked)
+    assert report(out) == undisturbed(*argv)
     assert set(scored(out).values()) == {1}
     assert left_behind(out) == []
-    lost = [event for event in events(out) if event.get("told") == "lost"]
+    lost = [event for event in events(out) if event.get("outcome") == "lost"]
     assert [event["metric"] for event in lost] == ["marking"]
     return "exit status 0, the same bytes; one part was tried again"
 
 
 def test_a_node_that_is_lost_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
     nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
-    asked, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
-    with begun(*asked, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
+    argv, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
+    with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
         cluster.remove_node(nodes.pop(hosts(nodes, at)), allow_graceful=False)
         (tmp_path / "stay").unlink()
-        told = outcome(run, asked, out, undisturbed)
+        ending = ended(run, argv, out, undisturbed)
     for node in nodes:
         cluster.remove_node(node)
-    NODE.seen(told)
+    NODE.seen(ending)
 
 
 def hosts(nodes: list[Any], process: int) -> int:
@@ -89,12 +89,12 @@ def hosts(nodes: list[Any], process: int) -> int:
 
 def test_a_killed_actor_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
     node = cluster.add_node(num_cpus=2, object_store_memory=place.OBJECTS)
-    asked, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
-    with begun(*asked, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
+    argv, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
+    with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         os.kill(int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2]), signal.SIGKILL)
         (tmp_path / "stay").unlink()
-        told = outcome(run, asked, out, undisturbed)
+        ending = ended(run, argv, out, undisturbed)
     cluster.remove_node(node)
-    ACTOR.seen(told)
+    ACTOR.seen(ending)

@@ -142,7 +142,7 @@ def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path
     figures = gather([report])
     assert {row.column for row in figures.rows if row.complete and "in_sample" in row.column} == set()
     pages = home / "out" / "site" / "dataset"
-    assert "†: weights learned on this dataset" in (pages / "fed-turn.html").read_text()
+    assert "†: weights fitted on ratings of this dataset" in (pages / "fed-turn.html").read_text()
     assert "†" not in (pages / "dailydialog-grade.html").read_text()
     assert "†" in (home / "out" / "site" / "LEADERBOARD.md").read_text()
 

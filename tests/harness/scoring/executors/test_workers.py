@@ -1,126 +1,26 @@
-"""Processes: the bytes of one process, a device for each, and what a dead one printed."""
+"""Processes that are never started: a device and a share of the cores for each; and a worker without a process."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.run import plan
-from harness.run.plan import Draws, Selection
-from harness.run.run import run
-from harness.run.workspace import Workers, open_workspace
-from harness.scoring.executors.messages import Began, Event, Finished, Lost, Scored, Setup, Task
-from harness.scoring.executors.workers import Processes
-from harness.scoring.store import ScoreStore
-from metrics.models.service import Choice
-
-DYING = """
-import os, signal, sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True)
-class Dying:
-    card: ClassVar[MetricCard] = MetricCard("dying", "Dying", ("dying",), "toy")
-
-    def score(self, items, models):
-        print("a word on stdout")
-        print("a word on stderr", file=sys.stderr)
-        if not Path({flag!r}).exists():
-            Path({flag!r}).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return {{"dying": [float(len(item.id)) for item in items]}}
-"""
-
-
-def dying(folder: Path) -> str:
-    """A metric that kills the process that it is scored in, once."""
-    path = folder / "dying.py"
-    path.write_text(DYING.format(flag=str(folder / "died")))
-    return str(path)
-
-
-def setup(home: Path, store: Path, *metrics: str) -> Setup:
-    return Setup(Selection(metrics=metrics, datasets=("esl",)), home, str(store), Choice(device="cpu"))
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.name != "timings.json"}
-
-
-def until_idle(executor: Any, workers: int) -> Iterator[tuple[int, Event]]:
-    """What is said until so many workers have finished or are lost."""
-    ended = 0
-    while ended < workers:
-        for worker, event in executor.events(0.5):
-            ended += isinstance(event, Finished | Lost)
-            yield worker, event
-
-
-def reported(planned: plan.Plan, home: Path, out: Path, executor: str) -> dict[str, bytes]:
-    """The files of a report, as that executor makes it."""
-    from harness.results import files
-
-    files.write(run(planned, open_workspace(planned, home, out, workers=Workers(executor))), out / "report")
-    return tree(out / "report")
-
-
-def test_the_report_is_that_of_one_process(tmp_path: Path, home: Path) -> None:
-    planned = plan.make(Selection(metrics=("length", "bleu", "distinct"), datasets=("convai2-grade", "persona-zhao")),
-                        Draws(0, 20), examples=2)
-    assert reported(planned, home, tmp_path / "two", "local:2") == reported(planned, home, tmp_path / "one", "local")
-
-
-def test_a_killed_process_is_lost_with_its_last_words_and_replaced(tmp_path: Path, home: Path) -> None:
-    asked = dying(tmp_path)
-    executor = Processes(setup(home, tmp_path / "scores", asked), 1)
-    task = Task("esl", (0, 10), (asked,))
-    try:
-        executor.send(0, task)
-        began, (_, lost) = until_idle(executor, 1)
-        assert began == (0, Began(asked))
-        assert isinstance(lost, Lost)
-        assert lost.reason == "killed by SIGKILL"
-        assert "a word on stdout" in lost.log
-        assert "a word on stderr" in lost.log
-        executor.send(0, task)
-        assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
-        assert executor.memory(0) > 1 << 20
-    finally:
-        executor.close()
-    assert executor.memory(0) == 0
-    assert len(list((tmp_path / "scores").rglob("*.shard"))) == 1
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_processes_end_with_the_run_that_started_them(tmp_path: Path, home: Path) -> None:
-    executor = Processes(setup(home, tmp_path / "scores", "length"), 1)
-    executor.send(0, Task("esl", (0, 10), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
-    child = executor._children[0].process.pid
-    os.kill(child, signal.SIGINT)  # Ctrl-C reaches all of the terminal's processes, and is for the crew to answer
-    executor.send(0, Task("esl", (10, 20), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
-    executor.close()
-    assert not Path(f"/proc/{child}").exists()
+from harness.errors import StoreError
+from harness.scoring.executors.messages import Began, Crashed, Finished, Refused, Scored, Setup, Task
+from harness.scoring.executors.workers import Processes, Worker, _ending, _threads
+from metrics.models.service import Choice, Models
+from tests.harness.scoring.executors.conftest import setup
 
 
 class Context:
-    """Processes that are never started, and what they would have been given."""
+    """What processes would have been given."""
 
     def __init__(self) -> None:
-        self.given: list[Setup] = []
+        self.setups: list[Setup] = []
         self.threads: list[str | None] = []
 
     def Pipe(self) -> tuple[Any, Any]:  # as multiprocessing calls it
@@ -129,7 +29,7 @@ class Context:
 
     def Process(self, *, target: Any, args: tuple[Any, ...], daemon: bool) -> Any:
         """Remember what it is given."""
-        self.given.append(args[1])
+        self.setups.append(args[1])
         return self
 
     def start(self) -> None:
@@ -143,31 +43,58 @@ class Context:
         """Nothing is open."""
 
 
-@pytest.mark.parametrize(("devices", "workers", "given"), [
-    (("cuda:0", "cuda:1"), 2, ["cuda:0", "cuda:1"]),
-    (("cuda:0", "cuda:1", "cuda:2", "cuda:3"), 4, ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]),
-    (("cuda:0", "cuda:1"), 4, ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]),
-    ((), 2, ["cpu", "cpu"]),
-])
 def test_each_process_has_one_device_and_its_share_of_the_cores(
-    devices: tuple[str, ...], workers: int, given: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-) -> None:
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    executor = Processes(setup(tmp_path, tmp_path), workers, devices)
-    fake = executor._context = Context()  # type: ignore[assignment]
-    for worker in range(workers):
-        executor.send(worker, Task("esl", (0, 1), ("length",)))
-    assert [one.choice.device for one in fake.given] == given
-    assert fake.threads == [str(8 // workers)] * workers
-    assert "OMP_NUM_THREADS" not in os.environ
-    for child in executor._children.values():
-        child.log.close()
+    for devices, workers, expected in ((("cuda:0", "cuda:1"), 2, ["cuda:0", "cuda:1"]),
+                                       (("cuda:0", "cuda:1"), 4, ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]),
+                                       ((), 2, ["cpu", "cpu"])):
+        executor = Processes(setup(tmp_path, tmp_path), workers, devices)
+        fake = executor._context = Context()  # type: ignore[assignment]
+        for worker in range(workers):
+            executor.send(worker, Task("esl", (0, 1), ("length",)))
+        assert [one.choice.device for one in fake.setups] == expected
+        assert fake.threads == [str(8 // workers)] * workers
+        assert "OMP_NUM_THREADS" not in os.environ
+        for child in executor._children.values():
+            child.log.close()
 
 
-def test_scores_of_processes_are_in_the_store_of_the_run(tmp_path: Path, home: Path) -> None:
-    planned = plan.make(Selection(metrics=("length",), datasets=("esl",), limit=20), Draws(0, 0))
-    run(planned, open_workspace(planned, home, tmp_path, workers=Workers("local:1", store=f"file://{tmp_path}/elsewhere")))
-    dataset = plan.load(planned.cards[0], home, planned.selection)
-    assert dataset is not None
-    assert ScoreStore(tmp_path / "elsewhere").get(dataset.fingerprint, "length|r1") is not None
+def test_a_worker_scores_metric_after_metric(tmp_path: Path, home: Path) -> None:
+    broken, refusing = (tmp_path / f"{name}.py" for name in ("broken", "refusing"))
+    for path, error in ((broken, "ValueError('no such word')"), (refusing, "CannotScore('not these')")):
+        path.write_text("from metrics.control.length import Length\nfrom metrics.errors import CannotScore\n"
+                        "from metrics.metric import MetricCard\n\n\nclass Broken(Length):\n"
+                        f"    card = MetricCard('{path.stem}', 'Broken', ('{path.stem}',), 'toy')\n\n"
+                        f"    def score(self, items, models):\n        raise {error}\n")
+    worker = Worker(setup(home, tmp_path / "scores", "length"), Models(home, Choice(device="cpu")))
+    events = list(worker.run(Task("esl", (0, 10), ("length", str(refusing), str(broken)))))
+    assert [type(event) for event in events] == [Began, Scored, Began, Refused, Began, Crashed, Finished]
+    assert events[3] == Refused(str(refusing), "not these", missing=False)
+    assert isinstance(events[5], Crashed)
+    assert events[5].error == "ValueError: no such word"
+    assert "ValueError: no such word" in events[5].stack
+    (stored,) = worker.store.files.names(worker.dataset.fingerprint[:20] if worker.dataset else "", "*.shard")
+    assert ".0000000-0000010-" in stored
+
+
+def test_a_dataset_that_has_gone_ends_the_run(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.run import plan
+
+    monkeypatch.setattr(plan, "load", lambda *_: None)
+    worker = Worker(setup(home, tmp_path, "length"), Models(home, Choice(device="cpu")))
+    with pytest.raises(StoreError, match="esl: was here when the run was planned, and is no longer"):
+        worker.score(Task("esl", (0, 10), ("length",)), "length")
+
+
+def test_how_a_process_ended() -> None:
+    assert [_ending(code) for code in (None, -9, -99, 3)] == [
+        "it closed its pipe", "killed by SIGKILL", "ended with status -99", "ended with status 3"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX names")
+def test_threads_that_the_environment_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    with _threads(2):
+        assert (os.environ["OMP_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("5", "2")
