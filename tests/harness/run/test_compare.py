@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import math
 from pathlib import Path
 
@@ -178,23 +177,10 @@ def test_too_few_draws_are_told(out: Path, capsys: pytest.CaptureFixture[str]) -
     assert "the intervals take them as independent" in printed
 
 
-def test_json_is_of_what_was_asked_for(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["report", "--out", str(out), "--json", "--dataset", "fed-turn", "--quality", "fluent"])
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {(row["dataset"], row["quality"]) for row in rows} == {("fed-turn", "Fluent")}
-
-
 @pytest.mark.parametrize("argv", [["--dataset", "esl"], ["--clusters", "--json"]])
 def test_flags_that_would_mean_nothing_are_refused(out: Path, capsys: pytest.CaptureFixture[str],
                                                    argv: list[str]) -> None:
     assert main(["report", "--out", str(out), *argv]) == 2
-
-
-def test_comparisons_are_printed_as_json(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["report", "--out", str(out), "--compare", "--json"])
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {row["test"] for row in rows} == {"williams"}
-    assert rows[0].keys() >= {"better", "worse", "p", "holm", "bh"}
 
 
 @pytest.mark.parametrize("argv", [["--dataset", "esk"], ["--quality", "appropriate"], ["--column", "lenght"]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ import pytest
 from benchmarks.dataset import Item
 from harness.results import files
 from harness.run.entries import metric_entry
-from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
@@ -36,10 +34,6 @@ class Likeness:
         return {"likeness": np.zeros(len(items))}
 
 
-def test_a_lexical_metric_names_no_model(home: Path) -> None:
-    assert metric_entry(registry.choose("bleu"), Models(home)).models == ()
-
-
 def test_the_model_an_option_names_goes_before_what_the_run_was_told(
         tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
     vectors = tmp_path / "glove.txt"
@@ -56,22 +50,6 @@ def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature
-
-
-def test_a_report_written_before_models_were_named_still_loads(tmp_path: Path) -> None:
-    files.write(small(), tmp_path)
-    path = tmp_path / "report.json"
-    head = json.loads(path.read_text())
-    del head["metrics"][0]["models"]
-    path.write_text(json.dumps(head))
-    assert files.read(tmp_path).metrics == small().metrics
-
-
-def test_the_models_are_kept_in_the_report(tmp_path: Path) -> None:
-    (entry,) = small().metrics
-    named = dataclasses.replace(small(), metrics=(dataclasses.replace(entry, models=("a", "b")),))
-    files.write(named, tmp_path)
-    assert files.read(tmp_path).metrics[0].models == ("a", "b")
 
 
 @pytest.mark.parametrize("lost", ["columns", "signature"])

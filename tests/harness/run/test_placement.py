@@ -134,12 +134,6 @@ def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixt
     assert before == ({path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes())
 
 
-def test_a_metric_of_the_report_keeps_its_place(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (board,) = boards(capsys, out, "chrf")
-    assert own_line(board)["rank"] == standing(out, "dev-references", "chrf").rank
-    assert [row["column"] for row in board["neighbours"]].count("chrf") == 1
-
-
 def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path, home: Path,
                                                        capsys: pytest.CaptureFixture[str]) -> None:
     (board,) = boards(capsys, out, "repetition", "--limit", "20")
@@ -170,12 +164,6 @@ def test_what_cannot_be_is_told_in_one_line(out: Path, capsys: pytest.CaptureFix
                                             told: str) -> None:
     assert main(["leaderboard", "--out", str(out), *more]) == 2
     assert told in capsys.readouterr().err
-
-
-def test_without_a_report_the_command_that_makes_one_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                              ) -> None:
-    assert main(["leaderboard", "--out", str(tmp_path), "--with", "length"]) == 2
-    assert "harness run --all" in capsys.readouterr().err
 
 
 def test_gaps_stand_where_lines_are_left_out(out: Path) -> None:

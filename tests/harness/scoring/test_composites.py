@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from metrics import registry
 from metrics.control.length import Length
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence
-from metrics.metric import GROUP, Column, Columns
+from metrics.metric import Column, Columns
 from metrics.models.service import Models
 
 INPUTS = "length+distinct-1+repetition"
@@ -147,14 +146,6 @@ def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path
     assert "†" in (home / "out" / "site" / "LEADERBOARD.md").read_text()
 
 
-def test_the_sample_was_not_learned_on(home: Path, real: dict[str, Dataset]) -> None:
-    calibrated(home)
-    asked = f"weighted[in_sample=True,inputs={INPUTS}]"
-    report = run(home, asked, data="sample", more=("--dataset", "fed-turn"))
-    assert all(row.rank for row in report.ranking)
-    assert "†" not in (home / "out" / "site" / "LEADERBOARD.md").read_text()
-
-
 def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str, Dataset],
                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
@@ -173,16 +164,6 @@ def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str,
         for asked in (ASKED, "length", f"rank-average[inputs={INPUTS}]", "length"):
             source.scores(registry.choose(asked).metric)
         assert len(calls) == count, "kept from before, but where scoring again was asked for"
-
-
-def test_a_composition_that_was_made_is_kept(home: Path, real: dict[str, Dataset]) -> None:
-    calibrated(home)
-    metric, scores = registry.choose(ASKED).metric, ScoreStore(home / "out" / "scores")
-    made = [Scorer(real["fed-turn"], Models(home), scores) for _ in range(2)]
-    first, second = (source.scores(metric) for source in made)
-    assert [len(source.fresh) for source in made] == [1, 0]
-    for column, values in first.columns.items():
-        np.testing.assert_array_equal(values, second.columns[column])
 
 
 def test_what_cannot_be_composed_is_skipped_with_its_reason(home: Path, real: dict[str, Dataset]) -> None:
@@ -208,38 +189,6 @@ def test_whole_dialogues_take_the_turns_in_every_way(home: Path, real: dict[str,
     assert np.isfinite(list(found.values())).all()
 
 
-def test_a_metric_of_another_package_can_be_an_input(home: Path, real: dict[str, Dataset], tmp_path: Path,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shout.py").write_text(
-        "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom metrics.metric import MetricCard\n\n"
-        "@dataclass(frozen=True, slots=True)\nclass Shout:\n"
-        "    card: ClassVar[MetricCard] = MetricCard(name='shout', title='Shout', columns=('shout',), family='x',\n"
-        "                                            notes='capitals')\n"
-        "    def score(self, items, models):\n"
-        "        return {'shout': [float(len(item.response.text)) for item in items]}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("shout", "shout:Shout", GROUP)
-    monkeypatch.setattr(registry, "_plugged_in", lambda: {"shout": point})
-    asked = "weighted[inputs=shout+distinct-1]"
-    try:
-        evidence = calibrated(home, asked=asked)
-        assert evidence.inputs == ("shout", "distinct-1")
-        assert "code=" in evidence.signatures["shout"]
-        assert agree(home, real["fed-turn"], asked)
-    finally:
-        registry.metric_class.cache_clear()
-
-
-def test_what_was_calibrated_on_is_recorded(home: Path, real: dict[str, Dataset]) -> None:
-    found = calibrated(home, "--draw", "30", "--seed", "5")
-    assert found.datasets == ("persona-usr", "fed-turn", "dailydialog-grade")
-    for part in found.parts:
-        assert (part.fingerprint, part.drawn) == (real[part.dataset].fingerprint, 30)
-        assert part.ratings == store.ratings_fingerprint(real[part.dataset].ratings)
-    assert found.card["command"] == f"harness calibrate '{ASKED}' --draw 30 --seed 5"
-    assert found.signatures["length"] == "length|r1"
-
-
 def test_the_weights_are_shown(home: Path, real: dict[str, Dataset], capsys: pytest.CaptureFixture[str]) -> None:
     calibrated(home)
     capsys.readouterr()
@@ -249,15 +198,6 @@ def test_the_weights_are_shown(home: Path, real: dict[str, Dataset], capsys: pyt
     assert "specificity: length 1.00, distinct-1 0.00, repetition 0.00" in printed
     assert main(["show", "weighted[inputs=length+turns]"]) == 0
     assert "learn them with `harness calibrate weighted`" in capsys.readouterr().out
-
-
-def test_the_draw_is_the_seeds_and_the_datasets_alone(home: Path, real: dict[str, Dataset]) -> None:
-    def drawn(*argv: str) -> Any:
-        return calibrated(home, "--draw", "30", *argv).parts[-1].qualities[0].spearman.tolist()
-
-    first = drawn("--seed", "1")
-    assert drawn("--seed", "1", "--dataset", "dailydialog-grade") == first
-    assert drawn("--seed", "2") != first
 
 
 def changed(dataset: Dataset, quality: str, votes: Any) -> Dataset:

@@ -56,13 +56,6 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
                               "scoring by 2 workers: a 4.0 s, b 4.0 s")
 
 
-def test_a_summary_names_the_longest_and_counts_the_others() -> None:
-    progress = RunProgress(terminal=Progress(1, io.StringIO()))
-    for number, name in enumerate("abcdefg"):
-        progress.part("toy", name, (0, 64), 0, 7 - number, "scored")
-    assert progress.summary().splitlines()[1] == "scoring: a 7.0 s, b 6.0 s, c 5.0 s, d 4.0 s, e 3.0 s, 2 others 3.0 s"
-
-
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
     progress = RunProgress(terminal=Progress(1, stream), every=0.02)
@@ -75,15 +68,6 @@ def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
     renewed = "\r\x1b[K" in stream.getvalue()
     assert renewed == stream.isatty()
     assert ("0/2 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
-
-
-def test_ten_thousand_parts_cost_next_to_nothing() -> None:
-    progress = RunProgress(terminal=Progress(1, io.StringIO()))
-    progress.planned(20_000, 4e4)
-    start = time.process_time()
-    for _ in range(10_000):
-        progress.part(*PART, 0.0, 1.0, "scored")
-    assert time.process_time() - start < 2, "each costs the same however many there were"
 
 
 def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

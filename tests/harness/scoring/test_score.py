@@ -79,19 +79,6 @@ def test_a_dataset_without_what_is_needed_cannot_be_scored() -> None:
         scoring.score(Fake(), bare, MODELS)
 
 
-@dataclass(frozen=True)
-class Meddler(Fake):
-    """Sorts the items it is handed."""
-
-    def score(self, items: Any, models: Any) -> Any:
-        items.sort(key=lambda item: item.response.text)
-
-
-def test_a_metric_cannot_reorder_the_items() -> None:
-    with pytest.raises(AttributeError, match="sort"):
-        scoring.score(Meddler(), make_dataset(["b", "a"], [(1,), (2,)]), MODELS)
-
-
 def test_a_masked_value_is_missing_and_an_endless_product_too() -> None:
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     found = scoring.score(Fake({"fake": masked}), make_dataset(["a", "b"], [(1,), (2,)]), MODELS)

@@ -71,11 +71,6 @@ def test_what_dead_runs_left_is_taken_away(place: Files) -> None:
         assert place.names("owners", "*") == sorted([f"owners/{locks.owner}", "owners/elsewhere-2-living"])
 
 
-def test_a_relative_folder_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert storage.open_files("scores").place == str(tmp_path / "scores")
-
-
 class Refusing(MemoryFileSystem):
     """A place that raises what fsspec does not know, as the packages behind it do."""
 
