@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BadConfig
+from harness.run.settings import command_line
 
 if TYPE_CHECKING:
     from harness.learning.calibrate import LeftOut
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     models.close()
-    learned = calibrate.with_card(learned, command(args), drawn, args.seed, left_out)
+    learned = calibrate.with_card(learned, _command(args), drawn, args.seed, left_out)
     names = tuple(one.name for one in metric.made_of())
     path = args.out or evidences.place(metric.card.name, names, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,15 +96,10 @@ def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
         yield Scorer(dataset, models, store)
 
 
-def command(args: argparse.Namespace) -> str:
-    """The command line that repeats it, without the folders of this machine."""
-    words = ["harness", "calibrate", args.composition]
-    for name in args.dataset:
-        words += ["--dataset", name]
-    for flag in ("draw", "seed", "encoder", "lm"):
-        if value := getattr(args, flag):
-            words += [f"--{flag}", Path(value).name if Path(str(value)).is_absolute() else str(value)]
-    return shlex.join(words)
+def _command(args: argparse.Namespace) -> str:
+    flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
+    flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
+    return command_line("calibrate", args.composition, flags=flags)
 
 
 def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:

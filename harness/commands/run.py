@@ -9,7 +9,6 @@ import gc
 import math
 import os
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.storage.files import sweep
 from harness.commands.report import configure_statistics, statistics_beside
 from harness.errors import BadConfig
-from harness.run.settings import Settings, home_folder, settings
+from harness.run.settings import Settings, command_line, home_folder, settings
 
 if TYPE_CHECKING:
     from harness.results.rows import Results
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from metrics.models.service import Choice
 
 NAME = "run"
-FILES = {"encoder", "lm", "vectors"}
-"""Settings that may name a file or folder."""
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
           "memory", "log_json"}
 """Settings that change no number, and are not part of the command in the results."""
@@ -268,15 +265,7 @@ def command(requested: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
     from metrics import registry
 
-    words = ["harness", "run"]
-    for field in dataclasses.fields(requested):
-        value = getattr(requested, field.name)
-        if field.name in UNSAID or value == field.default:
-            continue
-        if isinstance(value, Path) or (field.name in FILES and Path(value).is_absolute()):
-            value = Path(value).name
-        flag = f"--{field.name.rstrip('_').replace('_', '-')}"
-        for entry in value if isinstance(value, tuple) else (value,):
-            text = registry.without_folders(entry) if field.name in {"metric", "with_"} else str(entry)
-            words += [flag] if entry is True else [flag, text]
-    return shlex.join(words)
+    said = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
+            if field.name not in UNSAID and getattr(requested, field.name) != field.default}
+    said |= {name: tuple(map(registry.without_folders, said[name])) for name in ("metric", "with_") if name in said}
+    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in said.items()})

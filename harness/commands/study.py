@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import shutil
 import sys
 import textwrap
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.storage.files import sweep, write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits
-from harness.run.settings import expanded
+from harness.run.settings import command_line, expanded
 from harness.studies import StudyRequest, load, names
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split"
          "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "encoder": "encoder", "lm": "lm",
          "vectors": "vectors"}
 """What a study depends on, by the flag that says it."""
-FILES = {"folder", "encoder", "lm", "vectors"}
-"""Flags that may name a file or folder."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -107,15 +104,8 @@ def command(args: argparse.Namespace) -> str:
     """The command line that repeats the study, without the folders of this machine."""
     parser = argparse.ArgumentParser(add_help=False)
     configure(parser)
-    words = ["harness", "study", str(args.study)]
-    for name, flag in FLAGS.items():
-        value = getattr(args, name)
-        if value == parser.get_default(name):
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            bare = Path(each).name if name in FILES and (name == "folder" or Path(each).is_absolute()) else each
-            words += [f"--{flag}", str(bare)]
-    return shlex.join(words)
+    return command_line("study", str(args.study), flags={
+        flag: value for name, flag in FLAGS.items() if (value := getattr(args, name)) != parser.get_default(name)})
 
 
 def _print(found: Findings, as_json: bool) -> None:

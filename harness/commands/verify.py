@@ -60,22 +60,21 @@ def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
 
 
 def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
-    from harness.bundle import heading
-
     yield f"{path}: {bundle.name!r}, harness {_line(bundle.run.version)}, commit {_line(str(bundle.run.commit))}"
     yield from map(_line, _told(bundle, checked))
-    for row in checked.rows:
-        at = row.standing
-        place = f"rank {at.rank} of {row.of}" if at.rank else "no rank"
-        yield _line(f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
-                    f"{at.covered} of {at.targets} targets, {row.again} computed again")
-    for drift in checked.drifts[:SHOWN]:
-        yield _line(f"drift: {drift.where}: packed {drift.packed}, here {drift.here}")
     yield _verdict(checked)
 
 
+def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
+    yield from (f"### {_code(path.name)}: {_code(bundle.name)}", "", f"**{_verdict(checked)}**", "")
+    yield from (f"- {_code(line)}" for line in _told(bundle, checked))
+    yield ""
+
+
 def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
-    """What was done again, and what was not."""
+    """What was done again and what was not, the places on the boards, and what differs."""
+    from harness.bundle import heading
+
     yield (f"correlations: {sum(checked.again.values())} of {len(bundle.correlations)} computed again, on "
            f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.ranking}")
     for name, reason in checked.not_here.items():
@@ -84,6 +83,13 @@ def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
         yield f"scored again: {name}, {columns} columns"
     for name, reason in checked.not_rescored.items():
         yield f"not scored again: {name}: {reason}"
+    for row in checked.rows:
+        at = row.standing
+        place = f"rank {at.rank} of {row.of}" if at.rank else "no rank"
+        yield (f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
+               f"{at.covered} of {at.targets} targets, {row.again} computed again")
+    for drift in checked.drifts[:SHOWN]:
+        yield f"drift: {drift.where}: packed {drift.packed}, here {drift.here}"
 
 
 def _verdict(checked: Checked) -> str:
@@ -93,28 +99,6 @@ def _verdict(checked: Checked) -> str:
     if not checked.again:
         return "nothing could be computed again from scores: no dataset of the bundle is here"
     return "no difference above 0.001 in what was computed again"
-
-
-def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
-    from harness.bundle import heading
-
-    yield f"### {_code(path.name)}: {_code(bundle.name)}"
-    yield ""
-    yield f"**{_verdict(checked)}**"
-    yield ""
-    yield "| Rank | Metric | Board | Value | Targets | Computed again |"
-    yield "| ---: | --- | --- | ---: | ---: | ---: |"
-    for row in checked.rows:
-        at = row.standing
-        place = f"{at.rank} of {row.of}" if at.rank else "–"
-        name, board = heading((at.metric, at.column)), f"{at.board}, {at.origin}"
-        yield (f"| {place} | {_code(name)} | {_code(board)} | {_number(at.value)} | {at.covered} of {at.targets} | "
-               f"{row.again} |")
-    yield ""
-    yield from (f"- {_code(line)}" for line in _told(bundle, checked))
-    yield from (f"- drift: {_code(f'{drift.where}: packed {drift.packed}, here {drift.here}')}"
-                for drift in checked.drifts[:SHOWN])
-    yield ""
 
 
 def _refused(path: Path, error: BadBundle) -> str:

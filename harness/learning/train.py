@@ -12,7 +12,6 @@ import hashlib
 import inspect
 import json
 import platform
-import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ import harness
 from benchmarks.corpora.corpora import Corpus
 from harness.errors import BadConfig
 from harness.run.environment import commit, packages
+from harness.run.settings import command_line
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
 from metrics.models.service import Choice, Models
@@ -208,19 +208,9 @@ def _device(name: str) -> str:
 
 
 def _command(name: str, request: Request) -> str:
-    """The command line that repeats the training, without the folders of this machine."""
-    words = ["harness", "train", registry.without_folders(name)]
-    for field in dataclasses.fields(request):
-        value = getattr(request, field.name)
-        if value == field.default:
-            continue
-        flag = {"corpora": "--corpus"}.get(field.name, f"--{field.name}")
-        if value is True:
-            words.append(flag)
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [flag, Path(one).name if isinstance(one, str) and Path(one).is_absolute() else str(one)]
-    return shlex.join(words)
+    flags = {{"corpora": "corpus"}.get(field.name, field.name): value for field in dataclasses.fields(request)
+             if (value := getattr(request, field.name)) != field.default}
+    return command_line("train", registry.without_folders(name), flags=flags)
 
 
 def say(line: str) -> None:

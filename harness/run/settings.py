@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import shlex
 import tomllib
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -138,3 +140,13 @@ def _spelled(hint: Any) -> str:
     if typing.get_origin(one) is Literal:
         return "one of " + ", ".join(map(str, typing.get_args(one)))
     return names.get(one, "a list of texts")
+
+
+def command_line(*words: str, flags: Mapping[str, object]) -> str:
+    """The command line that does something again, without the folders of this machine: of a path its last part."""
+    line = ["harness", *words]
+    for flag, value in flags.items():
+        for entry in value if isinstance(value, list | tuple) else (value,):
+            bare = Path(str(entry)).name if isinstance(entry, Path) or Path(str(entry)).is_absolute() else str(entry)
+            line += [f"--{flag}"] if entry is True else [f"--{flag}", bare]
+    return shlex.join(line)

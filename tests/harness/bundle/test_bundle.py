@@ -261,4 +261,4 @@ def test_several_are_checked_and_the_worst_decides(packed: Path, tmp_path: Path,
     assert printed.startswith("### `bad.zip`\n\n**refused**")
     assert printed.index("**refused**") < printed.index("**no difference above 0.001")
     assert "### `made.zip`: `a¦b'<img src=x>'@everyone`\n" in printed
-    assert "| `bleu/bleu-1` | `dev-references, sample` |" in printed
+    assert "- `board dev-references (sample): bleu/bleu-1 rank " in printed
