@@ -50,7 +50,7 @@ PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoreTable:
     """The scores of a dataset: a column of each metric, in the order of the items."""
 
     items: tuple[str, ...]
@@ -69,7 +69,7 @@ class Bundle:
     ranking: tuple[RankingRow, ...]
     skips: tuple[Skip, ...]
     failures: tuple[Failure, ...]
-    scores: Mapping[str, Scored]
+    scores: Mapping[str, ScoreTable]
 
 
 def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
@@ -124,7 +124,7 @@ def packed(bundle: Bundle) -> bytes:
     return sink.getvalue()
 
 
-def _scores(report: Results, wanted: Collection[str]) -> dict[str, Scored]:
+def _scores(report: Results, wanted: Collection[str]) -> dict[str, ScoreTable]:
     if not report.points:
         raise BadBundle("the report is of a version that kept no points; run `harness run` again")
     scores = {}
@@ -133,7 +133,7 @@ def _scores(report: Results, wanted: Collection[str]) -> dict[str, Scored]:
         if len({heading(name) for name in own}) < len(own):
             raise BadBundle(f"{points.dataset}: two columns of these metrics have one name; submit them apart")
         if own:
-            scores[points.dataset] = Scored(points.items, own)
+            scores[points.dataset] = ScoreTable(points.items, own)
     if not scores:
         raise BadBundle("no dataset has scores of these metrics")
     return scores
@@ -157,7 +157,7 @@ def _filled(value: Any) -> Any:
     return [_filled(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _csv(scored: Scored) -> bytes:
+def _csv(scored: ScoreTable) -> bytes:
     sink = io.StringIO()
     rows = csv.writer(sink, lineterminator="\n")
     rows.writerow(["item", *map(heading, scored.columns)])

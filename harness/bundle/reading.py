@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.errors import BadArchive
 from benchmarks.storage import archive
-from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, Scored, heading, scores_file
+from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, ScoreTable, heading, scores_file
 from harness.errors import BadBundle
 from harness.results.item_scores import ColumnKey
 from harness.results.records import Refused, lines, load, mapping, records, text, value_of
@@ -123,7 +123,7 @@ def _check_names(tables: Mapping[str, Any]) -> None:
         seen.add(key)
 
 
-def _scored(file: str, content: bytes, known: Collection[ColumnKey]) -> Scored:
+def _scored(file: str, content: bytes, known: Collection[ColumnKey]) -> ScoreTable:
     """A table of scores."""
     rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
     try:
@@ -143,7 +143,7 @@ def _scored(file: str, content: bytes, known: Collection[ColumnKey]) -> Scored:
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(names))
     columns: dict[ColumnKey, Vector] = {name: table[:, place] for place, name in enumerate(names)}
-    return Scored(tuple(items), columns)
+    return ScoreTable(tuple(items), columns)
 
 
 def _names(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:

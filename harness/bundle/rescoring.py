@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.dataset import Dataset
-from harness.bundle import Bundle, Scored, placeless
+from harness.bundle import Bundle, ScoreTable, placeless
 from harness.bundle.check import TOLERANCE, Checked, Mismatch
 from harness.results.rows import MetricEntry
 from harness.run import entries
@@ -72,7 +72,7 @@ def _costs(metric: Metric) -> str:
     return "reads a model; --rescore always" if any(one.card.models or checkpoints(one) for one in parts) else ""
 
 
-def _dataset(chosen: Chosen, dataset: Dataset, models: Models, scored: Scored | None, checked: Checked) -> None:
+def _dataset(chosen: Chosen, dataset: Dataset, models: Models, scored: ScoreTable | None, checked: Checked) -> None:
     label, where = chosen.label, f"{dataset.card.name}, {chosen.label}"
     columns = scored.columns if scored else {}
     packed = {column: values for (metric, column), values in columns.items() if metric == label}

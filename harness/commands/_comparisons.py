@@ -20,7 +20,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ReportRows:
     """Which comparisons are to be shown; an empty choice means all."""
 
     datasets: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Chosen:
         return {place: sorted(rows, key=lambda row: (-row.value, row.column)) for place, rows in correlations.items()}
 
 
-def valued(report: Results, chosen: Chosen) -> Iterator[str]:
+def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: every column by the statistic, the best first."""
     for place, rows in chosen.correlations(report).items():
         cells = tuple((Cell(row.column), Cell(number(row.value)), Cell(_interval(row)),
@@ -64,7 +64,7 @@ def valued(report: Results, chosen: Chosen) -> Iterator[str]:
                       for dataset, quality, note in sorted(missing))
 
 
-def compared(report: Results, chosen: Chosen) -> Iterator[str]:
+def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: its best column against each other, or those of the columns asked for, or every pair."""
     best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
     for place, rows in _by_place(chosen.comparisons(report)).items():
@@ -75,7 +75,7 @@ def compared(report: Results, chosen: Chosen) -> Iterator[str]:
             yield text(_compared(report, chosen, place, ordered)) + _warning(report, chosen, place)
 
 
-def clustered(report: Results, chosen: Chosen) -> Iterator[str]:
+def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: clusters whose members are all beaten by all of the clusters above, and letters."""
     comparisons = _by_place(chosen.comparisons(report))
     for place, rows in chosen.correlations(report).items():
@@ -83,7 +83,7 @@ def clustered(report: Results, chosen: Chosen) -> Iterator[str]:
         yield text(table) + _warning(report, chosen, place)
 
 
-def _warning(report: Results, chosen: Chosen, place: Place) -> str:
+def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
     """Say where a test finds too much, or can find nothing."""
     entry = next(entry for entry in report.datasets if entry.name == place[0])
     shared = 0 < entry.contexts < entry.items
@@ -110,7 +110,7 @@ def _by_place(rows: Iterable[Comparison]) -> dict[Place, list[Comparison]]:
     return places
 
 
-def _compared(report: Results, chosen: Chosen, place: Place, rows: list[Comparison]) -> Table:
+def _compared(report: Results, chosen: ReportRows, place: Place, rows: list[Comparison]) -> Table:
     numbers = ("n", "difference", "t", "p", "Holm", "BH")
     cells = tuple((Cell(row.better), Cell(row.worse), Cell(str(row.n)), Cell(number(row.delta)),
                    Cell(number(row.value)), *(Cell(_p(value)) for value in (row.p, row.holm, row.bh))) for row in rows)
@@ -119,7 +119,7 @@ def _compared(report: Results, chosen: Chosen, place: Place, rows: list[Comparis
                  (Group(cells),), data=_data(report, place[0]))
 
 
-def _clustered(report: Results, chosen: Chosen, place: Place, rows: list[Correlation],
+def _clustered(report: Results, chosen: ReportRows, place: Place, rows: list[Correlation],
                comparisons: list[Comparison]) -> Table:
     position = {row.column: number for number, row in enumerate(rows)}
     wins = np.zeros((len(rows), len(rows)), dtype=bool)
@@ -150,7 +150,7 @@ def _people(report: Results, place: Place) -> str:
     return "Correlation of the people: " + (", ".join(known) or "; ".join(notes))
 
 
-def _test(report: Results, chosen: Chosen) -> str:
+def _test(report: Results, chosen: ReportRows) -> str:
     """Name the test, with what repeats it."""
     if chosen.test != "perm-both":
         return {"meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}.get(
@@ -158,7 +158,7 @@ def _test(report: Results, chosen: Chosen) -> str:
     return f"PERM-BOTH ({report.run.options.get('permutations')} draws, seed {report.run.seed})"
 
 
-def _titled(place: Place, chosen: Chosen) -> str:
+def _titled(place: Place, chosen: ReportRows) -> str:
     return f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}"
 
 

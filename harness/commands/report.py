@@ -14,7 +14,7 @@ from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
 
 if TYPE_CHECKING:
-    from harness.commands._comparisons import Chosen
+    from harness.commands._comparisons import ReportRows
     from harness.results.rows import Results
 
 NAME = "report"
@@ -79,7 +79,7 @@ def plain_name(statistic: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from harness.commands._comparisons import Chosen
+    from harness.commands._comparisons import ReportRows
     from harness.results import files
 
     if args.published is not None or args.into or args.cards:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     report = files.read(args.out / "report")
     statistic = plain_name(args.statistic or "spearman")
     level = args.level or "items"
-    chosen = Chosen(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()),
+    chosen = ReportRows(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()),
                     statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
     _check(report, chosen)
     if args.clusters and args.json:
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _restated(report: Results, chosen: Chosen, args: argparse.Namespace, statistic: str, level: str,
+def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, statistic: str, level: str,
               test: str) -> Results:
     """The report with the rows that were asked for: its own where it has them, else computed from its item scores."""
     from harness.run.item_statistics import Request, restated
@@ -130,7 +130,7 @@ def _restated(report: Results, chosen: Chosen, args: argparse.Namespace, statist
     return restated(report, Request(statistic, level, draws, report.run.seed), test, chosen.has)
 
 
-def _correlations(report: Results, chosen: Chosen, args: argparse.Namespace) -> None:
+def _correlations(report: Results, chosen: ReportRows, args: argparse.Namespace) -> None:
     from harness.commands._comparisons import valued
     from harness.commands._output import print_correlations
 
@@ -169,7 +169,7 @@ def _latex(report: Results, board: str) -> None:
     print(latex.write(boards[name], name), end="")
 
 
-def _comparisons(report: Results, chosen: Chosen, args: argparse.Namespace) -> None:
+def _comparisons(report: Results, chosen: ReportRows, args: argparse.Namespace) -> None:
     from harness.commands._comparisons import clustered, compared
     from harness.results.files import json_line
 
@@ -183,7 +183,7 @@ def _comparisons(report: Results, chosen: Chosen, args: argparse.Namespace) -> N
         print(table)
 
 
-def _check(report: Results, chosen: Chosen) -> None:
+def _check(report: Results, chosen: ReportRows) -> None:
     """Refuse names that the report does not know."""
     known = {
         "dataset": ([entry.name for entry in report.datasets], chosen.datasets),
