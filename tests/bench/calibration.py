@@ -1,6 +1,6 @@
 """Do tests at 5 % err in 5 % of cases, and do 95 % intervals hold the truth in 95 %? Measured by simulation.
 
-    python tests/bench/calibration.py [--repetitions 2000] [--quick] [--markdown] [--workers 2] [--out FILE]
+    python tests/bench/calibration.py [--repetitions 2000] [--workers 2] [--out FILE]
 
 The null hypothesis is made true. An item has a latent quality; a rater sees it with noise and gives 1 to 5, rounded and
 cut off at the ends; the rating is one rater's or the mean of three. A metric is the quality, noise shared by both
@@ -43,6 +43,7 @@ from harness.statistics.williams import FORMULAS, correlation_matrix  # noqa: E4
 
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
+Checks = dict[str, bool | None]
 Counts = dict[str, list[int]]
 """Of each check how often it was so, and in how many repetitions there was a result."""
 
@@ -83,18 +84,14 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=[50, 300, 1000])
     parser.add_argument("--design", nargs="+", choices=DESIGNS, default=list(DESIGNS))
     parser.add_argument("--draws", type=int, default=500, help="of each bootstrap and permutation")
-    parser.add_argument("--quick", action="store_true", help="100 repetitions of 50 and 300 items")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="JSON of the blocks done")
-    given = parser.parse_args()
-    if given.quick:
-        given.repetitions, given.items = 100, [50, 300]
-    if given.repetitions % BLOCK:
-        parser.error(f"--repetitions {given.repetitions} is no multiple of {BLOCK}")
-    kept = opened(given.out, given.draws)
-    simulate(kept, given)
-    print("\n\n".join(tables(kept, given)))
+    args = parser.parse_args()
+    if args.repetitions % BLOCK:
+        parser.error(f"--repetitions {args.repetitions} is no multiple of {BLOCK}")
+    kept = opened(args.out, args.draws)
+    simulate(kept, args)
+    print("\n\n".join(tables(kept, args)))
 
 
 def opened(path: Path | None, draws: int) -> dict[str, Any]:
@@ -108,29 +105,29 @@ def opened(path: Path | None, draws: int) -> dict[str, Any]:
     return kept
 
 
-def simulate(kept: dict[str, Any], given: argparse.Namespace) -> None:
+def simulate(kept: dict[str, Any], args: argparse.Namespace) -> None:
     """Every block that is not there yet, in any order."""
-    for name in given.design:
+    for name in args.design:
         if name not in kept["truth"]:
             kept["truth"][name] = truth(DESIGNS[name])
-    tasks = [task for task in planned(kept, given) if task.key not in kept["blocks"]]
-    with ProcessPoolExecutor(given.workers) as pool:
+    tasks = [task for task in planned(kept, args) if task.key not in kept["blocks"]]
+    with ProcessPoolExecutor(args.workers) as pool:
         waiting = {pool.submit(block, task): task for task in tasks}
         for done, future in enumerate(as_completed(waiting), 1):
             kept["blocks"][waiting[future].key] = future.result()
             print(f"{done} of {len(tasks)} blocks", file=sys.stderr)
-            if given.out:
-                beside = given.out.with_suffix(".part")
+            if args.out:
+                beside = args.out.with_suffix(".part")
                 beside.write_text(json.dumps(kept, indent=1, sort_keys=True))
-                beside.replace(given.out)
+                beside.replace(args.out)
 
 
-def planned(kept: dict[str, Any], given: argparse.Namespace) -> Iterator[Task]:
+def planned(kept: dict[str, Any], args: argparse.Namespace) -> Iterator[Task]:
     """The blocks asked for."""
-    for name in given.design:
-        for items in given.items:
-            for number in range(given.repetitions // BLOCK):
-                yield Task(name, items, number, given.draws, kept["truth"][name])
+    for name in args.design:
+        for items in args.items:
+            for number in range(args.repetitions // BLOCK):
+                yield Task(name, items, number, args.draws, kept["truth"][name])
 
 
 def truth(design: Design) -> dict[str, float]:
@@ -166,15 +163,15 @@ def block(task: Task) -> Counts:
     for _ in range(BLOCK):
         first, second = sample(DESIGNS[task.design], task.items, rng)
         units = ["row", "context"] if DESIGNS[task.design].per_context > 1 else ["row"]
-        found = {**by_formula(first, second), **permuted(first, second, task.draws, rng),
-                 **formula_intervals(first, task.truth)}
+        checks = {**by_formula(first, second), **permuted(first, second, task.draws, rng),
+                  **formula_intervals(first, task.truth)}
         if len(units) > 1:
-            found |= permuted(first, second, task.draws, rng.spawn(1)[0], by_context=True)
+            checks |= permuted(first, second, task.draws, rng.spawn(1)[0], by_context=True)
         for by in units:
-            ends = [replace(one, context=np.arange(one.n)) if by == "row" else one for one in (first, second)]
-            found |= paired(*ends, by, task.draws, rng)
-            found |= bootstrapped(ends[0], task.truth, by, task.draws, rng)
-        for check, result in found.items():
+            ends = [replace(rows, context=np.arange(rows.n)) if by == "row" else rows for rows in (first, second)]
+            checks |= paired(*ends, by, task.draws, rng)
+            checks |= bootstrapped(ends[0], task.truth, by, task.draws, rng)
+        for check, result in checks.items():
             count = counts.setdefault(check, [0, 0])
             count[0] += result is True
             count[1] += result is not None
@@ -191,18 +188,18 @@ def holds(low: float, high: float, value: float) -> bool | None:
     return None if math.isnan(low) or math.isnan(high) else bool(low <= value <= high)
 
 
-def by_formula(first: Panel, second: Panel) -> dict[str, bool | None]:
+def by_formula(first: Panel, second: Panel) -> Checks:
     """Williams', Steiger's and Meng's test."""
-    found: dict[str, bool | None] = {}
+    checks: Checks = {}
     for name in DEFAULT:
         r = correlation_matrix(np.stack([first.human, first.metric, second.metric]), name)
         for test, function in FORMULAS.items():
-            found[f"test: {test.capitalize()}, {name}"] = below(float(function(r[0, 1], r[0, 2], r[1, 2], first.n)[1]))
-    return found
+            checks[f"test: {test.capitalize()}, {name}"] = below(float(function(r[0, 1], r[0, 2], r[1, 2], first.n)[1]))
+    return checks
 
 
 def permuted(first: Panel, second: Panel, draws: int, rng: np.random.Generator, *,
-             by_context: bool = False) -> dict[str, bool | None]:
+             by_context: bool = False) -> Checks:
     """PERM-BOTH, swapping rows or whole contexts."""
     scores, context = np.stack([first.metric, second.metric]), first.context if by_context else None
     label = "PERM-BOTH by context" if by_context else "PERM-BOTH by row"
@@ -211,45 +208,38 @@ def permuted(first: Panel, second: Panel, draws: int, rng: np.random.Generator, 
         for name in RESAMPLED}
 
 
-def paired(first: Panel, second: Panel, by: str, draws: int, rng: np.random.Generator) -> dict[str, bool | None]:
+def paired(first: Panel, second: Panel, by: str, draws: int, rng: np.random.Generator) -> Checks:
     """The paired bootstrap."""
-    found: dict[str, bool | None] = {}
-    for name in RESAMPLED:
-        scores = np.stack([first.metric, second.metric])
-        tests = paired_bootstrap(first.human, scores, first.system, first.context, name, rng, draws)
-        found[f"test: paired bootstrap by {by}, {name}"] = below(float(tests.p[0, 1]))
-    return found
+    scores = np.stack([first.metric, second.metric])
+    return {f"test: paired bootstrap by {by}, {name}": below(float(
+        paired_bootstrap(first.human, scores, first.system, first.context, name, rng, draws).p[0, 1]))
+        for name in RESAMPLED}
 
 
-def formula_intervals(first: Panel, true: dict[str, float]) -> dict[str, bool | None]:
+def formula_intervals(first: Panel, true: dict[str, float]) -> Checks:
     """Fisher's z."""
     made = {name: estimate(first, name) for name in DEFAULT}
-    return {f"interval: formula, {name}": holds(one.low, one.high, true[name]) for name, one in made.items()}
+    return {f"interval: formula, {name}": holds(row.low, row.high, true[name]) for name, row in made.items()}
 
 
-def bootstrapped(first: Panel, true: dict[str, float], by: str, draws: int,
-                 rng: np.random.Generator) -> dict[str, bool | None]:
+def bootstrapped(first: Panel, true: dict[str, float], by: str, draws: int, rng: np.random.Generator) -> Checks:
     """The bootstrap interval."""
-    found: dict[str, bool | None] = {}
-    for name in RESAMPLED:
-        made = bootstrap(first, name, rng, draws)
-        found[f"interval: BCa by {by}, {name}"] = holds(made.low, made.high, true[name])
-    return found
+    made = {name: bootstrap(first, name, rng, draws) for name in RESAMPLED}
+    return {f"interval: BCa by {by}, {name}": holds(row.low, row.high, true[name]) for name, row in made.items()}
 
 
-def tables(kept: dict[str, Any], given: argparse.Namespace) -> Iterator[str]:
+def tables(kept: dict[str, Any], args: argparse.Namespace) -> Iterator[str]:
     """For each design the share of false findings, and that of intervals that hold the truth."""
-    draw = markdown if given.markdown else plain
-    for name in given.design:
-        columns = [added(kept, name, items, given.repetitions) for items in given.items]
+    for name in args.design:
+        columns = [added(kept, name, items, args.repetitions) for items in args.items]
         for kind, title in (("test", f"false findings at a nominal {100 * ALPHA:g} %"),
                             ("interval", f"{100 * (1 - ALPHA):g} % intervals that hold the truth")):
             checks = sorted({check for column in columns for check in column if check.startswith(kind)},
                             key=lambda check: (DEFAULT.index(check.split(", ")[1]), check))
             rows = [[check.removeprefix(f"{kind}: "), *(rate(*column[check]) for column in columns)]
                     for check in checks]
-            heading = f"{DESIGNS[name].title}: {title}, in %, of {given.repetitions} repetitions"
-            yield draw(heading, ["", *(f"n = {items}" for items in given.items)], rows)
+            heading = f"{DESIGNS[name].title}: {title}, in %, of {args.repetitions} repetitions"
+            yield markdown(heading, ["", *(f"n = {items}" for items in args.items)], rows)
         yield "truth: " + ", ".join(f"{key} {kept['truth'][name][key]:.4f}" for key in DEFAULT)
 
 
@@ -276,12 +266,6 @@ def markdown(title: str, names: list[str], rows: list[list[str]]) -> str:
     """A table as Markdown."""
     lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
     return "\n".join([f"{title}:", "", *("| " + " | ".join(line) + " |" for line in lines)])
-
-
-def plain(title: str, names: list[str], rows: list[list[str]]) -> str:
-    """A table in columns."""
-    return "\n".join([title, *("  ".join([f"{line[0]:42}", *(f"{cell:20}" for cell in line[1:])]).rstrip()
-                               for line in [names, *rows])])
 
 
 if __name__ == "__main__":

@@ -30,14 +30,14 @@ def make(root: Path, submissions: int, per_team: int, seed: int = 0) -> None:
     lines = ['title = "Made up"', f"submissions = {per_team}"]
     people, names = [], []
     for name, (size, qualities) in SETS.items():
-        given = {f"q{place}": rng.integers(1, 6, size=(size, 3)) for place in range(qualities)}
+        ratings = {f"q{place}": rng.integers(1, 6, size=(size, 3)) for place in range(qualities)}
         rows = [{"dialogue_id": f"{name}_{at:05d}", "context": f"said {at}", "response": f"answer {at}",
-                 "annotations": {quality: votes[at].tolist() for quality, votes in given.items()}}
+                 "annotations": {quality: votes[at].tolist() for quality, votes in ratings.items()}}
                 for at in range(size)]
         (root / f"{name}.json").write_text(json.dumps(rows))
-        people.append(sum(votes.mean(axis=1) for votes in given.values()) / qualities)
+        people.append(sum(votes.mean(axis=1) for votes in ratings.values()) / qualities)
         names += [row["dialogue_id"] for row in rows]
-        scales = ", ".join(f'{{name = "{quality}", low = 1, high = 5}}' for quality in given)
+        scales = ", ".join(f'{{name = "{quality}", low = 1, high = 5}}' for quality in ratings)
         lines += ["[[dataset]]", f'name = "{name}"', f'file = "{name}.json"', f"qualities = [{scales}]"]
     (root / "challenge.toml").write_text("\n".join(lines))
     truth = np.concatenate(people)
@@ -69,10 +69,10 @@ def main() -> None:
         print(f"validated alone: {len(taken.whole.entries)} taken, {time.perf_counter() - start:.1f} s")
         del taken
         start = time.perf_counter()
-        found = outcome.outcome(root, root)
-        print(f"validated and ranked: {len(found.ranking.chosen)} teams, {len(found.pairs)} cells, "
-              f"{len(found.entries.entries)} submissions, {time.perf_counter() - start:.1f} s")
-        folder.write(found, root / "ranking")
+        ranked = outcome.outcome(root, root)
+        print(f"validated and ranked: {len(ranked.ranking.chosen)} teams, {len(ranked.pairs)} cells, "
+              f"{len(ranked.entries.entries)} submissions, {time.perf_counter() - start:.1f} s")
+        folder.write(ranked, root / "ranking")
         print(f"and written: {time.perf_counter() - start:.1f} s, peak {peak():.2f} GiB; "
               f"pairs.parquet {(root / 'ranking' / 'pairs.parquet').stat().st_size / 2**20:.1f} MiB")
 

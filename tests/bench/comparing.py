@@ -1,6 +1,6 @@
 """Comparisons of metrics against a plain loop over scipy, side by side in one run.
 
-    python tests/bench/comparing.py [--items 300 40000] [--metrics 30] [--draws 1000] [--full] [--json]
+    python tests/bench/comparing.py [--items 300 40000] [--metrics 30] [--draws 1000] [--full]
 
 Each measurement is a process of its own, so that its peak memory is its own. The loop tests a few pairs over a few
 draws; its time for all of them is extrapolated, and the table says so. A small run of ours takes the same pairs and
@@ -44,23 +44,22 @@ def main() -> None:
     parser.add_argument("--metrics", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--full", action="store_true", help="with what takes minutes")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(MEASURED[given.one](given.items[0], given.metrics, given.draws)))
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(MEASURED[args.one](args.items[0], args.metrics, args.draws)))
         return
-    rows = [alone(name, items, given) for items in given.items for name in MEASURED
-            if given.full or items <= 10_000 or name in QUICK]
-    print(json.dumps(rows, indent=1) if given.json else table(rows))
+    rows = [alone(name, items, args) for items in args.items for name in MEASURED
+            if args.full or items <= 10_000 or name in QUICK]
+    print(table(rows))
     if not all(row.get("equal", True) for row in rows):
         sys.exit("counts differ")
 
 
-def alone(name: str, items: int, given: argparse.Namespace) -> Row:
+def alone(name: str, items: int, args: argparse.Namespace) -> Row:
     """One measurement in a process of its own."""
-    command = [sys.executable, __file__, "--one", name, "--items", str(items), "--metrics", str(given.metrics),
-               "--draws", str(given.draws)]
+    command = [sys.executable, __file__, "--one", name, "--items", str(items), "--metrics", str(args.metrics),
+               "--draws", str(args.draws)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {"measured": name, "items": items, **json.loads(done.stdout)}
 

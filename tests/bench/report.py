@@ -1,6 +1,6 @@
 """How long the statistics of a whole report take at the official sizes: 19 datasets, every quality, 30 metrics.
 
-`python tests/bench/report.py [--metrics 30] [--draws 1000] [--json]`. Ratings and scores are made up, with ties and as
+`python tests/bench/report.py [--metrics 30] [--draws 1000]`. Ratings and scores are made up, with ties and as
 many votes as the real sets have; sizes and qualities are those of the cards. Measured: correlations with intervals,
 reliability, Williams' test of every pair with adjusted p-values, and (apart) the rank intervals of both boards.
 """
@@ -8,7 +8,6 @@ reliability, Williams' test of every pair with adjusted p-values, and (apart) th
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 from pathlib import Path
@@ -34,24 +33,24 @@ def cells(card: DatasetCard, metrics: int, rng: np.random.Generator) -> list[Tar
     scores = np.array([truth + rng.normal(0, 1 + number / 5, card.size) for number in range(metrics)])
     names = tuple((f"m{number:02d}", f"m{number:02d}") for number in range(metrics))
     system, context = codes(range(card.size)) % 5, codes(range(card.size)) // 5
-    found = []
+    targets = []
     for quality in card.qualities:
         votes = np.clip(np.rint(3 + truth[:, None] + rng.normal(size=(card.size, VOTES))), 1, 5)
         judged = Judged(quality, tuple(map(tuple, votes.tolist())), votes.mean(axis=1))
-        found.append(TargetData(card.name, judged, names, scores, system, context))
-    return found
+        targets.append(TargetData(card.name, judged, names, scores, system, context))
+    return targets
 
 
-def bench(metrics: int, draws: int) -> list[dict[str, object]]:
-    """Seconds of each part, and the peak memory."""
+def bench(metrics: int, draws: int) -> list[tuple[str, float, int]]:
+    """Each part, its seconds and the peak memory."""
     rng = np.random.default_rng(0)
     every = [cell for card in registry.cards().values() for cell in cells(card, metrics, rng)]
     with TemporaryDirectory() as folder:
         memo = Cache(Path(folder))
         start = time.perf_counter()
-        found = [compare.on_target(cell, Draws(0), memo) for cell in every]
+        compared = [compare.on_target(cell, Draws(0), memo) for cell in every]
         measured = time.perf_counter() - start
-        correlations = [row for one in found for row in one.correlations]
+        correlations = [row for result in compared for row in result.correlations]
         start = time.perf_counter()
         for split in ("dev", "test"):
             names = registry.names("dev" if split == "dev" else "test")
@@ -60,10 +59,9 @@ def bench(metrics: int, draws: int) -> list[dict[str, object]]:
             list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo))
         ranked = time.perf_counter() - start
     peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    comparisons = sum(len(one.comparisons) for one in found)
+    comparisons = sum(len(result.comparisons) for result in compared)
     what = f"{len(every)} cells, {metrics} metrics: {len(correlations):,} correlations, {comparisons:,} comparisons"
-    return [{"what": what, "seconds": round(measured, 1), "peak MiB": peak},
-            {"what": f"rank intervals of both boards, {draws} draws", "seconds": round(ranked, 1), "peak MiB": peak}]
+    return [(what, measured, peak), (f"rank intervals of both boards, {draws} draws", ranked, peak)]
 
 
 def main() -> None:
@@ -71,15 +69,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--metrics", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows = bench(args.metrics, args.draws)
-    if args.json:
-        print(json.dumps(rows, indent=2))
-        return
     print("| what | seconds | peak MiB |\n| --- | ---: | ---: |")
-    for row in rows:
-        print(f"| {row['what']} | {row['seconds']} | {row['peak MiB']} |")
+    for what, seconds, memory in bench(args.metrics, args.draws):
+        print(f"| {what} | {seconds:.1f} | {memory} |")
 
 
 if __name__ == "__main__":
