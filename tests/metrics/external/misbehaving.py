@@ -43,6 +43,7 @@ def misbehave(id_, items):
         "no-json": packed(b"{'id': 1}"),
         "no-object": packed([id_]),
         "other-id": packed({"id": id_ - 1}, b'{"words": []}'),
+        "no-body": packed({"id": id_}),
         "twice": packed({"id": id_}, b'{"words": []}') * 2,
         "columns": packed({"id": id_}, b'{"other": [1]}'),
         "count": packed({"id": id_}, json.dumps({"words": [1.0] * (items + 1)}).encode()),

@@ -98,6 +98,7 @@ FAILURES = {
     "no-json": "cannot be read as JSON",
     "no-object": "the head of a message is a JSON object",
     "other-id": "answered question 1 where 2 was expected",
+    "no-body": "cannot be read as JSON",
     "twice": "more than one message",
     "raises": "words: KeyError: two lines",
     "leaves_the_pipe_to_another": "ended with exit status 4 before it answered",
