@@ -45,7 +45,6 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/site.py
 	$(BIN)/python tests/bench/commands.py
 	$(BIN)/python tests/bench/neural.py
-	$(BIN)/python tests/bench/encoder.py
 
 clean:
 	rm -rf $(VENV) .tox dist

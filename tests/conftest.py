@@ -72,12 +72,12 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with weights of every trained metric for the tiny encoder, after a step each."""
+    """A home with weights of every trained metric for the tiny encoder, after a few steps each."""
     from metrics.models.service import Choice, Models
     from tests import tiny_weights
 
     home = tmp_path_factory.mktemp("tiny-weights")
-    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 1)
+    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 6)
     return home
 
 

@@ -14,7 +14,7 @@ from metrics.training import checkpoint, trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
 
-METRICS = tuple(one for one in trainables.shipped() if one not in ("lm", "mlm"))
+METRICS = tuple(name for name in trainables.shipped() if name not in ("lm", "mlm"))
 """Every trained metric that comes with the project, and the variants."""
 THINGS = ("tea", "a good reply", "the rain", "hello there", "what is not", "you and i", "what they like", "to be there")
 
@@ -52,11 +52,11 @@ def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
     identity = models.encoder().weights.identity
     checkpoint.save(checkpoint.place(name, identity, models.home), fitted.weights,
                     {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
-                    {"name": name})
+                    {"name": name, "losses": [look.loss for look in fitted.curve]})
     return fitted
 
 
-def everything(models: Models, steps: int) -> dict[str, Fitted]:
+def everything(models: Models, steps: int) -> None:
     """Train the masked model, then every metric; ConceptNet is three edges."""
     from metrics.training.backbones.mlm import MaskedLanguageModel
 
@@ -64,9 +64,7 @@ def everything(models: Models, steps: int) -> dict[str, Fitted]:
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     train("mlm", MaskedLanguageModel(rank=0), models, steps=1, every=1)
-    found = {}
-    for asked in METRICS:
-        learner = trainables.choose(asked)
-        found[asked] = train(learner.weights, learner.trainable, models, steps=steps, every=max(1, steps // 4),
-                             rate=3e-3)
-    return found
+    for requested in METRICS:
+        learner = trainables.choose(requested)
+        train(learner.weights, learner.trainable, models, steps=steps, every=max(1, steps // 2),
+              rate=3e-2 if learner.weights.startswith(("dynaeval", "s-dicoh")) else 1e-2)

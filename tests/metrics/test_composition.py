@@ -73,14 +73,13 @@ def test_a_qualitys_weights_are_the_mean_over_the_datasets_that_have_it_else_its
     np.testing.assert_allclose(weights(two().without("b"), "relevance", "1"), [0.75, 0.25])
 
 
-def test_a_regression_by_hand() -> None:
-    """One quality, uncorrelated inputs: r / (1 + λ), whatever the shrinking, as all its datasets say the same."""
+def test_a_regression_is_shrunk_towards_all_qualities() -> None:
+    """All: the mean of a's qualities; overall has no kin: its own counts 1, all as 1 more.
+
+    Of one quality and uncorrelated inputs it is r / (1 + λ), as all its datasets say the same.
+    """
     one = Evidence(("length", "distinct-1"), (measured("a", rated("overall", 0.4, 0.2)),))
     np.testing.assert_allclose(regressed(one, "overall", 0.25), [0.32, 0.16])
-
-
-def test_a_regression_is_shrunk_towards_all_qualities() -> None:
-    """All: the mean of a's qualities; overall has no kin: its own counts 1, all as 1 more."""
     some = Evidence(("x", "y"), (measured("a", rated("overall", 0.4, 0.0), rated("grammar", 0.0, 0.4)),))
     np.testing.assert_allclose(regressed(some, "overall", 0), [(0.4 + 0.2) / 2, (0 + 0.2) / 2])
 
@@ -102,13 +101,12 @@ def test_one_score_is_the_mean_over_the_qualities_and_each_quality_has_its_own()
     np.testing.assert_allclose(found["mme-crs@overall"], [1, 0])
     np.testing.assert_allclose(found["mme-crs-single"], [(0.625 + 1) / 2, 0.375 / 2])
     np.testing.assert_array_equal(found["mme-crs"], found["mme-crs-single"])
-
-
-def test_raw_scores_are_summed_as_printed() -> None:
-    found = compose(composite("mme-crs[power=1,scale=none]"), np.array([[5.0], [2.0]]), two(), ("overall",))
-    np.testing.assert_allclose(found["mme-crs@overall"], [5])
-    found = compose(composite("mme-avg[scale=none]"), np.array([[5.0], [2.0]]), two(), ())
-    np.testing.assert_allclose(found["mme-avg"], [3.5])
+    raw = np.array([[5.0], [2.0]])  # raw scores are summed as printed
+    np.testing.assert_allclose(
+        compose(composite("mme-crs[power=1,scale=none]"), raw, two(), ("overall",))["mme-crs@overall"], [5])
+    np.testing.assert_allclose(compose(composite("mme-avg[scale=none]"), raw, two(), ())["mme-avg"], [3.5])
+    with pytest.raises(CannotScore, match="this dataset alone"):
+        compose(composite("mme-crs"), np.zeros((2, 1)), two().without("a").without("b"), ("overall",))
 
 
 def test_ranks_are_averaged_and_equals_share_theirs() -> None:
@@ -125,11 +123,6 @@ def test_weights_that_are_given_take_the_scores_as_they_are(tmp_path: Path) -> N
     np.testing.assert_allclose(columns["weighted"], [2 * 3 + 0.5 * 2 / 3 + 3 * np.log(4)])
 
 
-def test_without_the_only_dataset_there_are_no_weights() -> None:
-    with pytest.raises(CannotScore, match="this dataset alone"):
-        compose(composite("mme-crs"), np.zeros((2, 1)), two().without("a").without("b"), ("overall",))
-
-
 def test_the_five_submissions() -> None:
     """Correlations 0.2, 0.15 three times, 0.1: d = 2 is the first with a largest weight of a third or more."""
     some = Evidence(tuple("abcde"), (measured("x", rated("overall", 0.2, 0.15, 0.15, 0.15, 0.1)),))
@@ -141,29 +134,28 @@ def test_the_five_submissions() -> None:
         assert [part.chosen.metric.encoder for part in metric.made_of()] == [encoder] * 7  # type: ignore[attr-defined]
 
 
-def test_the_ablations_leave_a_group_out() -> None:
-    seven = {"mme-fm", "mme-rm", "mme-tcm", "mme-em", "sm-ll", "sm-nce", "sm-ppl"}
-    for name in ("mme-crs", "mme-avg"):
-        for without, gone in (("none", set()), ("fm", {"mme-fm"}), ("sm", {"sm-ll", "sm-nce", "sm-ppl"}),
-                              ("rm+tcm", {"mme-rm", "mme-tcm"})):
-            assert {part.column for part in composite(f"{name}[without={without}]").made_of()} == seven - gone
-
-
 def test_inputs_are_metrics_columns_and_variants() -> None:
     found = named("bleu[references=max,lowercase=true]/bleu-2+sm-ll+length+usr/usr-mlm")
     assert [(one.chosen.label, one.column) for one in found] == [
         ("bleu[lowercase=True,references=max]", "bleu-2"), ("sm", "sm-ll"), ("length", "length"), ("usr", "usr-mlm")]
+    seven = {"mme-fm", "mme-rm", "mme-tcm", "mme-em", "sm-ll", "sm-nce", "sm-ppl"}
+    for without, gone in (("none", set()), ("sm", {"sm-ll", "sm-nce", "sm-ppl"}), ("rm+tcm", {"mme-rm", "mme-tcm"})):
+        assert {part.column for part in composite(f"mme-crs[without={without}]").made_of()} == seven - gone
 
 
-def test_what_cannot_be_an_input_says_why() -> None:
-    for text, says in (("length+length", "each once"), ("length+", "each once"), ("mme-avg", "cannot be an input"),
-                       ("bleu/bleu-9", "has the columns")):
-        with pytest.raises(BadOption, match=says):
+def test_what_cannot_be_an_input_says_why(tmp_path: Path) -> None:
+    for text, message in (("length+length", "each once"), ("length+", "each once"), ("mme-avg", "cannot be an input"),
+                          ("bleu/bleu-9", "has the columns")):
+        with pytest.raises(BadOption, match=message):
             named(text)
     with pytest.raises(UnknownMetric, match="length"):
         named("lenght")
     with pytest.raises(BadOption, match=r"0\.7\*A\+0\.3\*B"):
         composite("weighted[inputs=2*length+distinct-1]").made_of()
+    for content in (b"", b"{}", b"[1]", b'{"name": "x", "datasets": [{"dataset": 1}]}'):
+        (tmp_path / "x.json").write_bytes(content)
+        with pytest.raises(MissingResource, match="harness calibrate"):
+            evidences.read(tmp_path / "x.json")
 
 
 def written(home: Path, name: str, evidence: Evidence) -> Path:
@@ -203,13 +195,6 @@ def test_evidence_of_the_same_scores_goes_before_that_of_others(tmp_path: Path) 
     assert evidences.find("weighted", {"length": "length|r1"}, tmp_path).datasets == ("c",)
     assert evidences.find("weighted", {"length": "length|r9"}, tmp_path).datasets == ("b",)
     assert evidences.find("weighted", {"length": "length|r5"}, tmp_path).datasets == ("b",)
-
-
-def test_damaged_evidence_says_what_to_do(tmp_path: Path) -> None:
-    for content in (b"", b"{}", b"[1]", b'{"name": "x", "datasets": [{"dataset": 1}]}'):
-        (tmp_path / "x.json").write_bytes(content)
-        with pytest.raises(MissingResource, match="harness calibrate"):
-            evidences.read(tmp_path / "x.json")
 
 
 def test_the_signature_holds_inputs_and_weights_and_tells_of_other_scores(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def asked(corpus: Path, tiny_encoder: Path) -> list[str]:
+def command(corpus: Path, tiny_encoder: Path) -> list[str]:
     return ["train", "follows", "--corpus", str(corpus), "--encoder", str(tiny_encoder), "--device", "cpu",
             "--steps", "100"]
 
@@ -82,9 +82,9 @@ def folder(home: Path) -> Path:
     return found
 
 
-def test_from_corpus_to_score(asked: list[str], home: Path, tiny_encoder: Path, follows: Any,
+def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path, follows: Any,
                               capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(asked) == 0
+    assert main(command) == 0
     out, err = capsys.readouterr()
     assert re.search(r"follows: 100 steps in \d+ s, the least held-out loss \d\.\d{4} after \d+; \d\.\d\d MB, "
                      r"for tiny-encoder\n  pairs: \d+\n", out)
@@ -104,67 +104,78 @@ def test_from_corpus_to_score(asked: list[str], home: Path, tiny_encoder: Path, 
     assert not list((home / "training").glob("*.state"))
     items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
+    picture = ET.fromstring((folder(home) / "curve.svg").read_text())  # noqa: S314, our own
+    lines = [node for node in picture.iter() if node.tag.endswith("polyline")]
+    assert [len(line.attrib["points"].split()) for line in lines] == [2, 2]
     column = follows.Follows().score(items, models)["follows"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
 
 
-def test_the_loss_curve_is_a_picture_that_reads(asked: list[str], home: Path, tmp_path: Path) -> None:
-    assert main(asked) == 0
-    picture = ET.fromstring((folder(home) / "curve.svg").read_text())  # noqa: S314, our own
-    lines = [node for node in picture.iter() if node.tag.endswith("polyline")]
-    assert [len(line.attrib["points"].split()) for line in lines] == [2, 2]
-    assert main([*asked, "--out", str(tmp_path / "mine")]) == 0
-    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [
-        "card.json", "config.json", "model.safetensors"]
-
-
-def test_what_is_there_is_not_trained_again(asked: list[str], home: Path, capsys: pytest.CaptureFixture[str],
-                                            corpus: Path) -> None:
-    assert main(asked) == 0
-    before = (folder(home) / "model.safetensors").stat().st_mtime_ns
+def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
+        command: list[str], home: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 0
     digest = checkpoint.read("follows", folder(home)).digest
-    capsys.readouterr()
-    assert main(asked) == 0
-    assert "is there, trained by the same command" in capsys.readouterr().out
-    assert (folder(home) / "model.safetensors").stat().st_mtime_ns == before
-    assert main([*asked, "--fresh"]) == 0
-    assert "100 steps" in capsys.readouterr().out
-    assert checkpoint.read("follows", folder(home)).digest == digest, "the same command gives the same weights"
-    assert main([*asked, "--seed", "1"]) == 0
-    assert checkpoint.read("follows", folder(home)).digest != digest
-    corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
-    capsys.readouterr()
-    assert main([*asked, "--seed", "1"]) == 0
-    assert "100 steps" in capsys.readouterr().out, "of another corpus"
-
-
-def test_a_stopped_training_goes_on(asked: list[str], home: Path, monkeypatch: pytest.MonkeyPatch,
-                                    capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(asked) == 0
-    digest = checkpoint.read("follows", folder(home)).digest
-    line = train._line
-
-    def stop(plan: Any, look: Any) -> str:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train, "_line", stop)
-    assert main([*asked, "--fresh"]) == 130
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "_line", lambda plan, look: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert main([*command, "--fresh"]) == 130
     assert "follows stopped; the same command goes on from its last look" in capsys.readouterr().err
     assert len(list((home / "training").glob("*.state"))) == 1
-    monkeypatch.setattr(train, "_line", line)
     (folder(home) / "card.json").unlink()
-    assert main(asked) == 0
+    assert main(command) == 0
     err = capsys.readouterr().err
     assert "goes on where it was cut" in err
     assert re.findall(r"step (\d+) of", err) == ["100"]
-    assert checkpoint.read("follows", folder(home)).digest == digest
+    assert checkpoint.read("follows", folder(home)).digest == digest, "the same command gives the same weights"
+    before = (folder(home) / "model.safetensors").stat().st_mtime_ns
+    assert main(command) == 0
+    assert "is there, trained by the same command" in capsys.readouterr().out
+    assert (folder(home) / "model.safetensors").stat().st_mtime_ns == before
+    assert main([*command, "--seed", "1"]) == 0
+    assert checkpoint.read("follows", folder(home)).digest != digest
+    corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
+    capsys.readouterr()
+    assert main([*command, "--seed", "1"]) == 0
+    assert "100 steps" in capsys.readouterr().out, "of another corpus"
 
 
-def test_all_goes_past_a_failure(asked: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
+def test_the_commands_tell_of_a_checkpoint(command: list[str], home: Path, tmp_path: Path,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--out", str(tmp_path / "mine")]) == 0
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [
+        "card.json", "config.json", "model.safetensors"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["doctor", "--models"]) == 0
+    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
+                     r" +sha256 [0-9a-f]{64}", capsys.readouterr().out)
+    (folder(home) / "model.safetensors").write_bytes(b"")
+    assert main(["doctor", "--models"]) == 0
+    assert "not usable: weights follows: " in capsys.readouterr().out
+    assert main(["show", "follows"]) == 0
+    assert re.search(r"weights +follows", capsys.readouterr().out)
+
+
+def test_what_the_user_can_mend_is_one_line(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    assert trainables.names() == ("follows",)
+    monkeypatch.setattr(follows.Follows, "objective", lambda self, data: data.dialogues("dailydialog"))
+    for more, part in (
+        (["--corpus", "no-such.jsonl"], "no-such.jsonl: no such file"), (["--encoder", "./nowhere"], "no such folder"),
+        (["--steps", "0"], "--steps should be 1 or more"), (["--seed", "-1"], "--seed should be 0 or more"),
+        (["--all"], "say what to train"), ([], "this training takes the corpus dailydialog; given are small"),
+    ):
+        assert main([*command, *more]) == 2
+        err = capsys.readouterr().err
+        assert part in err.splitlines()[-1]
+        assert err.count("\n") == 1 or not more
+
+
+def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
                                  capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(trainables, "shipped", lambda: ("gone", "follows"))
-    everything = ["train", "--all", *asked[2:]]
+    everything = ["train", "--all", *command[2:]]
     assert main(everything) == 1
     out, err = capsys.readouterr()
     assert "gone failed: nothing that can be trained is called 'gone'" in err
@@ -184,58 +195,3 @@ def test_all_goes_past_a_failure(asked: list[str], follows: Any, monkeypatch: py
     out, err = capsys.readouterr()
     assert "follows left out: conceptnet is not on this machine" in err
     assert "0 of 1 are there; left out: follows" in out
-
-
-def test_all_finds_what_can_be_trained() -> None:
-    assert trainables.names() == ("follows",)
-
-
-@pytest.mark.parametrize(("more", "part"), [
-    (["--corpus", "no-such.jsonl"], "no-such.jsonl: no such file"), (["--encoder", "./nowhere"], "no such folder"),
-    (["--steps", "0"], "--steps should be 1 or more"), (["--seed", "-1"], "--seed should be 0 or more"),
-    (["--all"], "say what to train"),
-])
-def test_what_the_user_can_mend_is_one_line(asked: list[str], capsys: pytest.CaptureFixture[str], more: list[str],
-                                            part: str) -> None:
-    assert main([*asked, *more]) == 2
-    err = capsys.readouterr().err
-    assert part in err
-    assert err.count("\n") == 1
-
-
-def test_a_corpus_that_a_metric_asks_for_must_be_given(asked: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
-                                                       capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(follows.Follows, "objective", lambda self, data: data.dialogues("dailydialog"))
-    assert main(asked) == 2
-    assert "this training takes the corpus dailydialog; given are small" in capsys.readouterr().err
-
-
-def test_weights_for_another_encoder_are_a_skip_with_the_reason(asked: list[str], home: Path, tmp_path: Path,
-                                                                 capsys: pytest.CaptureFixture[str]) -> None:
-    from tests import tiny
-
-    other = tiny.encoder(tmp_path / "other-encoder", hidden_size=8)
-    assert main(asked) == 0
-    capsys.readouterr()
-    run = ["run", "--metric", "follows", "--dataset", "esl", "--limit", "5", "--draws", "0", "--out",
-           str(tmp_path / "out"), "--device", "cpu", "--encoder"]
-    assert main([*run, str(other)]) == 0
-    out = capsys.readouterr().out
-    assert "weights follows belong to encoder tiny-encoder@" in out
-    assert main([*run, asked[asked.index("--encoder") + 1]]) == 0
-    assert "1 scored" in capsys.readouterr().out
-
-
-def test_show_and_doctor_tell_of_a_checkpoint(asked: list[str], home: Path,
-                                              capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(asked) == 0
-    capsys.readouterr()
-    assert main(["doctor", "--models"]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
-                     r" +sha256 [0-9a-f]{64}", out)
-    (folder(home) / "model.safetensors").write_bytes(b"")
-    assert main(["doctor", "--models"]) == 0
-    assert "not usable: weights follows: " in capsys.readouterr().out
-    assert main(["show", "follows"]) == 0
-    assert re.search(r"weights +follows", capsys.readouterr().out)

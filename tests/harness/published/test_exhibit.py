@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.errors import BadReport
@@ -60,29 +59,27 @@ def test_an_exhibit_reads_back_as_it_was_whatever_is_in_it(tmp_path: Path) -> No
     path = put(tmp_path, "measures", exhibits.encoded(exhibit()))
     assert exhibits.read(path) == exhibit()
     assert exhibits.gathered(tmp_path) == ((exhibit(),), ())
+    assert exhibits.read(put(tmp_path, "other", exhibits.encoded(exhibit()))) == exhibit("other"), "as its folder"
 
 
-def test_an_exhibit_is_called_what_its_folder_is_called(tmp_path: Path) -> None:
-    assert exhibits.read(put(tmp_path, "other", exhibits.encoded(exhibit()))) == exhibit("other")
-
-
-@pytest.mark.parametrize(("change", "why"), [
-    ({"schema": 2}, "not of form 1"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text, is 3"),
-    ({"grids": {}}, "grids: holds {}"), ({"grids": ["x"]}, "should be an object"),
-    ({"lead": "\ud800"}, "lead: should be"), ({"pictures": [["<svg/>"]]}, "should have 2 entries, has 1"),
-    ({"grids": [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]}, "as long as its head")])
-def test_what_is_no_exhibit_is_one_line_that_says_why(change: dict[str, object], why: str, tmp_path: Path,
-                                                       capsys: pytest.CaptureFixture[str]) -> None:
-    content = json.loads(exhibits.encoded(exhibit())) | change
-    path = put(tmp_path, "measures", json.dumps(content).encode())
-    with pytest.raises(BadReport, match=why):
-        exhibits.read(path)
+def test_what_is_no_exhibit_is_one_line_that_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = put(tmp_path, "measures", b"")
     put(tmp_path, "whole", exhibits.encoded(exhibit("whole")))
-    found = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
-    assert [one.name for one in found] == ["whole", "dstc10"]
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("left out: ")
-    assert why in line
+    short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"schema": 2}, "not of form 1"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: holds {}"),
+        ({"title": 3}, "title: should be text, is 3"), ({"grids": ["x"]}, "should be an object"),
+        ({"lead": "\ud800"}, "lead: should be"), ({"pictures": [["<svg/>"]]}, "should have 2 entries, has 1"),
+        ({"grids": short}, "as long as its head")]
+    for change, why in changes:
+        path.write_text(json.dumps(json.loads(exhibits.encoded(exhibit())) | change))
+        with pytest.raises(BadReport, match=why):
+            exhibits.read(path)
+        both = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
+        assert [each.name for each in both] == ["whole", "dstc10"]
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("left out: ")
+        assert why in line
 
 
 def test_a_broken_file_stops_nothing(tmp_path: Path) -> None:
@@ -115,18 +112,6 @@ def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
         "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder bert")
 
 
-def test_a_study_leaves_its_exhibit_beside_its_files(tmp_path: Path) -> None:
-    assert main(["study", "dimensions", "--data", "sample", "--dataset", "fed-dial", "--limit", "12", "--draws", "2",
-                 "--home", str(tmp_path / "home"), "--out", str(tmp_path)]) == 0
-    ((found,), warnings) = exhibits.gathered(tmp_path)
-    assert not warnings
-    assert found.title == "How the qualities that people rate hang together"
-    assert found.lead.startswith("How the qualities")
-    assert found.command == "harness study dimensions --dataset fed-dial --data sample --draws 2 --limit 12"
-    assert found.grids[0].data.endswith("sample, 12 items")
-    assert found.pictures[0][0] == (tmp_path / "studies" / "dimensions" / "dimensions.svg").read_text()
-
-
 def test_the_challenge_says_who_wins_under_which_rule() -> None:
     found = challenge(report("fed-turn", origin="sample"))
     rows = [(row[1].partition(":")[0], row[2]) for row in grid(found, "winners").rows]
@@ -136,6 +121,7 @@ def test_the_challenge_says_who_wins_under_which_rule() -> None:
     assert "Team 1" in found.pictures[0][1]
     assert grid(found, "checks").rows[-1][0] == "all"
     assert sum(int(number) for number in grid(found, "checks").rows[-1][1:]) == 168
+    assert 'width="0.0" height="18"' in bars("t", "below nothing", [("<x>", -0.2, True)])
     assert len(grid(found, "differs").rows) == int(grid(found, "checks").rows[-1][3])
 
 
@@ -163,8 +149,3 @@ def test_a_run_with_all_test_datasets_stands_beside_the_teams_there() -> None:
         ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
     learned = replace(given, metrics=(replace(given.metrics[0], learned_on=("esl",)),))
     assert all(row[1] != "this run" for row in grid(challenge(learned), "test-here").rows)
-
-
-def test_bars_of_values_below_nothing_have_no_length() -> None:
-    assert 'width="0.0" height="18"' in bars("t", "told", [("<x>", -0.2, True)])
-    assert "&lt;x&gt;" in bars("t", "told", [("<x>", -0.2, True)])

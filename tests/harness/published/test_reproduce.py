@@ -50,9 +50,7 @@ BY_HAND = [
 def test_three_states_by_hand() -> None:
     for number, printed, state in BY_HAND:
         assert compare(number, Decimal(printed)) == state, (number, printed)
-
-
-def test_a_count_printed_in_thousands_is_known_to_the_thousand() -> None:
+    # a count printed in thousands is known to the thousand
     assert compare(exact(77264), Decimal(77000), Fraction(1000)) == "equal"
     assert compare(exact(80000), Decimal(77000), Fraction(1000)) == "differs"
 
@@ -93,12 +91,6 @@ def test_all_rows_are_carried_with_all_their_digits() -> None:
     (row,) = (row for row in published.table("dstc10") if (row.metric, row.table, row.dataset)
               == ("Team 3", "Table 2", "all"))
     assert str(row.value) == "0.2020", "trailing zeros are digits"
-
-
-def test_sizes_of_19_datasets_in_two_papers() -> None:
-    assert Counter(size.source for size in published.sizes()) == {"mmecrs2022": 19, "dstc10": 19}
-    units = {size.dataset: size.unit for size in published.sizes() if size.source == "dstc10"}
-    assert (units["dstc6"], units["persona-usr"], units["fed-turn"]) == (1000, 100, 1)
 
 
 @pytest.fixture(scope="module")
@@ -201,14 +193,16 @@ def test_misplaced_stars_by_hand() -> None:
 
 
 def test_the_command_prints_what_differs_and_who_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce"]) == 0
+    assert main(["reproduce", "dynaeval"]) == 0
     short = capsys.readouterr().out
-    assert main(["reproduce", "--all"]) == 0
+    assert main(["reproduce", "dynaeval", "--all"]) == 0
     whole = capsys.readouterr().out
-    assert short.count("Who wins") == len(PAPERS)
+    assert short.count("Who wins") == 1
     assert "DIFFERS" in short
     assert "\nequal  " not in short
     assert "\nequal  " in whole
+    assert main(["reproduce", "dstc11"]) == 2
+    assert "did you mean 'dstc10'" in capsys.readouterr().err
 
 
 def test_json_is_one_object_a_line(capsys: pytest.CaptureFixture[str],
@@ -220,8 +214,3 @@ def test_json_is_one_object_a_line(capsys: pytest.CaptureFixture[str],
     (team,) = (row for row in rows if row.get("what") == "average of Team 4" and row["table"] == "Table 2")
     assert (team["printed"], team["state"]) == ("0.1029", "differs")
     assert team["low"] < team["recomputed"] < team["high"]
-
-
-def test_an_unknown_paper_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "dstc11"]) == 2
-    assert "did you mean 'dstc10'" in capsys.readouterr().err

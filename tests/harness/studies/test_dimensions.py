@@ -17,6 +17,7 @@ from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
 from harness.cli import main
 from harness.errors import BadConfig
+from harness.results import exhibits
 from harness.run.correlate import Judged
 from harness.run.plan import Selection
 from harness.studies import StudyRequest, dimensions
@@ -45,11 +46,8 @@ def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
     assert found.low <= found.value <= found.high
     x, y = rng.integers(5, size=(2, 40)).astype(float)
     assert pair(rated("a", *x), rated("b", *y), rng, 50).value == pytest.approx(stats.spearmanr(x, y).statistic)
-
-
-@pytest.mark.parametrize("other", [(2.0, 2.0, 2.0), (1.0, NAN, NAN)])
-def test_a_constant_or_a_short_quality_has_no_correlation(other: tuple[float, ...], rng: np.random.Generator) -> None:
-    assert math.isnan(pair(rated("a", 1, 2, 3), rated("b", *other), rng, 50).value)
+    for constant_or_short in ((2.0, 2.0, 2.0), (1.0, NAN, NAN)):
+        assert math.isnan(pair(rated("a", 1, 2, 3), rated("b", *constant_or_short), rng, 50).value)
 
 
 def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
@@ -57,9 +55,6 @@ def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
     assert agreement([(1, 1), (2, 3), (9,)]) == pytest.approx(stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
     assert math.isnan(agreement([(1,), (2,)]))
     assert math.isnan(agreement([(1, 1), (1, 1)]))
-
-
-def test_the_share_of_votes_not_given() -> None:
     assert absent([(1.0,), (1.0, 2.0), ()], 2) == pytest.approx(0.5)
     assert math.isnan(absent([], 2))
 
@@ -72,10 +67,7 @@ def test_groups_are_the_fewest_representatives_with_what_they_reach() -> None:
     assert groups(qualities, chain, {}) == {
         "deep": ("deep", "diverse", "informative"), "likeable": ("likeable", "flexible", "informative"),
         "alone": ("alone",)}
-
-
-def test_of_two_representatives_the_one_nearer_to_overall_is_taken() -> None:
-    two = related(("a", "b", 0.9))
+    two = related(("a", "b", 0.9))  # of two representatives the one nearer to overall is taken
     assert groups(("a", "b"), two, {"a": 0.6, "b": 0.7}) == {"b": ("b", "a")}
     assert groups(("a", "b"), two, {"a": 0.7, "b": NAN}) == {"a": ("a", "b")}
 
@@ -87,11 +79,6 @@ def test_every_reason_not_to_select_is_given() -> None:
     assert [(row.quality, row.reasons) for row in found] == [
         ("good", ()), ("poor", ("overall", "agreement", "no answer", "two groups", "represented"))]
     assert found[1].absent == pytest.approx(1 / 3)
-
-
-def test_a_dataset_of_two_qualities_is_left_out(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig, match="3 qualities or more"):
-        dimensions.study(StudyRequest(Selection(datasets=("esl",), data="sample"), tmp_path, tmp_path))
 
 
 def test_only_the_qualities_asked_for() -> None:
@@ -132,11 +119,13 @@ def test_end_to_end_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main([*asked, "--json"]) == 0
     assert len([json.loads(line) for line in capsys.readouterr().out.splitlines()]) > len(rows)
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_no_metric_takes_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ((exhibit,), warnings) = exhibits.gathered(tmp_path)
+    assert not warnings
+    assert exhibit.command == "harness study dimensions --dataset fed-dial --data sample --draws 40"
     assert main(["study", "dimensions", "--metric", "bleu", "--out", str(tmp_path)]) != 0
     assert "dimensions takes no --metric" in capsys.readouterr().err
+    with pytest.raises(BadConfig, match="3 qualities or more"):
+        dimensions.study(StudyRequest(Selection(datasets=("esl",), data="sample"), tmp_path, tmp_path))
 
 
 def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:

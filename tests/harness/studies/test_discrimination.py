@@ -32,7 +32,7 @@ from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
-SYSTEMS = ("random", "cosim", "dynaeval")
+SYSTEMS = ("random", "cosim", "s-dicoh")
 THINGS = ("tea", "the reply", "what is not", "good tea", "a reply", "you and i", "to be there", "hello")
 
 
@@ -54,13 +54,10 @@ def with_corpus(home: Path) -> Path:
 def test_the_part_is_its_split_without_what_is_too_short_or_long(with_corpus: Path) -> None:
     assert [one.id for one in dialogues(DAILY, with_corpus)] == [f"test-4-{number}" for number in range(6)]
     assert len(dialogues(DAILY, with_corpus, 2)) == 2
+    tried = {each.id for each in dialogues(DAILY, with_corpus)}
+    assert not tried & {each.id for each in corpora.load("dailydialog", with_corpus).dialogues}, "none is trained on"
     with pytest.raises(BenchmarkError, match="harness fetch --corpora personachat"):
         dialogues(PARTS[1], with_corpus)
-
-
-def test_nothing_of_the_part_is_trained_on(with_corpus: Path) -> None:
-    tried = {one.id for one in dialogues(DAILY, with_corpus)}
-    assert not tried & {one.id for one in corpora.load("dailydialog", with_corpus).dialogues}
 
 
 def read(texts: Sequence[str]) -> Any:
@@ -125,7 +122,7 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     assert all(0 <= entry["accuracy"] <= 1 and len(entry["accuracies"]) == 1 for entry in entries)
     folder = tmp_path / "studies" / "discrimination"
     page = (folder / "discrimination.md").read_text()
-    assert "| dynaeval |" in page
+    assert "| s-dicoh |" in page
     assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in page
     with (folder / "discrimination.csv").open() as stream:
         assert [row["system"] for row in csv.DictReader(stream)][:2] == ["random", "cosim"]

@@ -133,12 +133,8 @@ def test_false_replies_are_like_the_true_ones_and_of_other_dialogues(rng: np.ran
         assert (found[:lexical] % 4 == np.arange(lexical) % 4).all()  # they share a word
 
 
-def models(tiny_weights: Path, tiny_encoder: Path) -> Models:
-    return Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
-
-
 def test_a_batch_has_true_and_false_graphs_side_by_side(tiny_weights: Path, tiny_encoder: Path) -> None:
-    service = models(tiny_weights, tiny_encoder)
+    service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": corpus()}, service, seed=0)
     some, held = grade_data.grade_pairs(data, grade_topics.source(service, "", "neighbours", 2, 2), "both")
     assert some.graphs is not None
@@ -156,48 +152,40 @@ def test_a_batch_has_true_and_false_graphs_side_by_side(tiny_weights: Path, tiny
     assert set(report) == {"accuracy against lexical false replies", "accuracy against other false replies"}
 
 
-def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path) -> None:
-    service = models(tiny_weights, tiny_encoder)
+def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
+    service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     items = [make_item("none", "well, yes!", context=("oh really?",)), make_item("also", "", context=("is it so?",)),
              make_item("unknown", "zxqv", context=("wvuts zxqv",)), make_item("bare", "hello", context=())]
-    found = registry.choose("mme-tcm").metric.score(items, service)["mme-tcm"]
-    assert found[0] == found[1] != found[2]
-    assert np.isnan(found).tolist() == [False, False, False, True]
+    scores = registry.choose("mme-tcm").metric.score(items, service)["mme-tcm"]
+    assert scores[0] == scores[1] != scores[2]
+    assert np.isnan(scores).tolist() == [False, False, False, True]
     assert np.isnan(registry.choose("grade").metric.score(items, service)["grade"]).tolist() == [False] * 3 + [True]
-
-
-def test_every_ablation_has_weights_of_its_own_and_is_trained_and_scored(tiny_encoder: Path, home: Path) -> None:
-    """With no more of the graph than the ablation leaves."""
-    models = Models(home, Choice(encoder=str(tiny_encoder)))
-    items = [make_item("one", "i like tea and football", context=("do you like tea",)),
-             make_item("two", "yes", context=("really?",))]
-    assert registry.choose("mme-tcm[graph=conceptnet]").metric.weights_name == "mme-tcm-conceptnet"  # type: ignore[attr-defined]
-    for options, name in (("branch=utterances", "grade-utterances"), ("khop=false", "grade-no-khop"),
-                          ("weighted=false", "grade-unweighted"), ("negatives=random", "grade-random-negatives"),
-                          ("negatives=embedding", "grade-embedding-negatives"), ("first=3,second=0", "grade-n3-0")):
-        metric: Any = registry.choose(f"grade[{options}]").metric
-        with pytest.raises(MissingResource, match=name):
-            metric.score(items, models)
-        train(metric.weights_name, metric, models, steps=1, every=1)
-        column = metric.score(items, models)["grade"]
-        assert ((column > 0) & (column < 1)).all()
-        network = models.trained(name, grade.GradeNetwork)
-        assert (network.graph is None) == ("utterances" in options)
-        assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)
-
-
-def test_the_signature_names_the_graph(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
-    service = models(tiny_weights, tiny_encoder)
     assert "|topics=neighbours-" in signature(registry.choose("grade").metric, service)
     with pytest.raises(MissingResource, match="harness fetch conceptnet"):
         Grade(graph="conceptnet").depends(Models(home))
-
-
-def test_numbers_of_neighbours_below_0_and_a_corpus_without_replies_are_refused(
-    tiny_weights: Path, tiny_encoder: Path,
-) -> None:
-    service = models(tiny_weights, tiny_encoder)
     with pytest.raises(BadOption, match="0 or more"):
         grade_topics.source(service, "", "neighbours", -1, 10)
     with pytest.raises(MetricError, match="take larger"):
         grade_data.grade_pairs(TrainingData({}, service, seed=0), None, "both")
+
+
+def test_every_ablation_has_weights_of_its_own_and_no_more_of_the_graph_than_it_leaves(
+        tiny_encoder: Path, home: Path) -> None:
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
+    items = [make_item("one", "i like tea and football", context=("do you like tea",)),
+             make_item("two", "yes", context=("really?",))]
+    for options, name, trained in (
+        ("branch=utterances", "grade-utterances", True), ("khop=false", "grade-no-khop", True),
+        ("weighted=false", "grade-unweighted", True), ("negatives=random", "grade-random-negatives", False),
+        ("negatives=embedding", "grade-embedding-negatives", False), ("first=3,second=0", "grade-n3-0", False),
+        ("graph=conceptnet", "grade-conceptnet", False),
+    ):
+        metric: Any = registry.choose(f"grade[{options}]").metric
+        assert metric.weights_name == name
+        if trained:
+            train(name, metric, models, steps=1, every=1)
+            column = metric.score(items, models)["grade"]
+            assert ((column > 0) & (column < 1)).all()
+            network = models.trained(name, grade.GradeNetwork)
+            assert (network.graph is None) == ("utterances" in options)
+            assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)

@@ -14,16 +14,14 @@ from metrics.text import keywords
 from metrics.text.keywords import Counts
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("I really don't know, do you like football?", ("football",)),
-    ("Yes , I 'm fine , thanks !", ()),
-    ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
-    ("do n't go there , it rained in 1999", ("rained",)),
-    ("", ()), ("?!", ()), ("日本語 🙂", ()), ("x" * 100, ()),
-    ("he quickly called his family", ("called", "family")),
-])
-def test_keywords_name_topics(text: str, expected: tuple[str, ...]) -> None:
-    assert keywords.keywords(text) == expected
+def test_keywords_name_topics() -> None:
+    for text, expected in (
+        ("I really don't know, do you like football?", ("football",)), ("Yes , I 'm fine , thanks !", ()),
+        ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
+        ("do n't go there , it rained in 1999", ("rained",)), ("he quickly called his family", ("called", "family")),
+        ("", ()), ("?!", ()), ("日本語 🙂", ()), ("x" * 100, ()),
+    ):
+        assert keywords.keywords(text) == expected
 
 
 def test_the_largest_tf_idf_are_taken_in_their_order() -> None:
@@ -35,7 +33,7 @@ def test_the_largest_tf_idf_are_taken_in_their_order() -> None:
     assert counts.rarity("never seen") == pytest.approx(5.521, abs=1e-3)  # ln(1000 / 4)
 
 
-def test_counts_are_of_utterances_and_the_same_bytes_again() -> None:
+def test_counts_are_of_utterances() -> None:
     content = keywords.counted(["tea and tea", "Tea!"] * 3 + ["cups"])
     assert gzip.decompress(content).decode().splitlines() == ["utterances\t7", "tea\t6"]
 

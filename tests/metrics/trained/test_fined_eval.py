@@ -15,16 +15,12 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.trained.fined_eval import data as fined_data
 from metrics.trained.heads.table import TextTable
-from metrics.training import trainables
 from metrics.training.recipe import TrainingData
-from tests import tiny_weights
 
 torch = pytest.importorskip("torch")
 
 fined = pytest.importorskip("metrics.trained.fined_eval.network")
 judges = pytest.importorskip("metrics.trained.fined_eval.judges")
-
-BOTH = ("fined-eval", "fined-eval-multitask")
 
 
 def corpus(*dialogues: Dialogue) -> Corpus:
@@ -40,13 +36,32 @@ def dialogue(*texts: str, response: str | None = None) -> Item:
     return Item("one", turns, None if response is None else Utterance("system", response))
 
 
-def test_the_margin_ranking_loss() -> None:
-    """Differences 0.2, 0.05 and −0.3 cost 0, 0.05 and 0.4."""
-    better, worse = torch.tensor([0.6, 0.5, 0.1]), torch.tensor([0.4, 0.45, 0.4])
-    assert fined.preference(better, worse).item() == pytest.approx(0.15)
-    # with y = −1 and the places changed, max(0, −y (s₁ − s₂) + 0.1) is the same
-    turned = torch.relu((worse - better) + 0.1).mean()
-    assert turned.item() == pytest.approx(fined.preference(better, worse).item())
+def test_what_can_be_scored(tiny_encoder: Path, tiny_weights: Path) -> None:
+    """One utterance, or a response without words, is not; 500 utterances and more than two speakers are."""
+    models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
+    many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
+    items = [dialogue("hello there"), dialogue("hello there", " "), dialogue("hello", "hi there"),
+             Item("many", many, None), dialogue("hello", "hi there", response=" "),
+             dialogue("hello", response="hi there"), dialogue()]
+    for name in ("fined-eval", "fined-eval-multitask"):
+        metric = registry.choose(name).metric
+        columns = metric.score(items, models)
+        for column in columns.values():
+            assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
+            assert column[2] == column[5]
+            assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
+        parts = [columns[column] for column in metric.card.columns[1:]]
+        np.testing.assert_allclose(columns[name], np.mean(parts, axis=0))
+
+
+def test_the_shipped_weights_prefer_a_conversation_to_the_same_shuffled(home: Path) -> None:
+    said = ("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
+            "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
+            "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday.")
+    shuffles = [[said[place] for place in order] for order in ((3, 7, 0, 5, 1, 6, 4, 2), (2, 5, 1, 7, 4, 0, 6, 3))]
+    items = [dialogue(*texts) for texts in (said, *shuffles)]
+    column = registry.choose("fined-eval").metric.score(items, Models(home))["fined-eval-coherence"]
+    assert column[0] > column[1:].max()
 
 
 def test_the_loss_is_the_sum_over_dimensions_of_the_mean_over_their_pairs() -> None:
@@ -59,6 +74,7 @@ def test_the_loss_is_the_sum_over_dimensions_of_the_mean_over_their_pairs() -> N
 
     batch = {"coherence:order": pair(0.5, 0.5), "coherence:answers": pair(0.9, 0.1), "likability:sentiment":
              pair(0.5, 0.45), "topic-depth:entailment": pair(0.2, 0.4)}
+    # differences of 0, 0.8, 0.05 and −0.2 lack 0.1, 0, 0.05 and 0.3 of a margin of 0.1
     assert fined.loss(Fixed(), batch).item() == pytest.approx((0.1 + 0) / 2 + 0.05 + 0.3)
 
 
@@ -129,39 +145,3 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
     data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
         fined_data.preferences(data)
-
-
-def test_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:
-    """One utterance, or a response without words, is not; 500 utterances and more than two speakers are."""
-    models = Models(tmp_path, Choice(encoder=str(tiny_encoder)))
-    many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
-    items = [dialogue("hello there"), dialogue("hello there", " "), dialogue("hello", "hi there"),
-             Item("many", many, None), dialogue("hello", "hi there", response=" "),
-             dialogue("hello", response="hi there"), dialogue()]
-    for name in BOTH:
-        tiny_weights.train(name, trainables.choose(name).trainable, models, steps=1, every=1)
-        metric = registry.choose(name).metric
-        columns = metric.score(items, models)
-        assert tuple(columns) == metric.card.columns
-        for column in columns.values():
-            assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
-            assert column[2] == column[5]
-            assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
-        parts = [columns[column] for column in metric.card.columns[1:]]
-        np.testing.assert_allclose(columns[name], np.mean(parts, axis=0))
-
-
-def test_what_is_shipped_prefers_a_conversation_to_the_same_shuffled(home: Path) -> None:
-    said = [("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
-             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
-             "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday."),
-            ("Excuse me, do you sell umbrellas?", "Yes, they are behind the door.", "How much is the black one?",
-             "It is twelve dollars.", "Can I pay by card?", "Sure, just put it in here.", "Thank you very much.",
-             "You're welcome. Have a dry day!")]
-    shuffles = [[one[place] for place in order] for one in said
-                for order in ((3, 7, 0, 5, 1, 6, 4, 2), (6, 2, 5, 7, 0, 4, 3, 1), (2, 5, 1, 7, 4, 0, 6, 3))]
-    items = [dialogue(*texts) for texts in (*said, *shuffles)]
-    for name in BOTH:
-        column = registry.choose(name).metric.score(items, Models(home))[f"{name}-coherence"]
-        assert column[0] > column[2:5].max()
-        assert column[1] > column[5:].max()

@@ -19,6 +19,7 @@ from metrics.trained.ruber.metric import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr.data import sentences
 from metrics.training.recipe import TrainingData
+from tests import tiny_weights
 from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
@@ -65,16 +66,6 @@ def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
     np.testing.assert_allclose(network(torch.zeros(1, 2, 4), reply).detach(), [0.0])
 
 
-def test_bert_dnn_takes_the_largest_over_all_tokens_that_are_there() -> None:
-    torch.manual_seed(0)
-    network = networks.Stack(width=2).eval()
-    alone = CONTEXT[1:].clone()
-    alone[0, 0, 2:], alone[0, 1, 2:] = torch.tensor([9.0, 6.0]), torch.tensor([-1.0, -2.0])
-    np.testing.assert_allclose(network(CONTEXT[1:], REPLY[1:]).detach(), network(alone, REPLY[1:]).detach())
-    negative = torch.tensor([[[1.0, 1, -3, -1], [0, 0, 0, 0]]])  # zeros that are not there are larger than these
-    np.testing.assert_allclose(network(negative, REPLY[:1]).detach(), network(negative[:, :1], REPLY[:1]).detach())
-
-
 def test_adem_by_hand() -> None:
     network = networks.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
     network.with_reference.data = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).double()
@@ -113,30 +104,6 @@ def test_losses_by_hand() -> None:
     assert report(network) == {"accuracy on held-out replies": 1.0, "accuracy on random replies": 1.0}
 
 
-def test_the_composite_of_usl_h_rests_on_validity_then_on_what_follows() -> None:
-    """U = 0.5, S = 0.4, L = 0.2; without validity nothing counts, without what follows L does not."""
-    found = composite(np.array([0.5, 0, 0.5]), np.array([0.4, 0.4, 0]), np.array([0.2, 0.2, 0.9]))
-    np.testing.assert_allclose(found, [(0.5 + 0.2 + 0.04) / 3, 0, 0.5 / 3])
-
-
-def test_specificity_is_cut_at_the_quartiles() -> None:
-    np.testing.assert_allclose(specificity(np.array([5, 10, 15, 20, 30, np.nan]), 10, 20), [0, 0, 0.5, 1, 1, np.nan])
-
-
-def test_the_blends_of_ruber() -> None:
-    for blend, expected in (("min", 0.2), ("mean", 0.5), ("geometric", 0.4), ("max", 0.8)):
-        both = blended(blend, np.array([0.2, np.nan]), np.array([0.8, 0.8]))  # type: ignore[arg-type]
-        np.testing.assert_allclose(both, [expected, np.nan])
-
-
-def test_the_referenced_part_is_the_best_cosine_on_a_scale_of_0_to_1() -> None:
-    known = {"r": (1.0, 0.0), "same": (2.0, 0.0), "other": (0.0, 1.0), "turned": (-1.0, 0.0)}
-    items = [make_item("a", "r", "other", "same"), make_item("b", "r", "turned"), make_item("c", "r", "other"),
-             make_item("d", "r")]
-    found = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), "standard")
-    np.testing.assert_allclose(found, [1, 0, 0.5, np.nan])
-
-
 def test_a_judgement_over_references_is_their_best_or_mean_each_with_its_item() -> None:
     class Reader:
         def sentences(self, texts: Any, pooling: str) -> Any:
@@ -153,6 +120,33 @@ def test_a_judgement_over_references_is_their_best_or_mean_each_with_its_item() 
     np.testing.assert_allclose(mean, [22, 12, np.nan, 32])
 
 
+def test_usl_h_ruber_and_their_kin_by_hand() -> None:
+    # USL-H of U = 0.5, S = 0.4, L = 0.2: without validity nothing counts, without what follows L does not
+    scores = composite(np.array([0.5, 0, 0.5]), np.array([0.4, 0.4, 0]), np.array([0.2, 0.2, 0.9]))
+    np.testing.assert_allclose(scores, [(0.5 + 0.2 + 0.04) / 3, 0, 0.5 / 3])
+    # specificity is cut at the quartiles
+    np.testing.assert_allclose(specificity(np.array([5, 10, 15, 20, 30, np.nan]), 10, 20), [0, 0, 0.5, 1, 1, np.nan])
+    for blend, expected in (("min", 0.2), ("mean", 0.5), ("geometric", 0.4), ("max", 0.8)):
+        both = blended(blend, np.array([0.2, np.nan]), np.array([0.8, 0.8]))  # type: ignore[arg-type]
+        np.testing.assert_allclose(both, [expected, np.nan])
+    # the referenced part of RUBER is the best cosine, from 0 to 1
+    known = {"r": (1.0, 0.0), "same": (2.0, 0.0), "other": (0.0, 1.0), "turned": (-1.0, 0.0)}
+    items = [make_item("a", "r", "other", "same"), make_item("b", "r", "turned"), make_item("c", "r", "other"),
+             make_item("d", "r")]
+    cosines = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), "standard")
+    np.testing.assert_allclose(cosines, [1, 0, 0.5, np.nan])
+
+
+def test_what_the_objectives_read() -> None:
+    """Facts by sentences, without whose they are; engagement of what bots said and of single judgements."""
+    assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
+                                                                                    "It pours!"]
+    roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
+    engaging = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
+                            dialogue("q", "r", engaging=1), dialogue("no", "score")]))
+    assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0)]
+
+
 def test_pairs_are_rows_with_the_last_utterance_first() -> None:
     table = TextTable(["a", "b", "c", "d", "e"], vectors)
     found = pairs([dialogue("a", "b", " ", "c", "d", "e"), dialogue("e"), dialogue("b", "a")], table)
@@ -160,18 +154,6 @@ def test_pairs_are_rows_with_the_last_utterance_first() -> None:
     assert found.replies.tolist() == [2, 3, 4, 5, 1]
     assert last_turns(["a", "b", " ", "c", "d"]) == ["d", "c", "b"]
     assert last_turns(["", "a"]) == ["a", "", ""]
-
-
-def test_facts_are_read_by_sentences_without_whose_they_are() -> None:
-    assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
-                                                                                    "It pours!"]
-
-
-def test_engagement_learns_from_what_bots_said_and_from_single_judgements() -> None:
-    roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
-    found = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles), dialogue("q", "r", engaging=1),
-                         dialogue("no", "score")]))
-    assert found == [("yo", 0.25), ("ah", 0.25), ("r", 1.0)]
 
 
 def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> None:
@@ -193,6 +175,13 @@ def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
         metric: Any = registry.choose(name).metric
         with pytest.raises(MetricError, match="corpora"):
             metric.objective(data)
+    toy = tiny_weights.corpus()
+    for each in toy.dialogues:
+        each.labels.pop("adversarial_negative_responses")  # type: ignore[attr-defined]
+    data = TrainingData({"toy": toy}, None, seed=0, read=vectors)  # type: ignore[arg-type]
+    adversarial: Any = registry.choose("deb[negatives=both]").metric
+    with pytest.raises(MetricError, match="none of the corpora has adversarial replies"):
+        adversarial.objective(data)
 
 
 def test_company_and_cores_never_decide_how_a_score_is_rounded() -> None:

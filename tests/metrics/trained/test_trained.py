@@ -11,8 +11,8 @@ from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
-from tests import tiny_weights
 from tests.conftest import make_item
+from tests.tiny_weights import METRICS
 
 pytest.importorskip("torch")
 
@@ -20,13 +20,16 @@ ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
 """The columns that read the response alone."""
 
 
-def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(tiny_encoder: Path, tmp_path: Path) -> None:
-    models = Models(tmp_path, Choice(encoder=str(tiny_encoder)))
+def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
+        tiny_encoder: Path, tiny_weights: Path) -> None:
+    models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     known = Item("known", (Utterance("user", "do you like tea ?"),), Utterance("system", "i like tea"),
                  make_item("x", "", "tea is good", "the rain").references, ("your persona: i like the rain.",))
     bare = Item("bare", (), Utterance("system", "no context"))
-    for requested, fitted in tiny_weights.everything(models, 20).items():
-        assert fitted.curve[-1].loss < fitted.curve[0].loss, requested
+    for requested in METRICS:
+        weights = checkpoint.find(trainables.choose(requested).weights, models.encoder().weights.identity, models.home)
+        losses = weights.card["losses"]
+        assert losses[-1] < losses[0], requested
         metric = registry.choose(requested).metric
         columns = metric.score([known, bare], models)
         assert tuple(columns) == metric.card.columns

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,31 +58,19 @@ def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Pat
     assert ("checkpoint", "toy") in models.requested
 
 
-def test_an_encoder_is_told_by_its_digest_not_by_its_name(home: Path, kept: Path) -> None:
-    renamed = "a-folder@" + MINE.partition("@")[2]
-    assert checkpoint.find("toy", renamed, home).folder == kept
-
-
-def test_the_users_own_come_before_the_shipped(home: Path, shipped: Path) -> None:
-    write(shipped / "toy")
-    assert checkpoint.find("toy", MINE, home).folder == shipped / "toy"
-    own = write(checkpoint.place("toy", MINE, home), fill=1.0)
-    assert checkpoint.find("toy", MINE, home) == own
-    assert own.digest != checkpoint.read("toy", shipped / "toy").digest
-
-
-def test_of_several_shipped_the_one_for_the_encoder_is_taken(home: Path, shipped: Path) -> None:
+def test_which_of_several_is_taken(home: Path, shipped: Path) -> None:
+    """The one for the encoder, by its digest and not its name; the user's own before the shipped."""
     write(shipped / "toy" / "small", MINE)
     write(shipped / "toy" / "large", OTHER)
     assert checkpoint.find("toy", OTHER, home).folder.name == "large"
-    assert checkpoint.find("toy", MINE, home).folder.name == "small"
-
-
-def test_weights_that_read_no_encoder_go_with_any(home: Path, shipped: Path) -> None:
-    write(checkpoint.place("toy", "", home), "")
-    assert checkpoint.find("toy", OTHER, home) == checkpoint.find("toy", "", home)
+    assert checkpoint.find("toy", "a-folder@" + MINE.partition("@")[2], home).folder.name == "small"
+    own = write(checkpoint.place("toy", MINE, home), fill=1.0)
+    assert checkpoint.find("toy", MINE, home) == own
+    assert own.digest != checkpoint.read("toy", shipped / "toy" / "small").digest
+    write(checkpoint.place("any", "", home), "")  # reads no encoder
+    assert checkpoint.find("any", OTHER, home) == checkpoint.find("any", "", home)
     models = Models(home, Choice(encoder="./no-such-folder", device="cpu"))
-    assert models.trained("toy", torch.nn.Linear).out_features == 2
+    assert models.trained("any", torch.nn.Linear).out_features == 2
 
 
 def test_weights_of_another_encoder_are_refused_with_what_to_do(home: Path, kept: Path) -> None:
@@ -97,45 +87,45 @@ def spoiled(path: Path, change: Any) -> None:
     path.write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize(("spoil", "part"), [
+DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
     (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
     (lambda folder: (folder / "card.json").unlink(), "card.json is missing"),
     (lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1]),
      "model.safetensors was cut or changed"),
-    (lambda folder: spoiled(folder / "config.json", lambda held: held["network"].update(out_features=3)),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config["network"].update(out_features=3)),
      "config.json was cut or changed"),
     (lambda folder: (folder / "config.json").write_text("{"), "config.json is not JSON"),
     (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json is not JSON"),
     (lambda folder: (folder / "card.json").write_text("[]"), "card.json is not a JSON object"),
-    (lambda folder: spoiled(folder / "card.json", lambda held: held.pop("sha256")), "does not hold the sha256"),
-    (lambda folder: spoiled(folder / "config.json", lambda held: held.pop("encoder")), "which encoder"),
-    (lambda folder: spoiled(folder / "config.json", lambda held: held.pop("network")), "the network's arguments"),
-])
-def test_a_damaged_checkpoint_is_refused_in_one_line(home: Path, kept: Path, spoil: Any, part: str) -> None:
-    spoil(kept)
-    with pytest.raises(MissingResource) as caught:
-        checkpoint.find("toy", MINE, home)
-    assert part in str(caught.value)
-    assert "harness train toy --fresh" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert [one for one in checkpoint.here(home) if isinstance(one, str) and part in one]
+    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "does not hold the sha256"),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("encoder")), "which encoder"),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "the network's arguments"),
+]
 
 
-def test_a_damaged_one_for_another_encoder_is_in_nobodys_way(home: Path, kept: Path) -> None:
+def test_a_damaged_checkpoint_is_refused_in_one_line_and_in_nobody_elses_way(home: Path, shipped: Path) -> None:
     write(checkpoint.place("toy", OTHER, home), OTHER)
-    (kept / "config.json").write_text("{")
-    assert checkpoint.find("toy", OTHER, home).encoder == "other"
+    for damage, part in DAMAGES:
+        damage(write(checkpoint.place("toy", MINE, home)).folder)
+        with pytest.raises(MissingResource) as caught:
+            checkpoint.find("toy", MINE, home)
+        assert part in str(caught.value)
+        assert "harness train toy --fresh" in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert [one for one in checkpoint.here(home) if isinstance(one, str) and part in one]
+        if part != "which encoder":  # weights that do not say may be anybody's
+            assert checkpoint.find("toy", OTHER, home).encoder == "other"
+        shutil.rmtree(checkpoint.place("toy", MINE, home))
 
 
-@pytest.mark.parametrize(("config", "part"), [
-    ({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"), ({"bias": False}, "bias"),
-])
-def test_another_network_is_refused_in_one_line(home: Path, shipped: Path, config: dict[str, Any], part: str) -> None:
-    write(shipped / "toy", "", **config)
-    with pytest.raises(MissingResource, match=f"holds those of another network.*{part}") as caught:
-        Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
-    assert "\n" not in str(caught.value)
+def test_another_network_is_refused_in_one_line(home: Path, shipped: Path) -> None:
+    for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
+                         ({"bias": False}, "bias")):
+        write(shipped / "toy", "", **config)
+        with pytest.raises(MissingResource, match=f"holds those of another network.*{part}") as caught:
+            Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_network_may_lack_what_it_does_not_learn(home: Path, shipped: Path) -> None:

@@ -93,43 +93,38 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_randomness_as_it_was() 
     assert not same(found, fit(third, RECIPE, CPU, 4))
 
 
-@pytest.mark.parametrize("average", [0.0, 0.9])
-@pytest.mark.parametrize("looks", [1, 3, 6])
-def test_a_training_that_was_cut_ends_in_the_same_weights(tmp_path: Path, looks: int, average: float) -> None:
-    recipe = dataclasses.replace(RECIPE, average=average)
-    whole = fit(objective(), recipe, CPU, 3)
-    told: list[Look] = []
+def test_a_training_that_was_cut_ends_in_the_same_weights(tmp_path: Path) -> None:
+    for average, count in ((0.0, 1), (0.0, 6), (0.9, 3)):
+        recipe = dataclasses.replace(RECIPE, average=average)
+        whole = fit(objective(), recipe, CPU, 3)
+        looks: list[Look] = []
 
-    def stop(look: Look) -> None:
-        told.append(look)
-        if len(told) == looks:
-            raise KeyboardInterrupt
+        def stop(look: Look, looks: list[Look] = looks, count: int = count) -> None:
+            looks.append(look)
+            if len(looks) == count:
+                raise KeyboardInterrupt
 
+        state = tmp_path / f"state-{average}-{count}"
+        with pytest.raises(KeyboardInterrupt):
+            fit(objective(), recipe, CPU, 3, state, stop)
+        torch.manual_seed(1234)
+        again = fit(objective(), recipe, CPU, 3, state, looks.append)
+        assert same(whole, again)
+        assert tuple(looks) == whole.curve, "it went on where it was, and did not begin again"
+
+
+def test_a_damaged_state_or_that_of_another_training_begins_anew(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with pytest.raises(KeyboardInterrupt):
-        fit(objective(), recipe, CPU, 3, state, stop)
-    torch.manual_seed(1234)
-    again = fit(objective(), recipe, CPU, 3, state, told.append)
-    assert same(whole, again)
-    assert tuple(told) == whole.curve, "it went on where it was, and did not begin again"
-
-
-@pytest.mark.parametrize("spoil", [
-    lambda path: path.write_bytes(path.read_bytes()[:-100]), lambda path: path.write_bytes(b"no state"),
-    lambda path: torch.save([1], path)])
-def test_a_damaged_state_begins_anew(tmp_path: Path, spoil: Any) -> None:
-    state, told = tmp_path / "state", []
     whole = fit(objective(), RECIPE, CPU, 3, state)
-    spoil(state)
-    assert same(whole, fit(objective(), RECIPE, CPU, 3, state, told.append))
-    assert len(told) == 6
-
-
-def test_the_state_of_another_training_is_left_alone(tmp_path: Path) -> None:
-    state, told = tmp_path / "state", []
-    fit(objective(), RECIPE, CPU, 3, state)
-    fit(objective(), RECIPE, CPU, 4, state, told.append)
-    assert len(told) == 6
+    for spoil in (lambda: state.write_bytes(state.read_bytes()[:-100]), lambda: state.write_bytes(b"no state"),
+                  lambda: torch.save([1], state)):
+        looks: list[Look] = []
+        spoil()
+        assert same(whole, fit(objective(), RECIPE, CPU, 3, state, looks.append))
+        assert len(looks) == 6
+    looks = []
+    fit(objective(), RECIPE, CPU, 4, state, looks.append)
+    assert len(looks) == 6
 
 
 def test_it_stops_when_patience_runs_out_and_keeps_the_best() -> None:
@@ -163,21 +158,18 @@ def test_running_means_are_what_is_looked_at_and_kept() -> None:
     assert found.weights["weight"].item() == pytest.approx(second, abs=1e-5)
 
 
-@pytest.mark.parametrize(("bad", "part"), [
-    (lambda network, batch: network(batch["x"]).sum() * float("nan"), "training loss is no finite number"),
-    (lambda network, batch: network(batch["x"]).sum() * (1.0 if network.training else float("inf")), "held-out loss"),
-])
-def test_a_loss_that_is_no_number_stops_in_one_line(bad: Any, part: str) -> None:
-    with pytest.raises(MetricError, match=rf"{part}.* between steps 1 and 10") as caught:
-        fit(objective(loss=bad), RECIPE, CPU, 0)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_training_with_nothing_held_out_or_nothing_to_learn_is_refused() -> None:
-    with pytest.raises(MetricError, match="nothing is held out"):
-        fit(objective(held_out=[]), RECIPE, CPU, 0)
-    with pytest.raises(MetricError, match="no parameter that requires a gradient"):
-        fit(objective(network=Noisy().requires_grad_(False)), RECIPE, CPU, 0)
+def test_what_cannot_be_trained_is_refused_in_one_line() -> None:
+    for changes, part in (
+        ({"loss": lambda network, batch: network(batch["x"]).sum() * float("nan")},
+         r"training loss is no finite number.* between steps 1 and 10"),
+        ({"loss": lambda network, batch: network(batch["x"]).sum() * (1.0 if network.training else float("inf"))},
+         r"held-out loss.* between steps 1 and 10"),
+        ({"held_out": []}, "nothing is held out"),
+        ({"network": Noisy().requires_grad_(False)}, "no parameter that requires a gradient"),
+    ):
+        with pytest.raises(MetricError, match=part) as caught:
+            fit(objective(**changes), RECIPE, CPU, 0)
+        assert "\n" not in str(caught.value)
 
 
 def test_gradients_are_cut() -> None:
