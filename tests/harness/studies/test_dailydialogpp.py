@@ -136,17 +136,6 @@ def test_a_verdict_worked_by_hand(folder: Path) -> None:
     assert (other.tp, other.fn, other.fp, other.tn, other.missing) == (5, 1, 0, 6, 0)
 
 
-def test_the_point_biserial_correlation_worked_by_hand(folder: Path) -> None:
-    """Means 2 and 0, standard deviation √1.5, half of the replies relevant: r = 2/√1.5 · 1/2."""
-    test = make_replies("toy", data.read(folder, "test"), "none", 0)
-    scores = np.zeros(len(test.kinds))
-    rows = test.kinds == "positive"
-    scores[rows] = [1, 3] * 3
-    found = confusion(scores, test, "random", 0.5).correlation
-    assert found.value == pytest.approx(1 / math.sqrt(1.5))
-    assert found.low < found.value < found.high
-
-
 def test_metrics_are_tested_against_each_other(folder: Path) -> None:
     test = make_replies("toy", data.read(folder, "test"), "none", 0)
     right = np.where(test.kinds == "positive", 0.9, 0.1)
@@ -361,19 +350,3 @@ def test_the_corpus_holds_the_same(folder: Path, home: Path, tmp_path: Path) -> 
     for part in data.PARTS:
         assert data.read(corpus, part) == data.read(folder, part)
     assert main(["study", "dailydialogpp", "--metric", "length", "--out", str(tmp_path / "out")]) == 0
-
-
-def test_the_real_data_with_lexical_metrics(real_data: Path, wordnet: None, tmp_path: Path,
-                                            capsys: pytest.CaptureFixture[str]) -> None:
-    """On 40 contexts of each part the words of other relevant replies tell, and one reference tells less than four."""
-    assert len(data.read(real_data / "dailydialogpp", "test")) == 1142
-    assert main(line("rouge-l length", real_data / "dailydialogpp", tmp_path, "--limit", "40", "--json")) == 0
-    entries_ = [json.loads(entry) for entry in capsys.readouterr().out.splitlines()]
-    r = {(entry["metric"], entry["references"], entry["negatives"]): entry["r"]
-         for entry in entries_ if entry["kind"] == "accuracy"}
-    assert 0.15 < r["rouge-l", "single", "random"] < r["rouge-l", "avg", "random"] < 0.6
-    assert abs(r["length", "none", "random"]) < 0.3
-    shares = {entry["change"]: entry["share"] for entry in entries_
-              if entry["kind"] == "change" and entry["metric"] == "rouge-l"}
-    assert set(shares) == set(paper.CHANGES)
-    assert shares["reverse"] < shares["unchanged"]

@@ -23,10 +23,10 @@ from harness.cli import main  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import trainings  # noqa: E402
 from harness.studies.discrimination.page import Accuracies, findings  # noqa: E402
-from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, make_trial, share  # noqa: E402
+from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval import data as _dialogues  # noqa: E402
-from metrics.graph.dynaeval.data import PERTURBATIONS, DialogueRows  # noqa: E402
+from metrics.graph.dynaeval.data import DialogueRows  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 
@@ -62,17 +62,6 @@ def test_the_part_is_its_split_without_what_is_too_short_or_long(with_corpus: Pa
 
 def read(texts: Sequence[str]) -> Any:
     return np.array([[len(text), text.count("e"), 1.0, 0.0] for text in texts], dtype=np.float32)
-
-
-def test_worse_dialogues_are_the_same_for_all(with_corpus: Path) -> None:
-    some = dialogues(DAILY, with_corpus)
-    one, again, other = (make_trial(some, "ur", seed, read) for seed in (0, 0, 1))
-    assert len(one.dialogues) == 6
-    assert len(one.worse) == 6 * PERTURBATIONS
-    assert [made.rows.tolist() for made in one.worse] == [made.rows.tolist() for made in again.worse]
-    assert [made.rows.tolist() for made in one.worse] != [made.rows.tolist() for made in other.worse]
-    for place, made in enumerate(one.worse):
-        assert (made.rows != one.dialogues[place // PERTURBATIONS].rows).sum() == 1
 
 
 def test_share_by_hand() -> None:
