@@ -105,6 +105,7 @@ def test_one_score_is_the_mean_over_the_qualities_and_each_quality_has_its_own()
     np.testing.assert_allclose(
         compose(composite("mme-crs[power=1,scale=none]"), raw, two(), ("overall",))["mme-crs@overall"], [5])
     np.testing.assert_allclose(compose(composite("mme-avg[scale=none]"), raw, two(), ())["mme-avg"], [3.5])
+    assert len(composite("mme-avg").made_of()) == 7
     with pytest.raises(CannotScore, match="this dataset alone"):
         compose(composite("mme-crs"), np.zeros((2, 1)), two().without("a").without("b"), ("overall",))
 

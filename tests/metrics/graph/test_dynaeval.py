@@ -20,6 +20,7 @@ from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import data as perturbed  # noqa: E402
 from metrics.graph.dynaeval.data import (  # noqa: E402
     DialogueRows,
+    accuracy,
     graphs,
     margin_loss,
     usable,
@@ -122,6 +123,10 @@ def test_sequence_attention_and_cosines() -> None:
 def test_margin_ranking_by_hand() -> None:
     # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75
     assert margin_loss(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None).item() == pytest.approx(0.375)
+    network = torch.nn.Identity()
+    network.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
+    # 3 is above 1 and 0.5 above 0.25; 1 is below 2
+    assert accuracy(network, [torch.tensor([3.0, 0.5, 1.0, 0.25]), torch.tensor([1.0, 2.0])]) == pytest.approx(2 / 3)
 
 
 POOL = [f"other{number}" for number in range(9)]
