@@ -20,7 +20,7 @@ from tests.harness.scoring.executors.conftest import setup
 
 pytestmark = pytest.mark.faults
 
-SAME = [*words("--metric", ("length", "bleu", "distinct")), *words("--dataset", ("convai2-grade", "fed-dial")),
+SAME = [*words("--metric", ("length", "bleu", "distinct")), *words("--dataset", ("persona-usr", "fed-dial")),
         "--limit", "40"]
 DIES_ONCE = ("print('a word on stdout')\nprint('a word on stderr', file=sys.stderr)\n"
              "if times('died') < 1:\n    os.kill(os.getpid(), signal.SIGKILL)")
