@@ -164,7 +164,8 @@ def remarks(name: str) -> str:
     source = Path(inspect.getfile(kind)).relative_to(ROOT)
     parts = [first_sentence(kind), sentence(card.notes), *map(sentence, getattr(card, "departures", ()))]
     if card.trained_on:
-        parts.append(f"Trained on {card.trained_on}.")
+        corpora = card.trained_on.count(",") + 1
+        parts.append(f"Trained on {card.trained_on if corpora < 4 else f'{corpora} corpora'}.")
     return f"- [`{name}`](../../{source}): {' '.join(part for part in parts if part)}"
 
 
