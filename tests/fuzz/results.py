@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness import bundle
-from harness.bundle import Bundle, Scored, reading
+from harness.bundle import Bundle, ScoreTable, reading
 from tests.fuzz.reading import FileReader, sound
 from tests.leaderboard import hostile
 
@@ -25,7 +25,7 @@ ZIP = "zip"
 def _bundle() -> Mapping[str, bytes]:
     """The members of a bundle."""
     report = hostile.make("abcdef")
-    scores = {points.dataset: Scored(points.items, points.scores) for points in report.points[:1]}
+    scores = {points.dataset: ScoreTable(points.items, points.scores) for points in report.points[:1]}
     packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.correlations,
                                   report.ranking, report.skips, report.failures, scores))
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
