@@ -20,7 +20,7 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks import menu
 from leaderboard.blocks.tables import Page
-from leaderboard.pages import changes, dataset, overall, quality
+from leaderboard.pages import changes, dataset, front, quality
 from leaderboard.render import csv, html, json, latex, markdown
 
 Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
@@ -46,7 +46,7 @@ def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
 
 def boards(results: Results) -> tuple[Page, ...]:
     """Build the pages that have boards, and no other."""
-    return (*overall.build(results), *quality.build(results), *dataset.build(results))
+    return (*front.build(results), *quality.build(results), *dataset.build(results))
 
 
 def builders() -> tuple[Build, ...]:

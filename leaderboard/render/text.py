@@ -20,7 +20,7 @@ from leaderboard.model.cost import costs
 from leaderboard.model.index import Column, Index, make_index, plural, statistic_title
 from leaderboard.pages.about import pairs, skips
 from leaderboard.pages.dataset import tables
-from leaderboard.pages.overall import why_nothing
+from leaderboard.pages.front import why_nothing
 from leaderboard.render.html import BANNER, MIXED
 
 WIDTH = 110

@@ -141,7 +141,7 @@ class Scheduler:
         elif isinstance(event, Finished):
             del self._running[worker]
         elif isinstance(event, Lost):
-            self._retry(worker, event)
+            self._lost(worker, event)
         elif isinstance(event, Full):
             raise StoreError(event.reason)
 
@@ -165,7 +165,7 @@ class Scheduler:
         self.progress.part(task.dataset, self._pairs[task.dataset, metric].label, task.span, running.since,
                            time.monotonic(), outcome, worker=worker, estimate=task.seconds / len(task.metrics))
 
-    def _retry(self, worker: int, lost: Lost) -> None:
+    def _lost(self, worker: int, lost: Lost) -> None:
         """A worker has died: its part is tried again or given up, the rest of its task goes back to the queue."""
         running = self._running.pop(worker)
         if not running.left:  # it had done all of it
@@ -199,7 +199,7 @@ class Scheduler:
             elif self.limits.memory and self.executor.memory(worker) > self.limits.memory:
                 reason = f"held more than {self.limits.memory / (1 << 30):.3g} GiB"
             if reason:
-                self._retry(worker, Lost(reason, self.executor.kill(worker)))
+                self._lost(worker, Lost(reason, self.executor.kill(worker)))
 
     def _close(self, key: tuple[str, str], span: Span) -> None:
         self._open[key].discard(span)

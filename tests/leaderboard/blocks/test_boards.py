@@ -7,7 +7,8 @@ from dataclasses import replace
 from harness.results.rows import Results
 from leaderboard.blocks.boards import UNRANKED
 from leaderboard.blocks.tables import Page, Table
-from leaderboard.pages import dataset, overall, quality
+from leaderboard.pages import dataset, quality
+from leaderboard.pages import front as front_page
 from tests.leaderboard.conftest import SCRIPT, find_page, row, table, tables
 
 SAMPLE = {"Sample Chat", "sample chat"}
@@ -15,11 +16,11 @@ REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}
 
 
 def boards(results: Results) -> list[Table]:
-    return [found for page in (*overall.build(results), *quality.build(results)) for found in tables(page)]
+    return [found for page in (*front_page.build(results), *quality.build(results)) for found in tables(page)]
 
 
 def front(results: Results, anchor: str) -> Table:
-    return table(find_page(overall.build(results), "Overall"), anchor)
+    return table(find_page(front_page.build(results), "Overall"), anchor)
 
 
 def of_dataset(results: Results, name: str) -> Table:
@@ -59,7 +60,7 @@ def test_an_incomplete_column_has_no_average_and_no_rank_and_stands_below(result
 
 
 def test_a_missing_value_is_never_a_zero_and_says_why_as_the_run_did(results: Results) -> None:
-    pages: tuple[Page, ...] = (*overall.build(results), *dataset.build(results), *quality.build(results))
+    pages: tuple[Page, ...] = (*front_page.build(results), *dataset.build(results), *quality.build(results))
     missing = [cell for page in pages for found in tables(page) for cells in found.rows for cell in cells
                if cell.text == "–"]
     assert missing

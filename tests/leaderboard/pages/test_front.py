@@ -17,7 +17,7 @@ from leaderboard.blocks import menu
 from leaderboard.blocks.boards import _seconds, cost_cell
 from leaderboard.model import pairs
 from leaderboard.model.cost import costs
-from leaderboard.pages import overall
+from leaderboard.pages import front
 from leaderboard.site import builders
 from tests.leaderboard.conftest import row, table
 
@@ -61,7 +61,7 @@ def test_the_scripts_can_rank_what_the_report_ranked(results: Results, site: dic
 def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
     more = tuple(replace(row, targets=row.targets + 1, covered=row.covered + 1) if row.board == "dev" else row
                  for row in results.ranking)
-    (page,) = overall.build(replace(results, ranking=more))
+    (page,) = front.build(replace(results, ranking=more))
     assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}
     assert table(page, "dev-real-spearman").board == ""
 
@@ -69,7 +69,7 @@ def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(resul
 def test_rank_intervals_and_letters_go_with_their_rule(results: Results) -> None:
     known = tuple(replace(row, low=1.0, high=2.0, letters="ab") if (row.rule, row.statistic) == ("dev", "spearman")
                   and row.rank and row.board == "dev" and row.origin == "real" else row for row in results.ranking)
-    (page,) = overall.build(replace(results, ranking=known))
+    (page,) = front.build(replace(results, ranking=known))
     given = json.loads(page.data)
     assert set(given["boards"]["dev-real"]["ranks"]) == {"dev"}
     assert [1, 2, "ab"] in given["boards"]["dev-real"]["ranks"]["dev"]
@@ -88,7 +88,7 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
 
 
 def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
-    (page,) = overall.build(results)
+    (page,) = front.build(results)
     found = row(table(page, "answers"), "overall")
     assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
     assert found["Next"].text == "<script>alert('x')</script> / x|y"
@@ -104,7 +104,7 @@ def test_an_answer_says_on_how_many_targets_the_difference_is_significant(result
                              name, "Overall" if name != "topical-usr" else "Overall quality", "spearman", "williams",
                              better, worse, 90, 0.1, 2.0, holm, holm, holm)
                      for name, (better, worse, holm) in zip(("fed-turn", "topical-usr", "a|b"), pairs, strict=True))
-    (page,) = overall.build(replace(results, comparisons=comparisons))
+    (page,) = front.build(replace(results, comparisons=comparisons))
     found = row(table(page, "answers"), "overall")["Really better?"]
     assert (found.text, found.small) == ("no", "significant on 1 of 3, the other way on 1")
 
@@ -112,7 +112,7 @@ def test_an_answer_says_on_how_many_targets_the_difference_is_significant(result
 def test_the_letters_of_a_board_say_whether_the_best_is_apart(results: Results) -> None:
     for best, others, word in (("a", "b", "yes"), ("ab", "b", "no")):
         known = tuple(replace(row, letters=best if row.metric == "bleu" else others) for row in results.ranking)
-        (page,) = overall.build(replace(results, ranking=known))
+        (page,) = front.build(replace(results, ranking=known))
         assert row(table(page, "answers"), "Development datasets")["Really better?"].text == word
 
 
