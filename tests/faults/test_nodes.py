@@ -73,6 +73,8 @@ def test_a_node_that_is_lost_costs_what_it_was_at(cluster: Any, tmp_path: Path, 
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
         cluster.remove_node(nodes.pop(hosts(nodes, at)), allow_graceful=False)
+        # a worker outlives its node for a moment, in which it could end its part
+        until(lambda: not Path(f"/proc/{at}").exists(), "the worker of the lost node is gone", 60)
         (tmp_path / "stay").unlink()
         ending = ended(run, argv, out, undisturbed)
     for node in nodes:
@@ -93,7 +95,9 @@ def test_a_killed_actor_costs_what_it_was_at(cluster: Any, tmp_path: Path, undis
     with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
-        os.kill(int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2]), signal.SIGKILL)
+        at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
+        os.kill(at, signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{at}").exists(), "the actor is gone", 60)
         (tmp_path / "stay").unlink()
         ending = ended(run, argv, out, undisturbed)
     cluster.remove_node(node)
