@@ -21,7 +21,7 @@ from leaderboard import pages as modules
 from leaderboard.blocks import menu
 from leaderboard.blocks.tables import Page
 from leaderboard.pages import changes, dataset, front, quality
-from leaderboard.render import csv, html, json, latex, markdown
+from leaderboard.render import html, latex, markdown, rows
 
 Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
 MARKDOWN = "LEADERBOARD.md"
@@ -57,9 +57,9 @@ def builders() -> tuple[Build, ...]:
 
 
 def _files(results: Results, before: Results | None) -> dict[str, bytes]:
-    tables: dict[str, Callable[[Results], bytes]] = {**csv.FILES, **json.FILES}
+    tables: dict[str, Callable[[Results], bytes]] = dict(rows.FILES)
     if before is not None:
-        tables[CHANGES] = functools.partial(csv.changes, before)
+        tables[CHANGES] = functools.partial(rows.changes, before)
     files = {path: table(results) for path, table in tables.items()}  # first: they take the most memory, for a moment
     built = [page for build in builders() for page in build(results)]
     if before is not None:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry
 from leaderboard.blocks.cells import count_cell, missing, number, number_cell, shade
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.pictures import profile, scatter
+from leaderboard.blocks.pictures import scatter
 from leaderboard.blocks.pictures.axes import bulk, short
-from leaderboard.blocks.pictures.profile import Line
 from leaderboard.blocks.tables import Block, Cell, Gallery, Group, Heading, Picture, Prose, Row, Table
 from leaderboard.model.index import Column, Index, has_value
 from leaderboard.model.items import PartDifference, Profile, Vector, paired, scores_on
@@ -32,8 +31,8 @@ def scatters(index: Index, column: Column, origin: str) -> tuple[Block, ...]:
     points = {entry.dataset: entry for entry in index.results.points}
     drawn = tuple(picture for entry in index.on(origin) if entry.name in points for quality in entry.qualities
                   for picture in _scatter(index, points[entry.name], entry, quality, column))
-    text = (f"Each dot is an item, larger and darker where several coincide; more than {scatter.MANY:,} items are "
-            f"drawn as hexagons. Across: the mean rating of people. Up: the score. Data: {index.data(origin)}.")
+    text = ("Each dot is an item, larger and darker where several coincide. Across: the mean rating of people. Up: the "
+            f"score. Data: {index.data(origin)}.")
     return (Prose(text), Gallery(drawn)) if drawn else ()
 
 
@@ -54,23 +53,18 @@ def part_tables(index: Index, profiles: Sequence[Profile], origin: str) -> tuple
     return (Prose(PLACES), *tables) if tables else ()
 
 
-def length_blocks(index: Index, profiles: Sequence[Profile], label: str, origin: str) -> tuple[Block, ...]:
+def length_blocks(index: Index, profiles: Sequence[Profile], origin: str) -> tuple[Block, ...]:
     """Draw how far scores, and people's ratings, correlate with length, dataset by dataset."""
     known = [one for one in profiles if math.isfinite(one.length)]
     if not known:
         return ()
-    lines = [Line(one.items.entry.name, f"{label} {number(one.length)}, people {number(one.ratings_length)}",
-                  {"own": one.length, "people": one.ratings_length}) for one in known]
-    text = (f"Spearman of length with the scores of {label} and with the ratings of people. "
-            + "; ".join(f"{line.name}: {line.note}" for line in lines) + ".")
-    drawn = profile.svg(lines, [("own", label), ("people", "people")], text)
     rows = ((Cell(one.items.entry.name, link=index.dataset_paths[one.items.entry.name]), Cell(one.items.quality.name),
              *map(_value, (one.length, one.ratings_length, one.ratings, one.partial))) for one in known)
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
                 Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    return (Prose(LENGTH), Picture(drawn, text, f"Spearman with length. Data: {index.data(origin)}."),
-            table_of(index, origin, f"length-table-{origin}", "Scores, ratings and length", headings, rows))
+    caption = "Scores, ratings and length"
+    return (Prose(LENGTH), table_of(index, origin, f"length-table-{origin}", caption, headings, rows))
 
 
 def _scatter(index: Index, points: ItemScores, entry: DatasetEntry, quality: QualityEntry,

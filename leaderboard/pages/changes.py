@@ -10,7 +10,6 @@ from dataclasses import replace
 from harness.results.rows import Results, Run
 from leaderboard.blocks.cells import count_cell, metric_cell, number, number_cell
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.pictures.changes import picture
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, summary
@@ -158,7 +157,7 @@ def _ranks(index: Index, change: BoardChange, rows: Sequence[RankChange]) -> Tab
 def _changed(index: Index, compared: Changes, origin: str) -> Section:
     changed = [change for change in compared.changed if change.origin == origin]
     visible = [change for change in changed if change.visible]
-    blocks: list[Block] = [picture(changed, compared.common, DATA[origin])]
+    blocks: list[Block] = []
     if len(visible) > MOST:
         blocks.append(Prose(f"The {MOST} that changed most; changes.csv has all {len(visible)}.", link="changes.csv"))
     if visible:

@@ -14,8 +14,6 @@ from leaderboard.model.boards import BOARDS, Board, boards, names
 from leaderboard.model.index import ORIGIN_TITLES, Index, has_value, make_index
 from leaderboard.model.numbers import Rankable, TargetEntry, page_numbers
 from leaderboard.model.slugs import slug
-from leaderboard.pages.adding import PATH as ADDING
-from leaderboard.pages.adding import SHORT, TYPED
 
 LEAD = ("How well automatic metrics agree with people about open-domain dialogue. "
         "Each number is a correlation of a metric's scores with human ratings; higher is better.")
@@ -27,8 +25,10 @@ ANSWERS_READ = (
     "against the mean of the others; a metric is compared with the mean of all raters, so it can exceed that. "
     "Ratings, under Needs: its weights were fitted on ratings, for each dataset on those of the others.")
 ADD_YOURS = Section("yours", "Add your metric", (
-    Prose(SHORT), Prose(TYPED, code=True), Prose("The whole file, a package of your own, metrics of other libraries",
-                                                 link=ADDING)), boxed=True)
+    Prose("A metric is a class with a card and a method that gives each item a number. These commands write one, check "
+          "it and put it on the boards:"),
+    Prose("harness new metric exclaims\nharness check ./exclaims\nharness run --all --with ./exclaims", code=True)),
+                    boxed=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from harness.results.rows import MetricEntry, Results, Timing
 from leaderboard.blocks.cells import count_cell, number
 from leaderboard.blocks.metric_items import length_blocks, part_tables, scatters
 from leaderboard.blocks.metric_targets import AllColumns, all_columns, not_above_length, ranking_table, target_tables
-from leaderboard.blocks.profile import ValueMatrix, profile_picture, value_matrix
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.boards import BOARDS, names
 from leaderboard.model.index import ORIGIN_TITLES, ORIGINS, Column, Index, Origin, is_complete, make_index
@@ -33,7 +32,7 @@ class _Metrics:
     index: Index
     every: AllColumns
     items: Mapping[str, DatasetItems]
-    values: Mapping[Origin, ValueMatrix]
+    origins: tuple[Origin, ...]
     timings: Mapping[str, list[Timing]]
 
 
@@ -44,7 +43,7 @@ def build(results: Results) -> tuple[Page, ...]:
     for row in results.timings:
         timings[row.metric].append(row)
     metrics = _Metrics(index, all_columns(index), dataset_items(index),
-                       {origin: value_matrix(index, origin) for origin in ORIGINS if index.on(origin)}, timings)
+                       tuple(origin for origin in ORIGINS if index.on(origin)), timings)
     return tuple(_page(metrics, entry) for entry in sorted(results.metrics, key=lambda entry: entry.name))
 
 
@@ -55,14 +54,14 @@ def needs(entry: MetricEntry) -> str:
 
 def _page(metrics: _Metrics, entry: MetricEntry) -> Page:
     columns = _columns(metrics.index, entry)
-    parts = [section for origin in metrics.values for section in _origin(metrics, columns, origin)]
+    parts = [section for origin in metrics.origins for section in _origin(metrics, columns, origin)]
     return Page(
         path=metrics.index.metric_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         lead=" ".join((f"{entry.name}, a metric of the family “{entry.family}”.", *_headline(metrics, columns))),
         detail=f"{entry.family}; needs {needs(entry)}",
         sections=(Section("card", "The metric", _card(metrics.index, entry)), *parts,
                   _timings(metrics.index, metrics.timings.get(entry.name, []))),
-        group="Metrics", order=3, markdown=False, sample="sample" in metrics.values, mixed=len(metrics.values) > 1)
+        group="Metrics", order=3, markdown=False, sample="sample" in metrics.origins, mixed=len(metrics.origins) > 1)
 
 
 def _headline(metrics: _Metrics, columns: list[Column]) -> tuple[str, ...]:
@@ -108,12 +107,10 @@ def _origin(metrics: _Metrics, columns: list[Column], origin: Origin) -> tuple[S
     points = scatters(index, first, origin) if index.results.points else (Prose(NO_POINTS),)
     blocks: tuple[tuple[str, str, tuple[Block, ...]], ...] = (
         ("ranking", "Rank on the boards", (*ranking_table(every, columns, origin), *warnings)),
-        ("profile", "Profile over the qualities",
-         profile_picture(index, metrics.values[origin], first, every.control, origin)),
         ("targets", "Every dataset and quality", (Prose(READ), *target_tables(every, columns, origin))),
         ("points", "Scores against ratings", points),
         ("parts", "Where it and people differ", part_tables(index, profiles, origin)),
-        ("length", "Correlation with length", length_blocks(index, profiles, index.labels[first], origin)))
+        ("length", "Correlation with length", length_blocks(index, profiles, origin)))
     return tuple(Section(f"{anchor}-{origin}", f"{title}, {ORIGIN_TITLES[origin]}", drawn)
                  for anchor, title, drawn in blocks if drawn)
 

@@ -31,7 +31,7 @@ def test_the_site_has_its_pages_under_safe_and_distinct_names(site: dict[str, by
     assert {"index.html", "about.html", "LEADERBOARD.md", "ranking.csv", "correlations.csv", "style.css",
             "dataset/fed-turn.html", "dataset/a-b.html", "quality/maintains-context.html"} <= set(site)
     assert len([path for path in site if re.fullmatch(r"dataset/sample-chat-[0-9a-f]{8}\.html", path)]) == 2
-    assert all(re.fullmatch(r"([a-z]+/)?[\w-]+(\.schema)?\.(html|md|csv|css|js|json|tex)", path) for path in site)
+    assert all(re.fullmatch(r"([a-z]+/)?[\w-]+\.(html|md|csv|css|js|json|tex)", path) for path in site)
 
 
 def test_the_pages_are_as_they_were(site: dict[str, bytes]) -> None:
@@ -125,7 +125,7 @@ def test_a_report_may_lack_a_part_and_an_empty_one_is_still_a_site(results: Resu
         assert summary(less)
     empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
     found = draw(empty)
-    assert {path for path in found if path.endswith(".html")} == {"index.html", "about.html", "adding.html"}
+    assert {path for path in found if path.endswith(".html")} == {"index.html", "about.html"}
     assert {"LEADERBOARD.md", "ranking.csv", "correlations.csv", "comparisons.csv", "reliability.csv",
             "style.css"} <= set(found)
     assert "No ranking" in summary(empty)

@@ -1,7 +1,7 @@
 """A scatter plot of scores against human ratings.
 
-Up to 2,000 points each is drawn, all as a few paths of zero-length strokes with round ends: a path per class of how
-many items share a place, so that a page with fifty plots stays small. Above that, hexagons.
+Points are a few paths of zero-length strokes with round ends: a path per class of how many items share a place, so
+that a page with fifty plots stays small.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.blocks.pictures import hexagons
 from leaderboard.blocks.pictures.axes import Places, Range, Vector, axis, frame, picture
 
-MANY = 2000
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 256, 190, 48, 6, 4, 32
 ROOM = 7
 """Between an axis and the outermost points."""
@@ -26,10 +24,8 @@ def svg(ratings: Vector, scores: Vector, names: tuple[str, str], scale: Range, e
     """Draw finite ratings (across, over their scale) and scores (up, over their extent); one point or more."""
     across = axis(*scale, LEFT + ROOM, WIDTH - RIGHT - ROOM)
     up = axis(*extent, HEIGHT - BOTTOM - ROOM, TOP + ROOM)
-    many = ratings.size > MANY
-    drawn = (hexagons.cells if many else dots)(across.places(ratings), up.places(scores))
-    height = HEIGHT + hexagons.SCALE if many else HEIGHT
-    return picture("scatter", WIDTH, height, description, (frame(across, up, names, ROOM), drawn))
+    drawn = dots(across.places(ratings), up.places(scores))
+    return picture("scatter", WIDTH, HEIGHT, description, (frame(across, up, names, ROOM), drawn))
 
 
 def dots(x: Places, y: Places) -> str:

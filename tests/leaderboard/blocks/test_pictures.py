@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.blocks.pictures import distribution, hexagons, places, profile, scatter
+from leaderboard.blocks.pictures import distribution, places, scatter
 from leaderboard.blocks.pictures.axes import axis, bulk
-from leaderboard.blocks.pictures.profile import Line
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 ELEMENTS = {"svg", "path", "text", "circle"}
@@ -69,27 +68,6 @@ def test_a_scatter_plot_has_ratings_across_and_scores_up() -> None:
     assert drawn_points(svg)[right, top] == 1, "two items share this place"
 
 
-def test_more_than_two_thousand_points_become_hexagons_with_a_scale() -> None:
-    rng = np.random.default_rng(1)
-    for items, binned in ((2000, False), (2001, True)):
-        ratings, scores = (part.astype(np.float32) for part in (rng.normal(3, 0.5, items), rng.normal(size=items)))
-        svg = scatter.svg(ratings, scores, ("people", "bleu"), (0, 6), bulk(scores), "told")
-        assert (bool(drawn_points(svg)), 'class="h1"' in svg, "items:" in svg) == (not binned, binned, binned)
-        assert len(svg) < 60_000
-
-
-@settings(max_examples=25)
-@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 150)), min_size=1, max_size=80))
-def test_every_point_is_in_one_hexagon_near_it(points: list[tuple[int, int]]) -> None:
-    x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
-    centres, counts = hexagons.binned(x, y)
-    assert counts.sum() == len(points)
-    for place in points:
-        nearest = np.hypot(*(centres - np.array(place)).T).min()
-        assert nearest <= hexagons.RADIUS + 1e-6
-    assert len(np.unique(centres, axis=0)) == len(centres)
-
-
 def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the_whole_numbers() -> None:
     centres, counts, _ = distribution.bars(floats(1, 1, 5, 3), 1, 5)
     assert (centres.tolist(), counts.tolist()) == ([1, 3, 5], [2, 1, 1])
@@ -104,8 +82,6 @@ def test_a_picture_is_sound_and_holds_no_markup_from_outside() -> None:
             scatter.svg(floats(1, 2), floats(1, 2), (HOSTILE, HOSTILE), (1, 5), (1, 2), HOSTILE),
             scatter.svg(many, many, (HOSTILE, HOSTILE), (-5, 5), bulk(many), HOSTILE),
             distribution.svg(floats(1, 2, 2), HOSTILE, (1, 5), "people", HOSTILE),
-            profile.svg([Line(HOSTILE, HOSTILE, {"own": 0.1, "best": 0.2, "control": float("nan")})],
-                        [("own", HOSTILE)], HOSTILE),
             places.svg(0.0, 1.0, [0.5, 0.1], HOSTILE)):
         root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
         assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)

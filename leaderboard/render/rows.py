@@ -1,29 +1,39 @@
-"""The rows of results as CSV files for machines, nothing where a value is missing.
+"""The rows of results for machines: CSV files, and leaderboard.json with all of them but the comparisons.
 
-Values are in full precision, but for those of comparisons. Columns are those of fields.CSV.
+Values are in full precision, but for those of comparisons; a missing one is empty, null in JSON. What the fields mean
+is in harness/results/rows.py.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
 import io
+import json
 import math
-import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from harness.results.rows import Comparison, Results
+from harness.results.rows import Comparison, RankingRow, Reliability, Results
+from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.index import is_complete, make_index, origin_of
+from leaderboard.model.index import is_complete, make_index, ordered, origin_of, split_order
 from leaderboard.pages.changes import why
-from leaderboard.render.fields import CSV
+
+VERSION = 1
+LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "trainings", "skips", "failures", "timings")
+"""The lists of leaderboard.json."""
+
+BOARD = ("board", "origin", "rule", "statistic")
+LEFT_OUT = {"trainings": ("curve",)}
 
 
 def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
     models = make_index(results).models
-    return _csv("ranking.csv", (
+    return _csv("board origin rule statistic metric column models value rank covered targets low high letters", (
         (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
          *((row.value, row.rank) if is_complete(row) else (None, None)), row.covered, row.targets, row.low, row.high,
          row.letters) for row in results.ranking))
@@ -35,7 +45,9 @@ def correlations(results: Results) -> bytes:
     entries = {entry.name: (entry.name, entry.split, entry.level, origin_of(entry)) for entry in index.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in index.datasets for quality in entry.qualities}
-    return _csv("correlations.csv", (
+    names = ("dataset split level origin quality dimension metric column statistic models n value p low high note "
+             "corrected")
+    return _csv(names, (
         (*entries[row.dataset], row.quality, dimensions.get((row.dataset, row.quality), ""), row.metric, row.column,
          row.statistic, index.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note,
          row.corrected) for row in results.correlations))
@@ -49,7 +61,7 @@ def comparisons(results: Results) -> bytes:
     quoted, targets = functools.cache(_quoted), defaultdict[str, list[Comparison]](list)
     for row in results.comparisons:
         targets[f"{quoted(row.dataset)},{quoted(row.quality)},{row.statistic},{row.test},"].append(row)
-    parts = [(",".join(CSV["comparisons.csv"]) + "\n").encode()]
+    parts = [(",".join(field.name for field in dataclasses.fields(Comparison)) + "\n").encode()]
     for target in sorted(targets):  # as text one target at a time: all lines would be the most memory that a site takes
         lines = sorted(f"{target}{quoted(row.better)},{quoted(row.worse)},{_numbers(row)}\n" for row in targets[target])
         parts.append("".join(lines).encode(errors="backslashreplace"))
@@ -58,21 +70,34 @@ def comparisons(results: Results) -> bytes:
 
 def reliability(results: Results) -> bytes:
     """List how far people agree among themselves."""
-    return _csv("reliability.csv", map(operator.attrgetter(*CSV["reliability.csv"]), results.reliability))
+    return _csv(" ".join(field.name for field in dataclasses.fields(Reliability)),
+                map(dataclasses.astuple, results.reliability))
 
 
 def changes(before: Results, results: Results) -> bytes:
     """List every correlation with another value than in earlier results, however small the difference, and why."""
     beyond = {None: "", True: "yes", False: "no"}
-    return _csv("changes.csv", (
+    names = "origin dataset quality metric column statistic old new difference old_low old_high beyond kinds why"
+    return _csv(names, (
         (change.origin, change.new.dataset, change.new.quality, change.new.metric, change.new.column,
          change.new.statistic, change.old.value, change.new.value, change.difference, change.old.low, change.old.high,
          beyond[change.beyond], " ".join(change.kinds), why(change)) for change in compared(before, results).changed))
 
 
+def leaderboard(results: Results) -> bytes:
+    """Write the results as JSON, a line per entry; in the order of the entries' texts, but for the boards."""
+    parts = {name: list(map(_json, _boards(results))) if name == "boards"
+             else sorted(_json(_plain(row, LEFT_OUT.get(name, ()))) for row in getattr(results, name))
+             for name in LISTS}
+    lists = [f'"{name}": [\n' + ",\n".join(lines) + "\n]" if lines else f'"{name}": []'
+             for name, lines in parts.items()]
+    head = f'"schema": {VERSION},\n"run": {_json(_plain(results.run))}'
+    return ("{\n" + ",\n".join((head, *lists)) + "\n}\n").encode("utf-8", "backslashreplace")
+
+
 FILES: Mapping[str, Callable[[Results], bytes]] = {
     "ranking.csv": ranking, "correlations.csv": correlations, "comparisons.csv": comparisons,
-    "reliability.csv": reliability}
+    "reliability.csv": reliability, "leaderboard.json": leaderboard}
 
 
 def _numbers(row: Comparison) -> str:
@@ -88,11 +113,11 @@ def _quoted(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def _csv(name: str, rows: Iterable[Sequence[object]]) -> bytes:
+def _csv(names: str, rows: Iterable[Sequence[object]]) -> bytes:
     """Write the rows in the order of their texts."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV[name])
+    writer.writerow(names.split())
     texts = [[value if type(value) is str else _text(value) for value in row] for row in rows]  # most are strings
     texts.sort()
     writer.writerows(texts)
@@ -103,3 +128,34 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
     return "" if value is None else str(value)
+
+
+def _boards(results: Results) -> Iterator[dict[str, Any]]:
+    """Collect the boards: development first, real before sample, Spearman first; the best column first."""
+    boards: dict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
+    for row in results.ranking:
+        known = row if is_complete(row) else dataclasses.replace(row, value=math.nan, rank=None)
+        boards[row.board, row.origin, row.rule, row.statistic].append(known)
+    statistics = ordered(row.statistic for row in results.ranking)
+    for key in sorted(boards, key=lambda key: (split_order(key[0]), key[1], key[2], statistics.index(key[3]))):
+        ranked = sorted(boards[key], key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column))
+        yield {**dict(zip(BOARD, key, strict=True)), "title": BOARDS.get(key[0], key[0]),
+               "ranking": [_plain(row, BOARD) for row in ranked]}
+
+
+def _plain(entry: Any, left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Turn a row into what JSON can hold."""
+    return {field.name: _value(getattr(entry, field.name)) for field in dataclasses.fields(entry)
+            if field.name not in left_out}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, tuple):
+        return [_plain(entry) if dataclasses.is_dataclass(entry) else entry for entry in value]
+    return dict(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
