@@ -84,7 +84,10 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where files come from. `form` names their format; `by_hand` means registration stands before them."""
+    """Where files come from; `by_hand` means registration stands before them.
+
+    `form` names the module of benchmarks/sources that reads them, "official" and "mirror" the organisers' own format.
+    """
 
     url: str
     sha256: str | None = None

@@ -17,12 +17,12 @@ from benchmarks.errors import UnknownDataset, nearest
 from benchmarks.formats import official
 from benchmarks.storage import store
 
-ORDER = (
+CHALLENGE_ORDER = (
     "dstc6", "dstc7", "persona-see", "persona-usr", "topical-usr", "fed-turn", "fed-dial", "dailydialog-gupta",
     "dailydialog-zhao", "persona-zhao", "dailydialog-grade", "empathetic-grade", "convai2-grade", "humod",
     "jsalt", "esl", "ncm", "dstc10-topical", "dstc10-persona",
 )
-"""The order of the challenge's tables; datasets of other origin follow by name."""
+"""The order of the challenge's own tables. No list to extend: every other dataset follows by name."""
 
 
 @functools.cache
@@ -32,7 +32,7 @@ def cards() -> dict[str, DatasetCard]:
     for module in pkgutil.iter_modules(sources.__path__):
         for card in getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CARDS", ()):
             by_name[card.name] = card
-    rank = {name: place for place, name in enumerate(ORDER)}
+    rank = {name: place for place, name in enumerate(CHALLENGE_ORDER)}
     return dict(sorted(by_name.items(), key=lambda entry: (rank.get(entry[0], len(rank)), entry[0])))
 
 

@@ -17,9 +17,8 @@ from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
-from benchmarks.sources.rows import find
-from benchmarks.storage.download import download
-from benchmarks.storage.fetch import file_name, unpacked, workplace
+from benchmarks.formats.raw import find
+from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]
 GITHUB = "https://raw.githubusercontent.com"
@@ -46,27 +45,19 @@ class CorpusSource:
     rows: Callable[[Path], Iterator[CorpusRow]]
 
 
-def fetch(name: str, home: Path, *, progress: bool = True) -> int:
+def fetch(name: str, home: Path) -> int:
     """Bring a corpus from its source into the home, converted; the number of its dialogues."""
     if name not in SOURCES:
         raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
-    source = SOURCES[name]
-    with workplace(home, f"corpus-{name}") as folder:
-        downloads = [download(file.url, folder / file_name(file.url), file.sha256, progress) for file in source.files]
-        with unpacked(downloads, folder) as place:
-            rows = _converted(name, source, place)
-    return corpus_files.write(corpus_files.stored(name, home), rows)
-
-
-def _converted(name: str, source: CorpusSource, folder: Path) -> list[CorpusRow]:
     try:
-        rows = [row for row in source.rows(folder) if row["utterances"]]
+        with downloaded(home, f"corpus-{name}", SOURCES[name].files) as folder:
+            rows = [row for row in SOURCES[name].rows(folder) if row["utterances"]]
     except UNEXPECTED as error:
         problem = f"its files are not in the form expected of this source ({type(error).__name__}: {error})"
         raise BadRecord(name, None, "", " ".join(problem.split())) from error
     if not rows:
         raise BadRecord(name, None, "", "the files of the source hold no dialogue")
-    return rows
+    return corpus_files.write(corpus_files.stored(name, home), rows)
 
 
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:

@@ -17,12 +17,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Origin, Rating, Reference, Utterance
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Origin, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord, nearest
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "user": USER, "human": USER, "human_evaluator": USER}
@@ -60,10 +60,8 @@ def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset
     loaded = list(records(path))
     if not loaded:
         raise BadRecord(path.name, None, "", "holds no records")
-    read = _turn_item if card.level == "turn" else _dialogue_item
-    items = tuple(read(record) for record in loaded)
     ratings = tuple(rating for record in loaded for rating in votes(record, card))
-    return Dataset(card, items, ratings, origin)
+    return Dataset(card, tuple(_item(record, card.level) for record in loaded), ratings, origin)
 
 
 def load_json(path: Path) -> Any:
@@ -90,12 +88,13 @@ def records(path: Path) -> Iterator[Record]:
         if not isinstance(name, str) or not name:
             problem = f"should be text, is {_kind(name)}" if name not in (None, "") else "is missing or empty"
             raise BadRecord(path.name, number, "dialogue_id", problem)
-        if name in ids:
-            raise BadRecord(path.name, name, "dialogue_id", "occurs twice")
-        ids.add(name)
         record = Record(path.name, name, row)
-        if broken := next((key for key, value in row.items() if not _encodes(value)), None):
-            raise record.bad(broken, "holds half of a surrogate pair, which is no text")
+        if name in ids:
+            raise record.bad("dialogue_id", "occurs twice")
+        ids.add(name)
+        for field, value in row.items():
+            if not _encodes(value):
+                raise record.bad(field, "holds half of a surrogate pair, which is no text")
         yield record
 
 
@@ -108,59 +107,46 @@ def _encodes(value: Any) -> bool:
     return not isinstance(value, list) or all(map(_encodes, value))
 
 
-def _turn_item(record: Record) -> Item:
-    response = record.text("response")
-    context = lines(record.text("context"))
-    if str(record.values.get("response") or "").startswith("System: "):
-        response = response.removeprefix("System:").strip()
-        turns = tuple(map(_marked, context))
-    else:
-        turns = alternating(context)
-    return Item(record.id, turns, Utterance(SYSTEM, response), _references(record), _facts(record),
-                _system(record))
+def _item(record: Record, level: Level) -> Item:
+    values = record.values
+    context, response = _turns(record) if level == "turn" else (_dialogue(record), None)
+    given = values.get("reference")
+    references = [] if given is None else [given] if isinstance(given, str) else given
+    if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
+        raise record.bad("reference", "should be a list of texts")
+    facts = lines(record.text("fact")) if "fact" in values else ()
+    system = next((record.text(field) for field in ("model", "model_name") if values.get(field) is not None), None)
+    return Item(record.id, context, response, tuple(Reference(text.strip()) for text in references if text.strip()),
+                tuple(facts), system)
 
 
-def _dialogue_item(record: Record) -> Item:
+def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:
+    """The context and the response of a turn-level record, the speakers by their marks where the response has one."""
+    response, context = record.text("response"), lines(record.text("context"))
+    if not str(record.values["response"]).startswith("System: "):
+        return alternating(context), Utterance(SYSTEM, response)
+    turns = []
+    for line in context:
+        mark, separator, text = line.partition(": ")
+        marked = separator and mark in {"System", "User"}
+        turns.append(Utterance(SPEAKERS[mark.casefold()], text.strip()) if marked else Utterance(USER, line))
+    return tuple(turns), Utterance(SYSTEM, response.removeprefix("System:").strip())
+
+
+def _dialogue(record: Record) -> tuple[Utterance, ...]:
+    """The turns of a dialogue-level record that have text."""
     field = "dialog" if "dialog" in record.values else "dialogue"
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
         raise record.bad(field, "should be a list of utterances, " + ("is missing" if turns is None else "is not"))
-    context = tuple(_utterance(record, field, turn) for turn in turns)
-    if not any(turn.text for turn in context):
+    for turn in turns:
+        if not isinstance(turn, dict) or not all(isinstance(turn.get(key), str) for key in ("speaker", "text")):
+            raise record.bad(field, "each utterance should have the texts speaker and text")
+    context = tuple(Utterance(SPEAKERS.get(turn["speaker"].casefold(), turn["speaker"]), turn["text"].strip())
+                    for turn in turns if turn["text"].strip())
+    if not context:
         raise record.bad(field, "holds no utterance with text")
-    return Item(record.id, tuple(turn for turn in context if turn.text), None, _references(record), _facts(record),
-                _system(record))
-
-
-def _utterance(record: Record, field: str, turn: Any) -> Utterance:
-    if not isinstance(turn, dict) or not all(isinstance(turn.get(key), str) for key in ("speaker", "text")):
-        raise record.bad(field, "each utterance should have the texts speaker and text")
-    speaker: str = turn["speaker"]
-    return Utterance(SPEAKERS.get(speaker.casefold(), speaker), turn["text"].strip())
-
-
-def _marked(line: str) -> Utterance:
-    mark, separator, text = line.partition(": ")
-    if separator and mark in {"System", "User"}:
-        return Utterance(SPEAKERS[mark.casefold()], text.strip())
-    return Utterance(USER, line)
-
-
-def _references(record: Record) -> tuple[Reference, ...]:
-    value = record.values.get("reference")
-    texts = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise record.bad("reference", "should be a list of texts")
-    return tuple(Reference(text.strip()) for text in texts if text.strip())
-
-
-def _facts(record: Record) -> tuple[str, ...]:
-    return tuple(lines(record.text("fact"))) if "fact" in record.values else ()
-
-
-def _system(record: Record) -> str | None:
-    return next((record.text(field) for field in ("model", "model_name")
-                 if record.values.get(field) is not None), None)
+    return context
 
 
 def lines(text: str) -> list[str]:
@@ -168,16 +154,20 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
-def alternating(texts: Sequence[str]) -> tuple[Utterance, ...]:
-    """The speakers of unmarked turns, back from the response: the last turn is the user's."""
-    return tuple(Utterance(USER if (len(texts) - place) % 2 else SYSTEM, text) for place, text in enumerate(texts))
+def alternating(texts: Iterable[str]) -> tuple[Utterance, ...]:
+    """The speakers of unmarked turns, back from the response: the last turn is the user's; empty turns are none."""
+    said = [text.strip() for text in texts if text.strip()]
+    return tuple(Utterance(USER if (len(said) - place) % 2 else SYSTEM, text) for place, text in enumerate(said))
 
 
 def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
     """The ratings of a record, in the order of the card's qualities."""
     if card.rated_by == "win_ratio":
         if "win_ratio" in record.values:
-            yield Rating(record.id, card.qualities[0].name, _win_ratio(record))
+            ratio = number(record.values["win_ratio"])
+            if ratio is not None and abs(ratio) > LARGEST:
+                raise record.bad("win_ratio", f"is {ratio:g}, which is not finite, or no ratio")
+            yield Rating(record.id, card.qualities[0].name, () if ratio is None or math.isnan(ratio) else (ratio,))
         return
     annotations = record.values.get("annotations")
     if annotations is None:
@@ -190,36 +180,24 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
             raise record.bad(f"annotations.{name}", f"is no quality of {card.name}; {nearest(name, known)}")
     for name in known:
         if name in annotations:
-            yield Rating(record.id, name, _votes(record, name, annotations[name]))
-
-
-def _votes(record: Record, quality: str, value: Any) -> tuple[float, ...]:
-    entries = value if isinstance(value, list) else [] if value is None else [value]
-    read = (_vote(record, quality, vote) for vote in entries)
-    return tuple(vote for vote in read if vote is not None)
+            value = annotations[name]
+            read = (_vote(record, name, vote) for vote in (value if isinstance(value, list) else [value]))
+            yield Rating(record.id, name, tuple(vote for vote in read if vote is not None))
 
 
 def _vote(record: Record, quality: str, value: Any) -> float | None:
     if value is None or (isinstance(value, str) and value.strip().upper().startswith("N/A")):
         return None
-    number = _number(value)
-    if number is None:
+    vote = number(value)
+    if vote is None:
         raise record.bad(f"annotations.{quality}", f"should hold numbers, holds {value!r:.60}")
-    if not abs(number) <= LARGEST:  # or not a number at all
+    if not abs(vote) <= LARGEST:  # or not a number at all
         raise record.bad(f"annotations.{quality}", f"holds {value!r:.60}, which is not finite, or no vote")
-    return number
+    return vote
 
 
-def _win_ratio(record: Record) -> tuple[float, ...]:
-    number = _number(record.values["win_ratio"])
-    if number is None or math.isnan(number):
-        return ()
-    if abs(number) > LARGEST:
-        raise record.bad("win_ratio", f"is {number:g}, which is not finite, or no ratio")
-    return (number,)
-
-
-def _number(value: Any) -> float | None:
+def number(value: Any) -> float | None:
+    """The number that a value is, in quotes or not; None where it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -8,7 +8,6 @@ The bundled sample takes none: its test items bear the same ids as the challenge
 from __future__ import annotations
 
 import csv
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -58,15 +57,15 @@ class Owners:
 
 def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
     """Read ratings, by dataset; anything in the file that `owners` does not know is an error."""
-    readers = {".json": _from_json, ".csv": _from_table, ".tsv": _from_table}
-    if path.suffix.casefold() not in readers:
+    ending = path.suffix.casefold()
+    if ending not in {".json", ".csv", ".tsv"}:
         raise BenchmarkError(f"{path}: ratings come as .json, .csv or .tsv")
     if not path.is_file():
         raise BenchmarkError(f"{path}: no such file")
     if not owners.cards:
         raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample takes no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
-    for place, rating in readers[path.suffix.casefold()](path, owners):
+    for place, rating in _from_json(path, owners) if ending == ".json" else _from_table(path):
         if wrong := owners.problem(rating):
             raise BadRecord(path.name, place, *wrong)
         votes[rating.item, rating.quality] += rating.votes
@@ -100,7 +99,7 @@ def _from_json(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:
             yield from ((record.id, rating) for rating in official.votes(record, card))
 
 
-def _from_table(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:  # noqa: ARG001
+def _from_table(path: Path) -> Iterator[tuple[str, Rating]]:
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, delimiter="\t" if path.suffix.casefold() == ".tsv" else ",")
         try:
@@ -109,21 +108,14 @@ def _from_table(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:  # 
                 raise BadRecord(path.name, None, "", "names a column twice")
             if missing := {"item", "quality", "vote"} - set(header):
                 raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
-            for row in rows:
-                if row:
-                    yield f"line {rows.line_num}", _row(path, rows.line_num, header, row)
+            for row in filter(None, rows):
+                place = f"line {rows.line_num}"
+                if len(row) != len(header):
+                    raise BadRecord(path.name, place, "", f"{len(row)} values for {len(header)} columns")
+                values = dict(zip(header, row, strict=True))
+                vote = official.number(values["vote"])
+                if vote is None or not abs(vote) <= official.LARGEST:
+                    raise BadRecord(path.name, place, "vote", f"{values['vote']!r:.60} is not a finite number")
+                yield place, Rating(values["item"], values["quality"], (vote,))
         except (csv.Error, UnicodeDecodeError) as error:
             raise BadRecord(path.name, None, "", f"is not a table: {error}") from error
-
-
-def _row(path: Path, line: int, header: list[str], row: list[str]) -> Rating:
-    if len(row) != len(header):
-        raise BadRecord(path.name, f"line {line}", "", f"{len(row)} values for {len(header)} columns")
-    values = dict(zip(header, row, strict=True))
-    try:
-        vote = float(values["vote"]) if "_" not in values["vote"] else math.nan
-    except ValueError:
-        vote = math.nan
-    if not abs(vote) <= official.LARGEST:
-        raise BadRecord(path.name, f"line {line}", "vote", f"{values['vote']!r:.60} is not a finite number")
-    return Rating(values["item"], values["quality"], (vote,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from benchmarks.dataset import DatasetCard, Quality
-from benchmarks.sources.rows import CHATEVAL, official
+from benchmarks.sources import CHATEVAL, official
 
 FOUR = tuple(Quality(name) for name in ("appropriateness", "content", "grammar", "relevance"))
 ONE = (Quality("appropriateness"),)

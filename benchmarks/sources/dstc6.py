@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Quality, Source, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
+from benchmarks.formats.raw import RatedRow, assemble, find, read_each
+from benchmarks.sources import official
 
-HOMEPAGE = "https://github.com/dialogtekgeek/DSTC6-End-to-End-Conversation-Modeling"
 ARCHIVE = "https://www.dropbox.com/s/oh1trbos0tjzn7t/dstc6_t2_evaluation.tgz?dl=1"
 
 CARDS = (
@@ -28,7 +28,7 @@ CARDS = (
         sources=(official(), Source(ARCHIVE, form="dstc6")),
         licence="not stated",
         citation="Hori and Hori (2017). End-to-end Conversation Modeling Track in DSTC6. arXiv:1706.07440.",
-        homepage=HOMEPAGE,
+        homepage="https://github.com/dialogtekgeek/DSTC6-End-to-End-Conversation-Modeling",
         notes="11 references per item in the official file; systems S_00 to S_19. "
               "Not in the release of DSTC11 Track 4.",
     ),
@@ -51,17 +51,13 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
 
 def _read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[RatedRow]:
     block, references = record
-    context = [_turn(line) for line in block if re.match(r"[US]: ?", line)]
+    context = [Utterance(USER if line[0] == "U" else SYSTEM, line[2:]) for line in block if re.match("[US]:", line)]
     replies = [reply_match.groups() for line in block if (reply_match := REPLY.match(line))]
     *systems, (_, _, original) = replies
-    if references and _plain(references[0]) != _plain(original):
+    if references and references[0].split() != original.split():
         raise ValueError(f"the original reply {original!r:.60} is not that of original_refs.txt in the same place")
     for system, votes, text in systems:
         yield RatedRow(context, text, {"overall": json.loads(votes)}, references or (original,), system=system)
-
-
-def _turn(line: str) -> Utterance:
-    return Utterance(USER if line.startswith("U") else SYSTEM, line[2:])
 
 
 def _references(folder: Path) -> list[list[str]]:
@@ -71,7 +67,3 @@ def _references(folder: Path) -> list[list[str]]:
     if not files or files[0].name != names[0]:
         return []
     return [file.read_text(encoding="utf-8").removesuffix("\n").split("\n") for file in files]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

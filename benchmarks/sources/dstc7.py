@@ -6,14 +6,13 @@ The upstream release has ratings and replies without the conversations, so what 
 from __future__ import annotations
 
 from benchmarks.dataset import DatasetCard, Quality
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import official
+from benchmarks.sources import MIRROR, official
 
 CARDS = (
     DatasetCard(
         name="dstc7", title="Reddit-DSTC7", split="dev", level="turn", size=9900,
         qualities=(Quality("relevance", 1, 5), Quality("informativeness", 1, 5), Quality("overall", 1, 5)),
-        sources=(official(), mirror()),
+        sources=(official(), MIRROR),
         licence="O-UDA-1.0 (ratings and replies)",
         citation="Galley, Brockett, Gao, Gao and Dolan (2019). Grounded Response Generation Task at DSTC7. "
                  "AAAI DSTC7 Workshop.",

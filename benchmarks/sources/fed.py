@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Level, Quality, Source, Utterance
-from benchmarks.formats import official as release
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
+from benchmarks.formats.official import lines
+from benchmarks.formats.raw import RatedRow, read_json
+from benchmarks.sources import MIRROR, official
 
 DATA = "http://shikib.com/fed_data.json"
 TURN = (
@@ -46,7 +46,7 @@ def _card(name: str, title: str, level: Level, qualities: tuple[Quality, ...], s
           notes: str) -> DatasetCard:
     return DatasetCard(
         name=name, title=title, split="dev", level=level, size=size, qualities=qualities,
-        sources=(official(sha256), mirror(), Source(DATA, form="fed")),
+        sources=(official(sha256), MIRROR, Source(DATA, form="fed")),
         licence="not stated",
         citation="Mehri and Eskenazi (2020). Unsupervised Evaluation of Interactive Dialog with DialoGPT. "
                  "SIGDIAL.",
@@ -66,26 +66,19 @@ CARDS = (
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
-    """Read the records of the level of the card."""
-    file = find(path, "fed_data.json")
-    wanted = card.level == "turn"
-
+    """Read the records of the level of the card; marks name the speakers, and words are no votes."""
     def read(record: Any) -> Iterator[RatedRow]:
-        if ("response" in record) is wanted:
-            yield _row(record)
+        if ("response" in record) is (card.level == "turn"):
+            response = record.get("response")
+            yield RatedRow(
+                context=[_turn(line) for line in lines(record["context"])],
+                response=None if response is None else response.removeprefix("System: "),
+                votes={name: [vote for vote in votes if not isinstance(vote, str)]
+                       for name, votes in record["annotations"].items()},
+                system=record["system"],
+            )
 
-    return assemble(card, read_each(file, release.load_json(file), read))
-
-
-def _row(record: Any) -> RatedRow:
-    response = record.get("response")
-    return RatedRow(
-        context=[_turn(line) for line in release.lines(record["context"])],
-        response=None if response is None else response.removeprefix("System: "),
-        votes={name: [vote for vote in votes if not isinstance(vote, str)]
-               for name, votes in record["annotations"].items()},
-        system=record["system"],
-    )
+    return read_json(path, card, read, "fed_data.json")
 
 
 def _turn(line: str) -> Utterance:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
-from benchmarks.formats import official as release
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
+from benchmarks.formats.official import alternating
+from benchmarks.formats.raw import RatedRow, read_json
+from benchmarks.sources import MIRROR, official
 
 REPOSITORY = "https://github.com/li3cmz/GRADE"
 COMMIT = "c6cec028e1b4495a388f1c181b10221e4d0c5955"
@@ -27,7 +27,7 @@ def _card(name: str, title: str, size: int, sha256: str, notes: str = "") -> Dat
     return DatasetCard(
         name=name, title=title, split="dev", level="turn", size=size,
         qualities=(Quality("relevance", 1, 5),),
-        sources=(official(sha256), mirror(), ARCHIVE),
+        sources=(official(sha256), MIRROR, ARCHIVE),
         licence="not stated",
         citation="Huang, Ye, Qin, Lin and Liang (2020). GRADE: Automatic Graph-Enhanced Coherence Metric "
                  "for Evaluating Open-Domain Dialogue Systems. EMNLP.",
@@ -47,26 +47,16 @@ CARDS = (
           "table on the web and in the MME-CRS paper."),
 )
 
-CORPORA = {
-    "dailydialog-grade": "dailydialog_EVAL",
-    "empathetic-grade": "empatheticdialogues",
-    "convai2-grade": "convai2",
-}
+CORPORA = {"dailydialog-grade": "dailydialog_EVAL", "empathetic-grade": "empatheticdialogues",
+           "convai2-grade": "convai2"}
 """What the repository calls the corpus of each dataset."""
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read the judgements on the corpus of the card."""
-    file = find(path, "human_judgement.json")
-    corpus = CORPORA[card.name]
-
     def read(record: Any) -> Iterator[RatedRow]:
-        if record["Dataset"] == corpus:
-            yield RatedRow(
-                context=alternating(record["Context"].split("|||")),
-                response=record["Response"],
-                votes={"relevance": json.loads(record["HumanScores"])},
-                system=record["DialogModel"],
-            )
+        if record["Dataset"] == CORPORA[card.name]:
+            yield RatedRow(alternating(record["Context"].split("|||")), record["Response"],
+                           {"relevance": json.loads(record["HumanScores"])}, system=record["DialogModel"])
 
-    return assemble(card, read_each(file, release.load_json(file), read))
+    return read_json(path, card, read, "human_judgement.json")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
+from benchmarks.formats.official import alternating
+from benchmarks.formats.raw import RatedRow, assemble, find, read_each
+from benchmarks.sources import MIRROR, official
 
 REPOSITORY = "https://github.com/prakharguptaz/multirefeval"
 COMMIT = "2a4b5440e21dba518dffd6d535dfb1450ab9c4a7"
@@ -24,7 +25,7 @@ CARDS = (
     DatasetCard(
         name="dailydialog-gupta", title="DailyDialog-Gupta", split="dev", level="turn", size=500,
         qualities=(Quality("overall", 1, 5),),
-        sources=(official("d2e92474e39849572df78a6735e62af1367160b905279f2afd5737c0a41288aa"), mirror(),
+        sources=(official("d2e92474e39849572df78a6735e62af1367160b905279f2afd5737c0a41288aa"), MIRROR,
                  Source(RATINGS, form="gupta")),
         licence="not stated",
         citation="Gupta, Mehri, Zhao, Pavel, Eskenazi and Bigham (2019). Investigating Evaluation of "
@@ -44,10 +45,6 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
 
 
 def _read(record: Any) -> Iterator[RatedRow]:
-    yield RatedRow(
-        context=alternating(record["context"].split("||||")),
-        response=record["response"],
-        votes={"overall": [float(record["human_average_rating"])]},
-        references=record["all_references"].split("\t"),
-        system=record["model"],
-    )
+    yield RatedRow(alternating(record["context"].split("||||")), record["response"],
+                   {"overall": [float(record["human_average_rating"])]}, record["all_references"].split("\t"),
+                   system=record["model"])

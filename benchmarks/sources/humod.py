@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
 from benchmarks.errors import BadRecord
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
+from benchmarks.formats.official import alternating
+from benchmarks.formats.raw import RatedRow, assemble, find, read_each
+from benchmarks.sources import MIRROR, official
 
 REPOSITORY = "https://github.com/erincmer/HUMOD"
 DATA = "https://raw.githubusercontent.com/erincmer/HUMOD/master/HUMOD_Dataset.TXT"
@@ -25,7 +26,7 @@ CARDS = (
     DatasetCard(
         name="humod", title="HUMOD", split="dev", level="turn", size=9500,
         qualities=(Quality("language_usage", dimension="language usage"), Quality("relevance", 1, 5)),
-        sources=(official(), mirror(), Source(DATA, form="humod")),
+        sources=(official(), MIRROR, Source(DATA, form="humod")),
         licence="not stated",
         citation="Merdivan, Singh, Hanke, Kropf, Holzinger and Geist (2020). Human Annotated Dialogues "
                  "Dataset for Natural Conversational Agents. Applied Sciences 10(3).",

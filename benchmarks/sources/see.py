@@ -15,10 +15,9 @@ from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source, Utterance
 from benchmarks.formats.official import SPEAKERS
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
+from benchmarks.formats.raw import RatedRow, assemble, find, read_each
+from benchmarks.sources import MIRROR, official
 
-HOMEPAGE = "https://github.com/facebookresearch/ParlAI/tree/main/projects/controllable_dialogue"
 LOGS = "https://parl.ai/downloads/controllable_dialogue/evaluation_logs_reproducible_v1.tar.gz"
 QUALITIES = (
     Quality("enjoy", 1, 4, "enjoyment"),
@@ -36,11 +35,11 @@ CARDS = (
     DatasetCard(
         name="persona-see", title="Persona-See", split="dev", level="dialogue", size=3316,
         qualities=QUALITIES,
-        sources=(official(), mirror(), Source(LOGS, form="see")),
+        sources=(official(), MIRROR, Source(LOGS, form="see")),
         licence="MIT (ParlAI)",
         citation="See, Roller, Kiela and Weston (2019). What makes a good conversation? How controllable "
                  "attributes affect human judgments. NAACL.",
-        homepage=HOMEPAGE,
+        homepage="https://github.com/facebookresearch/ParlAI/tree/main/projects/controllable_dialogue",
         notes="One vote per quality: the person who held the conversation. Printed as Persona-Chatlog in "
               "the MME-CRS paper.",
     ),
@@ -51,22 +50,14 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read every log of the folder."""
     first = find(path, "*.jsonl")
     logs = [first] if path.is_file() else sorted(path.rglob("*.jsonl"))
-    return assemble(card, (row for log in logs for row in read_each(log, _lines(log), _read)))
-
-
-def _lines(log: Path) -> Iterator[str]:
-    with log.open(encoding="utf-8") as stream:
-        yield from (line for line in stream if line.strip())
+    return assemble(card, (row for log in logs for row in read_each(
+        log, filter(str.strip, log.read_text(encoding="utf-8").split("\n")), _read)))
 
 
 def _read(line: str) -> Iterator[RatedRow]:
     record: Any = json.loads(line)
-    if all(turn["speaker"] != "model" for turn in record["dialog"]):
-        return
-    scores = record["evaluation_results"]
-    yield RatedRow(
-        context=[Utterance(SPEAKERS.get(turn["speaker"], turn["speaker"]), turn["text"]) for turn in record["dialog"]],
-        response=None,
-        votes={quality.name: [scores[quality.name]] for quality in QUALITIES},
-        system=record["model_name"],
-    )
+    turns, scores = record["dialog"], record.get("evaluation_results")
+    if any(turn["speaker"] == "model" for turn in turns):
+        yield RatedRow([Utterance(SPEAKERS.get(turn["speaker"], turn["speaker"]), turn["text"]) for turn in turns],
+                       None, {quality.name: [scores[quality.name]] for quality in QUALITIES},
+                       system=record["model_name"])

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Source
-from benchmarks.formats import official as release
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, alternating, assemble, find, official, read_each
+from benchmarks.formats.official import alternating, lines
+from benchmarks.formats.raw import RatedRow, read_json
+from benchmarks.sources import MIRROR, official
 
 TRUTH = "Original Ground Truth"
 QUALITIES = (
@@ -30,7 +30,7 @@ QUALITIES = (
 
 PERSONA = DatasetCard(
     name="persona-usr", title="PersonaChat-USR", split="dev", level="turn", size=300, qualities=QUALITIES,
-    sources=(official("a9ec370dec3ae60aa8f2f4f1d40041661c6060ea1e6a89e23c12df08ba663fab"), mirror(),
+    sources=(official("a9ec370dec3ae60aa8f2f4f1d40041661c6060ea1e6a89e23c12df08ba663fab"), MIRROR,
              Source("http://shikib.com/pc_usr_data.json", form="usr")),
     licence="not stated",
     citation="Mehri and Eskenazi (2020). USR: An Unsupervised and Reference Free Evaluation Metric "
@@ -41,24 +41,18 @@ PERSONA = DatasetCard(
 )
 CARDS = (PERSONA, replace(
     PERSONA, name="topical-usr", title="TopicalChat-USR", size=360,
-    sources=(official("936a0963c6476bd29edb5710f6f6b510ae450e174655773f9d5a2ce18dd96ad3"), mirror(),
+    sources=(official("936a0963c6476bd29edb5710f6f6b510ae450e174655773f9d5a2ce18dd96ad3"), MIRROR,
              Source("http://shikib.com/tc_usr_data.json", form="usr"))))
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read every response to every context."""
-    file = find(path, "*_usr_data.json")
-    return assemble(card, read_each(file, release.load_json(file), _read))
+    return read_json(path, card, _read, "*_usr_data.json")
 
 
 def _read(record: Any) -> Iterator[RatedRow]:
+    context, facts = alternating(record["context"].split("\n")), lines(record["fact"])
     truths = [response["response"] for response in record["responses"] if response["model"] == TRUTH]
     for response in record["responses"]:
-        yield RatedRow(
-            context=alternating(release.lines(record["context"])),
-            response=response["response"],
-            votes={quality.name: response[quality.name] for quality in QUALITIES},
-            references=truths,
-            facts=release.lines(record["fact"]),
-            system=response["model"],
-        )
+        yield RatedRow(context, response["response"], {quality.name: response[quality.name] for quality in QUALITIES},
+                       truths, facts, response["model"])

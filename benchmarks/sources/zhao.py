@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Quality, Source, Utterance
-from benchmarks.formats import official as release
-from benchmarks.sources.dstc11 import mirror
-from benchmarks.sources.rows import RatedRow, assemble, find, official, read_each
+from benchmarks.formats.raw import RatedRow, read_json
+from benchmarks.sources import MIRROR, official
 
 RECORD = "https://zenodo.org/records/3828180"
 DATA = Source(f"{RECORD}/files/ACL2020_data.zip", form="zhao")
@@ -26,7 +25,7 @@ FOUR = (Quality("content", 1, 5), Quality("grammar", 1, 5), Quality("relevance",
 def _card(name: str, title: str, qualities: tuple[Quality, ...], sha256: str) -> DatasetCard:
     return DatasetCard(
         name=name, title=title, split="dev", level="turn", size=900, qualities=qualities,
-        sources=(official(sha256), mirror(), DATA),
+        sources=(official(sha256), MIRROR, DATA),
         licence="Apache-2.0 (code repository)",
         citation="Zhao, Lala and Kawahara (2020). Designing Precise and Robust Dialogue Response Evaluators. "
                  "ACL.",
@@ -50,11 +49,13 @@ FILES = {
 """What the file of each dataset may be called, best first."""
 
 
+UPSTREAM = {"content": "content", "grammar": "grammar", "relevance": "relevance", "appropriateness": "overall"}
+"""What upstream calls each quality."""
+
+
 def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read the responses that were scored."""
-    file = find(path, *FILES[card.name])
-    dialogues = release.load_json(file)
-    return assemble(card, read_each(file, dialogues.values() if isinstance(dialogues, dict) else dialogues, _read))
+    return read_json(path, card, _read, *FILES[card.name])
 
 
 def _read(record: Any) -> Iterator[RatedRow]:
@@ -62,13 +63,7 @@ def _read(record: Any) -> Iterator[RatedRow]:
     context = [Utterance(SYSTEM if speaker == floor else USER, text) for speaker, text in record["context"]]
     for system, response in record["responses"].items():
         if "scores" in response:
-            yield RatedRow(context, response["uttr"], _votes(response["scores"]), [reference], system=system)
-
-
-def _votes(scores: dict[str, dict[str, Any]]) -> dict[str, list[float]]:
-    upstream = {"content": "content", "grammar": "grammar", "relevance": "relevance", "overall": "appropriateness"}
-    votes: dict[str, list[float]] = {}
-    for hit in scores.values():
-        for name in upstream.keys() & hit.keys():
-            votes.setdefault(upstream[name], []).append(hit[name])
-    return votes
+            votes = {name: [hit[field] for hit in response["scores"].values() if field in hit]
+                     for name, field in UPSTREAM.items()}
+            yield RatedRow(context, response["uttr"], {name: given for name, given in votes.items() if given},
+                           [reference], system=system)

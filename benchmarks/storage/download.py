@@ -47,28 +47,34 @@ class _Note:
     length: int = -1
 
 
-def download(source_url: str, target: Path, sha256: str | None = None, progress: bool = True) -> Path:
+def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     """Download a file to `target`, whole and with the right sha256, or not at all."""
     if urlsplit(source_url).scheme not in {"http", "https"}:
         raise FetchError(f"{source_url}: only http and https addresses are fetched")
     part = target.with_name(f".{target.name}.part")
+    note = part.with_suffix(".note")
     try:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                _attempt(source_url, part, progress)
+                _attempt(source_url, part, note)
                 break
             except TryAgain as error:
                 if isinstance(error, Changed):
-                    _forget(part)
+                    _forget(part, note)
                 if attempt == ATTEMPTS:
                     raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to go on") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
-        _check(source_url, part, sha256)
+        if sha256 is not None:
+            with part.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            if digest != sha256:
+                _forget(part, note)
+                raise ChecksumDiffers(f"{source_url}: expected sha256 {sha256}, got {digest}; the file was removed")
         part.replace(target)
     except OSError as error:
-        _forget(part)
+        _forget(part, note)
         raise FetchError(f"{target}: cannot be written: {error.strerror or error}") from error
-    _note_path(part).unlink(missing_ok=True)
+    note.unlink(missing_ok=True)
     return target
 
 
@@ -82,26 +88,35 @@ def reach(url: str) -> None:
         return
 
 
-def _attempt(url: str, part: Path, progress: bool) -> None:
+def _forget(*paths: Path) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):  # a folder that takes nothing also gives nothing back
+            path.unlink(missing_ok=True)
+
+
+def _attempt(url: str, part: Path, note: Path) -> None:
     """Ask for what is missing, and add what comes."""
-    note = _read_note(part, url)
-    have = part.stat().st_size if note and part.exists() else 0
-    if note and have and have == note.length:
+    try:
+        known = _Note(**json.loads(note.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        known = _Note("")
+    have = part.stat().st_size if known.url == url and part.exists() else 0
+    if have and have == known.length:
         return
     headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
-    if note and have:
+    if have:
         headers["Range"] = f"bytes={have}-"
-        if note.tag and not note.tag.startswith("W/"):
-            headers["If-Range"] = note.tag
+        if known.tag and not known.tag.startswith("W/"):
+            headers["If-Range"] = known.tag
     with _open(url, headers) as answer:
         total, start = _extent(answer)
         new = _Note(url, answer.headers.get("ETag") or "", total)
         if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
-        elif start != have or new != note:
+        elif start != have or new != known:
             raise Changed("changed while it was downloaded")
-        _note_path(part).write_text(json.dumps(asdict(new)), encoding="utf-8")
-        _copy(answer, part, start, total, progress)
+        note.write_text(json.dumps(asdict(new)), encoding="utf-8")
+        _copy(answer, part, start, total)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -124,7 +139,12 @@ def _open(url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
         answer: http.client.HTTPResponse = opener.open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        raise _refusal(url, error) from error
+        message = f"the server answers {error.code} {error.reason}"
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise Changed("is shorter than what was downloaded") from error
+        if error.code == http.HTTPStatus.TOO_MANY_REQUESTS or error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise TryAgain(message) from error
+        raise FetchError(f"{url}: {message}") from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, ConnectionResetError):
             raise _cut(error.reason) from error
@@ -136,16 +156,6 @@ def _open(url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
     return answer
 
 
-def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
-    """What an error status means: start afresh, try again, or give up."""
-    if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        return Changed("is shorter than what was downloaded")
-    message = f"the server answers {error.code} {error.reason}"
-    if error.code == http.HTTPStatus.TOO_MANY_REQUESTS or error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
-        return TryAgain(message)
-    return FetchError(f"{url}: {message}")
-
-
 def _extent(answer: http.client.HTTPResponse) -> tuple[int, int]:
     """The length of the whole file, -1 where it is not said, and where this answer starts."""
     match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
@@ -154,13 +164,12 @@ def _extent(answer: http.client.HTTPResponse) -> tuple[int, int]:
     return int(answer.headers.get("Content-Length") or -1), 0
 
 
-def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int, progress: bool) -> None:
+def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int) -> None:
     from tqdm import tqdm
 
-    quiet = not (progress and sys.stderr.isatty())
     with part.open("r+b" if start else "wb") as stream, tqdm(
         desc=part.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
-        disable=quiet, leave=False,
+        disable=not sys.stderr.isatty(), leave=False,
     ) as bar:
         stream.seek(start)
         while chunk := _read(answer):
@@ -188,30 +197,3 @@ def _reason(error: object) -> str:
         return "its name is not known"
     text = error.strerror or str(error) if isinstance(error, OSError) else str(error)
     return " ".join(text.split()) or type(error).__name__
-
-
-def _check(url: str, part: Path, sha256: str | None) -> None:
-    if sha256 is not None:
-        with part.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if digest != sha256:
-            _forget(part)
-            raise ChecksumDiffers(f"{url}: expected sha256 {sha256}, got {digest}; the file was removed")
-
-
-def _note_path(part: Path) -> Path:
-    return part.with_suffix(".note")
-
-
-def _read_note(part: Path, url: str) -> _Note | None:
-    try:
-        note = _Note(**json.loads(_note_path(part).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return None
-    return note if note.url == url else None
-
-
-def _forget(part: Path) -> None:
-    for path in (part, _note_path(part)):
-        with contextlib.suppress(OSError):  # a folder that takes nothing also gives nothing back
-            path.unlink(missing_ok=True)

@@ -11,18 +11,19 @@ import contextlib
 import importlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
-from benchmarks.sources.dstc11 import mirrored
-from benchmarks.sources.rows import Converter
+from benchmarks.formats import official
+from benchmarks.sources import MIRROR
 from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download
+from benchmarks.storage.mirror import mirrored
 
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
@@ -35,7 +36,7 @@ HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 
-def fetch(card: DatasetCard, home: Path, *, progress: bool = True) -> Dataset:
+def fetch(card: DatasetCard, home: Path) -> Dataset:
     """Fetch a dataset from the first of its public sources that gives it."""
     if needs_registration(card):
         raise FetchError(f"{card.name} stands behind a registration at {card.sources[0].url}; {HINT}")
@@ -43,25 +44,25 @@ def fetch(card: DatasetCard, home: Path, *, progress: bool = True) -> Dataset:
     for source in card.sources:
         if not source.by_hand:
             try:
-                return _fetch(card, source, home, progress)
+                return _from(source, card, home)
             except BenchmarkError as error:
                 reasons.append(error)
     raise _gave_up(card.name, reasons)
 
 
-def fetch_resource(name: str, home: Path, *, progress: bool = True) -> Path:
+def fetch_resource(name: str, home: Path) -> Path:
     """Fetch a resource into the home, after a look into it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
-    source, target = RESOURCES[name], resources.path(home, name)
+    url, target = RESOURCES[name].url, resources.path(home, name)
     try:
         with workplace(home, name) as folder:
-            file = download(source.url, folder / file_name(source.url), source.sha256, progress)
+            file = download(url, folder / file_name(url))
             if name == resources.CONCEPTNET:
                 if not resources.keep_edges([file], home):
-                    raise BadArchive(f"{source.url}: holds no edge between two English terms")
+                    raise BadArchive(f"{url}: holds no edge between two English terms")
                 return target
-            resources.check_wordnet(file, source.url)
+            resources.check_wordnet(file, url)
             target.parent.mkdir(parents=True, exist_ok=True)
             file.replace(target)
     except Offline as error:
@@ -74,33 +75,34 @@ def needs_registration(card: DatasetCard) -> bool:
     return all(source.by_hand for source in card.sources)
 
 
-def converter(form: str) -> Converter:
+def converter(form: str) -> Callable[[Path, DatasetCard], Dataset]:
     """What reads the raw files of a source: the function `convert` of the module in benchmarks/sources of that name."""
-    convert: Converter = importlib.import_module(f"benchmarks.sources.{form}").convert
+    convert: Callable[[Path, DatasetCard], Dataset] = importlib.import_module(f"benchmarks.sources.{form}").convert
     return convert
 
 
-def _fetch(card: DatasetCard, source: Source, home: Path, progress: bool) -> Dataset:
-    convert = converter(source.form)
-    with workplace(home, f"{card.name}-{source.form}") as folder:
-        if source.form == "dstc11":
-            return convert(mirrored(card.name, folder), card)
-        file = download(source.url, folder / file_name(source.url), source.sha256, progress)
-        with unpacked([file], folder) as place:
-            return convert(place / file.name, card)
+def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
+    name = f"{card.name}-{source.form}"
+    if source.form == MIRROR.form:
+        with workplace(home, name) as folder:
+            return official.parse(mirrored(card.name, folder), card, "fetched")
+    with downloaded(home, name, [source]) as folder:
+        return converter(source.form)(folder / file_name(source.url), card)
 
 
 @contextmanager
-def unpacked(files: list[Path], folder: Path) -> Iterator[Path]:
-    """A folder beside the downloads with these files, archives unpacked into folders of their names."""
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        for file in files:
-            target = Path(temporary) / file.name
-            if file.name.endswith(ARCHIVES):
-                unpack(file, target)
-            else:
-                file.rename(target)
-        yield Path(temporary)
+def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Path]:
+    """A folder with the files of these sources, archives unpacked into folders of their names."""
+    with workplace(home, name) as folder:
+        files = [download(source.url, folder / file_name(source.url), source.sha256) for source in sources]
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            for file in files:
+                target = Path(temporary) / file.name
+                if file.name.endswith(ARCHIVES):
+                    unpack(file, target)
+                else:
+                    file.rename(target)
+            yield Path(temporary)
 
 
 @contextmanager
@@ -121,8 +123,7 @@ def workplace(home: Path, name: str) -> Iterator[Path]:
 
 def file_name(url: str) -> str:
     """Under which name the file of an address is kept."""
-    name = Path(unquote(urlsplit(url).path)).name
-    return name.lstrip(".") or "file"
+    return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
 def _gave_up(name: str, reasons: list[BenchmarkError]) -> FetchError:

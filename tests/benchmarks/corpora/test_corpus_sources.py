@@ -14,6 +14,7 @@ import pytest
 from benchmarks.corpora import corpora, sources
 from benchmarks.corpora import files as corpus_files
 from benchmarks.errors import BadRecord, FetchError
+from benchmarks.storage import fetch as fetching
 from harness.commands import fetch as command
 
 
@@ -28,7 +29,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
         target.write_bytes(contents[target.name])
         return target
 
-    monkeypatch.setattr(sources, "download", download)
+    monkeypatch.setattr(fetching, "download", download)
     return contents
 
 
@@ -51,7 +52,7 @@ def tarred(members: dict[str, str]) -> bytes:
 
 
 def come(name: str, home: Path) -> list[dict[str, object]]:
-    count = sources.fetch(name, home, progress=False)
+    count = sources.fetch(name, home)
     rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz").rows
     assert len(rows) == count
     assert not (home / "downloads").exists()
@@ -157,7 +158,7 @@ def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path
         for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
             files[f"{split}.json"] = content
         with pytest.raises(BadRecord, match=problem) as caught:
-            sources.fetch("topical_chat", home, progress=False)
+            sources.fetch("topical_chat", home)
         assert "\n" not in str(caught.value)
         assert not (home / "corpora").exists()
 

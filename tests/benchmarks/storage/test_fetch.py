@@ -21,10 +21,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, ChecksumDiffers, FetchError
-from benchmarks.sources import dstc11
 from benchmarks.storage import download as downloading
 from benchmarks.storage import fetch as module
-from benchmarks.storage import store
+from benchmarks.storage import mirror, store
 from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
 
@@ -99,21 +98,21 @@ def one_line(error: pytest.ExceptionInfo[BenchmarkError]) -> str:
 def test_a_file_comes_whole(site: type[Site], tmp_path: Path) -> None:
     """The target has the bytes of the server, of known length or not, and nothing lies beside it."""
     for site.length in (True, False):
-        assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+        assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
         assert only(tmp_path) == ["file.bin"]
     site.body = b""
-    assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == b""
+    assert download(site.url, tmp_path / "file.bin", None).read_bytes() == b""
 
 
 def test_a_cut_connection_goes_on_where_it_was(site: type[Site], tmp_path: Path) -> None:
     """Two cuts cost two more requests, each for the rest alone."""
     for tag in ('"one"', 'W/"weak"', None):
         site.tag, site.cut_at, site.cuts, site.requested = tag, 100_000, 2, []
-        assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+        assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
         assert site.requested == [None, "bytes=100000-", "bytes=200000-"]
         assert only(tmp_path) == ["file.bin"]
     site.ranges, site.cuts, site.requested = False, 1, []
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY, "200 is the whole file"
+    assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY, "200 is the whole file"
     assert site.requested == [None, "bytes=100000-"]
 
 
@@ -121,9 +120,9 @@ def test_a_later_run_goes_on(site: type[Site], tmp_path: Path) -> None:
     """What came before all attempts were used up is not asked for again."""
     site.cut_at, site.cuts = 10_000, 5
     with pytest.raises(FetchError, match=r"cut at 50000 of 300000 bytes, 5 times; run it again"):
-        download(site.url, tmp_path / "file.bin", SHA256, False)
+        download(site.url, tmp_path / "file.bin", SHA256)
     assert only(tmp_path) == [".file.bin.note", ".file.bin.part"]
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+    assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
     assert site.requested[-1] == "bytes=50000-"
 
 
@@ -132,13 +131,13 @@ def test_a_file_that_changed_is_taken_anew(site: type[Site], tmp_path: Path) -> 
     for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000])):
         site.body, site.tag, site.cut_at, site.cuts = BODY, tag and '"one"', 20_000, 5
         with pytest.raises(FetchError):
-            download(site.url, tmp_path / "file.bin", None, False)
+            download(site.url, tmp_path / "file.bin", None)
         site.body, site.tag, site.cuts = body, tag, 0
-        assert download(site.url, tmp_path / "file.bin", None, False).read_bytes() == body
+        assert download(site.url, tmp_path / "file.bin", None).read_bytes() == body
     site.cut_at, site.cuts = 1000, 5
     with pytest.raises(FetchError):
-        download(site.url + "?first", tmp_path / "file.bin", None, False)
-    download(site.url + "?second", tmp_path / "file.bin", None, False)
+        download(site.url + "?first", tmp_path / "file.bin", None)
+    download(site.url + "?second", tmp_path / "file.bin", None)
     assert site.requested[-1] is None, "what came from another address is of no use"
 
 
@@ -146,7 +145,7 @@ def test_other_bytes_are_refused(site: type[Site], tmp_path: Path) -> None:
     """A wrong sha256 names the file and both digests, and the bytes are gone."""
     site.body = BODY[:-1] + b"!"
     with pytest.raises(ChecksumDiffers) as caught:
-        download(site.url, tmp_path / "file.bin", SHA256, False)
+        download(site.url, tmp_path / "file.bin", SHA256)
     message = one_line(caught)
     assert site.url in message
     assert f"expected sha256 {SHA256}" in message
@@ -157,10 +156,10 @@ def test_other_bytes_are_refused(site: type[Site], tmp_path: Path) -> None:
 def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: type[Site], tmp_path: Path) -> None:
     """503 and 429 pass, 404 does not."""
     site.status = [503, 429]
-    assert download(site.url, tmp_path / "file.bin", SHA256, False).read_bytes() == BODY
+    assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
     site.status, site.requested = [404], []
     with pytest.raises(FetchError, match="answers 404"):
-        download(site.url, tmp_path / "other.bin", None, False)
+        download(site.url, tmp_path / "other.bin", None)
     assert site.requested == [None]
 
 
@@ -168,14 +167,14 @@ def test_only_the_web_is_asked(site: type[Site], tmp_path: Path) -> None:
     """Neither a card nor a redirect can make the harness read local files; other redirects are followed."""
     for url in ("file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"):
         with pytest.raises(FetchError, match="only http and https"):
-            download(url, tmp_path / "x", None, False)
+            download(url, tmp_path / "x", None)
     for location in ("file:///etc/passwd", "ftp://127.0.0.1/x"):
         site.status, site.location = [302], location
         with pytest.raises(FetchError, match=r"not (https|allowed)"):
-            download(site.url, tmp_path / "x", None, False)
+            download(site.url, tmp_path / "x", None)
         assert only(tmp_path) == []
     site.status, site.location = [302], site.url
-    assert download(site.url + "/old", tmp_path / "x", SHA256, False).read_bytes() == BODY
+    assert download(site.url + "/old", tmp_path / "x", SHA256).read_bytes() == BODY
 
 
 def test_a_full_disk_leaves_nothing(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +185,7 @@ def test_a_full_disk_leaves_nothing(site: type[Site], tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(downloading, "_copy", full)
     with pytest.raises(FetchError) as caught:
-        download(site.url, tmp_path / "file.bin", SHA256, False)
+        download(site.url, tmp_path / "file.bin", SHA256)
     assert one_line(caught) == f"{tmp_path / 'file.bin'}: cannot be written: No space left on device"
     assert only(tmp_path) == []
     (tmp_path / "home").write_text("a file")
@@ -233,15 +232,15 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
 
     class Hub:
         def open(self, path: str, mode: str) -> io.BytesIO:
-            assert path == f"datasets/mario-rc/dstc11.t4@{dstc11.COMMIT}/DSTC_11_Track_4.zip"
+            assert path == f"datasets/mario-rc/dstc11.t4@{mirror.COMMIT}/DSTC_11_Track_4.zip"
             return io.BytesIO(zipped(PLACE, OFFICIAL))
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     with monkeypatch.context() as offline:
         offline.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
-            dstc11.mirrored("fed-turn", tmp_path)
-    monkeypatch.setattr(dstc11, "reach", lambda _: None)
+            mirror.mirrored("fed-turn", tmp_path)
+    monkeypatch.setattr(mirror, "reach", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
     monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)
@@ -250,7 +249,7 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
         assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
     assert requests[0] == ("mario-rc/dstc11.t4", PLACE, "dataset", False)
     with pytest.raises(FetchError, match="holds no persona-see_eval"):
-        dstc11.mirrored("persona-see", tmp_path)
+        mirror.mirrored("persona-see", tmp_path)
 
 
 def zipped(member: str, text: str) -> bytes:

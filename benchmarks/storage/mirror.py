@@ -11,24 +11,16 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BenchmarkError, FetchError, Offline
-from benchmarks.formats import official as release
-from benchmarks.sources.rows import find
+from benchmarks.sources import MIRROR
 from benchmarks.storage.download import reach
 
-REPOSITORY = "mario-rc/dstc11.t4"
-MIRROR = f"https://huggingface.co/datasets/{REPOSITORY}"
+REPOSITORY = MIRROR.url.partition("/datasets/")[2]
 ARCHIVE = "DSTC_11_Track_4.zip"
 COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"
 """The revision of the mirror that certainly has the archive."""
 LARGEST = 1 << 29
 """Bytes; the largest file of the release is a tenth of it."""
-
-
-def mirror() -> Source:
-    """The mirror as a source of a dataset."""
-    return Source(MIRROR, form="dstc11")
 
 
 def mirrored(name: str, folder: Path) -> Path:
@@ -39,7 +31,7 @@ def mirrored(name: str, folder: Path) -> Path:
         raise
     except Exception as error:  # what the library raises depends on its version and on its transport
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FetchError(f"{MIRROR}: {reason:.160}") from error
+        raise FetchError(f"{MIRROR.url}: {reason:.160}") from error
 
 
 def _from_folder(name: str) -> Path | None:
@@ -57,7 +49,7 @@ def _from_folder(name: str) -> Path | None:
         return Path(hf_hub_download(REPOSITORY, f"DSTC_11_Track_4/metadata/dev/en/{name}/{name}_eval.json",
                                     repo_type="dataset", local_files_only=bool(offline)))
     except LocalEntryNotFoundError as error:
-        raise Offline(offline or f"{MIRROR} cannot be reached") from error
+        raise Offline(offline or f"{MIRROR.url} cannot be reached") from error
     except EntryNotFoundError:
         return None
 
@@ -69,12 +61,7 @@ def _from_archive(name: str, folder: Path) -> Path:
           zipfile.ZipFile(stream) as archive):
         members = [member for member in archive.infolist() if member.filename.endswith(f"/{name}/{name}_eval.json")]
         if not members or members[0].file_size > LARGEST:
-            raise FetchError(f"{MIRROR}: {ARCHIVE} holds no {name}_eval.json, or one too large")
+            raise FetchError(f"{MIRROR.url}: {ARCHIVE} holds no {name}_eval.json, or one too large")
         path = folder / f"{name}_eval.json"
         path.write_bytes(archive.read(members[0]))
     return path
-
-
-def convert(path: Path, card: DatasetCard) -> Dataset:
-    """Read the organisers' file as the mirror holds it."""
-    return release.parse(find(path, f"{card.name}_eval.json"), card, origin="fetched")
