@@ -50,11 +50,10 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
         try:
             for field in ground.fields:
                 scores = Scorer(field.dataset, models, ScoreStore(kept)).scores(chosen.metric)
-                scored = correlate.columns(field.dataset, {(chosen.label, chosen.suffix): scores})
-                for (_, column), values in scored.items():
-                    columns.setdefault(column, {}).update({
-                        (field.name, judged.quality.name): values.on(judged.quality.dimension)
-                        for judged in field.judged})
+                points = correlate.item_scores(field.dataset, field.judged, {(chosen.label, chosen.suffix): scores})
+                for target in correlate.targets(points, field.judged):
+                    for (_, column), values in zip(target.names, target.scores, strict=True):
+                        columns.setdefault(column, {})[field.name, target.quality] = values
         except (MissingResource, CannotScore, MetricError) as error:
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
             continue

@@ -1,4 +1,4 @@
-"""The ratings and scores of a dataset item by item: collected from a run, packed as Parquet, and read back.
+"""The ratings and scores of a dataset item by item: packed as Parquet, and read back.
 
     points/SLUG.parquet     item, system, words, context, human:0, human:1, ..., score:0, score:1, ...
 
@@ -12,21 +12,17 @@ import hashlib
 import io
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from harness.results.rows import ItemScores
-from harness.statistics.panel import Vector, codes
+from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from benchmarks.dataset import Dataset, Item
-    from harness.run.correlate import Column, Judged
 
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """Names that every file system takes, and keeps apart."""
@@ -35,22 +31,6 @@ DIGEST = 8
 
 ColumnKey: TypeAlias = tuple[str, str]
 """Metric and column."""
-
-
-def of(dataset: Dataset, qualities: Iterable[Judged], columns: Mapping[tuple[str, str], Column]) -> ItemScores:
-    """The points of a dataset, in the order of its items, from its mean ratings and `evaluation.columns`."""
-    wanted = tuple(qualities)
-    scores: dict[tuple[str, str], Vector] = {}
-    for (metric, name), column in columns.items():
-        scores[metric, name] = column.on("")
-        scores |= {(metric, of_quality(name, one.quality.dimension)): column.on(one.quality.dimension)
-                   for one in wanted if column.has(one.quality.dimension)}
-    return ItemScores(
-        dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
-        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
-        words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
-        contexts=codes(item.context for item in dataset.items),
-        human={one.quality.name: one.means for one in wanted}, scores=scores)
 
 
 def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
@@ -110,11 +90,3 @@ def unpacked(content: bytes) -> ItemScores:
 
 def _floats(table: pa.Table, name: str) -> Vector:
     return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-
-
-def _words(item: Item) -> int:
-    """Words of the response, as the metric `length` counts them, or of the whole dialogue."""
-    from metrics.text.words import words
-
-    given = item.context if item.response is None else (item.response,)
-    return sum(len(words(turn.text)) for turn in given)

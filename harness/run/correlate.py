@@ -1,19 +1,28 @@
-"""From scores and ratings to correlations: one panel per quality and column, one estimate per statistic."""
+"""From scores and ratings to correlations: one panel per quality and column, one estimate per statistic.
+
+    Scores, Judged  --item_scores-->  ItemScores  --targets-->  TargetData  --correlations-->  Correlation
+
+The results keep the `ItemScores`, so the same targets can be made of them later, without a metric running.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from benchmarks.dataset import Dataset, Quality
-from harness.results.rows import Correlation
+from benchmarks.dataset import Dataset, Item, Quality
+from harness.results.item_scores import on_quality, plain
+from harness.results.rows import Correlation, DatasetEntry, ItemScores
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
-from harness.statistics.panel import Codes, Panel, Vector, codes, panel
+from harness.statistics.panel import Array, Codes, Panel, Vector, codes, panel
 from metrics.column import of_quality, split_quality
+
+DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
+"""The statistics of every run, each with its level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +50,31 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
     votes = {(rating.item, rating.quality): rating.votes for rating in dataset.ratings}
     by_quality = {quality: tuple(votes.get((item.id, quality.name), ()) for item in dataset.items)
                   for quality in wanted}
-    return tuple(Judged(quality, each, np.array(list(map(_mean, each)))) for quality, each in by_quality.items())
+    return tuple(Judged(quality, each, np.array([float(np.mean(own)) if own else np.nan for own in each]))
+                 for quality, each in by_quality.items())
+
+
+def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
+    """The mean ratings of a dataset from its results, which keep no votes."""
+    known = {quality.name: quality for quality in entry.qualities}
+    return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension), (), means)
+                 for name, means in points.human.items())
 
 
 @dataclass(frozen=True, slots=True)
 class TargetData:
-    """One quality of a dataset with the scores (columns, items) of every column: all that statistics need."""
+    """One quality of a dataset with the scores (columns, items) of every column: all that statistics need.
+
+    `words` is how long each item is, which a partial correlation holds constant.
+    """
 
     dataset: str
     judged: Judged
     names: tuple[tuple[str, str], ...]
-    scores: npt.NDArray[np.float64]
+    scores: Array
     system: Codes
     context: Codes
+    words: Vector | None = None
 
     @property
     def quality(self) -> str:
@@ -62,60 +83,52 @@ class TargetData:
 
     def panel(self, row: int) -> Panel:
         """The panel of one column."""
-        return panel(self.scores[row], self.judged.means, self.system, self.context)
+        return panel(self.scores[row], self.judged.means, self.system, self.context, self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a metric, in the order of the items; `scores` may hold one of its own for a quality beside it."""
-
-    name: str
-    scores: Mapping[str, Vector]
-
-    def on(self, dimension: str) -> Vector:
-        """The scores for one quality: those made for it (`COLUMN@QUALITY`) take the place of the plain ones."""
-        return self.scores.get(of_quality(self.name, dimension), self.scores[self.name])
-
-    def has(self, dimension: str) -> bool:
-        """Whether there are scores made for one quality."""
-        return of_quality(self.name, dimension) in self.scores
-
-
-def columns(
-    dataset: Dataset, scored: Mapping[tuple[str, str], Scores], aggregations: Iterable[str] = ("mean",)
-) -> dict[tuple[str, str], Column]:
-    """Every selected column, by metric and column; `scored` has metric label and column suffix as its key."""
-    ways = frozenset(aggregations)
-    return {(label, name + suffix): Column(name, aligned)
-            for (label, suffix), scores in scored.items()
-            for aligned in (_aligned(dataset, scores),)
-            for name in aligned if _wanted(name, aligned, ways)}
+def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],
+                aggregations: Iterable[str] = ("mean",)) -> ItemScores:
+    """The ratings and every selected column of a dataset; `scored` has metric label and column suffix as its key."""
+    ways, scores = frozenset(aggregations), dict[tuple[str, str], Vector]()
+    for (label, suffix), own in scored.items():
+        aligned = _aligned(dataset, own)
+        for name in aligned:
+            if _wanted(name, aligned, ways):
+                scores[label, name + suffix] = aligned[name]
+                for dimension in (one.quality.dimension for one in qualities):
+                    if of_quality(name, dimension) in aligned:
+                        scores[label, of_quality(name + suffix, dimension)] = aligned[of_quality(name, dimension)]
+    return ItemScores(
+        dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
+        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
+        words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
+        contexts=codes(item.context for item in dataset.items),
+        human={one.quality.name: one.means for one in qualities}, scores=scores)
 
 
-def targets(
-    dataset: Dataset,
-    qualities: Iterable[Judged],
-    scored: Mapping[tuple[str, str], Scores],
-    aggregations: Iterable[str] = ("mean",),
-) -> tuple[TargetData, ...]:
+def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
     """One target per quality, with the scores of every column for it."""
-    by_name = columns(dataset, scored, aggregations)
-    system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
-    plain = _table(dataset, by_name.values(), "")
-    own = any(split_quality(name, column.scores)[1] for column in by_name.values() for name in column.scores)
-    return tuple(TargetData(dataset.card.name, ratings, tuple(by_name),
-                            _table(dataset, by_name.values(), ratings.quality.dimension) if own else plain, system,
-                            context) for ratings in qualities)
+    names = tuple(plain(points.scores))
+    system, words = codes(points.systems), points.words.astype(np.float64)
+
+    def table(dimension: str) -> Array:
+        scores = [on_quality(points.scores, name, dimension) for name in names]
+        return np.array(scores, dtype=np.float64).reshape(len(names), len(points.items))
+
+    shared = table("") if len(names) == len(points.scores) else None  # no column has scores of its own for a quality
+    for one in qualities:
+        scores = table(one.quality.dimension) if shared is None else shared
+        yield TargetData(points.dataset, one, names, scores, system, points.contexts, words)
 
 
-def correlations(target: TargetData) -> Iterator[Correlation]:
-    """Every statistic for every column of a target."""
+def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT) -> Iterator[Correlation]:
+    """Every statistic, each at its level, for every column of a target."""
     for row, (metric, column) in enumerate(target.names):
-        panel = target.panel(row)
-        for statistic in estimates.DEFAULT:
-            estimate = estimates.estimate(panel, statistic)
-            yield Correlation(target.dataset, target.quality, metric, column, statistic, panel.n,
-                              estimate.value, estimate.p, estimate.low, estimate.high, estimate.note)
+        items = target.panel(row)
+        for statistic, level in statistics:
+            one = estimates.estimate(items, statistic, level)
+            yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
+                              one.n, one.value, one.p, one.low, one.high, one.note)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
@@ -125,12 +138,6 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     place = {name: number for number, name in enumerate(scores.items)}
     order = [place[item.id] for item in dataset.items]
     return {name: column[order] for name, column in scores.columns.items()}
-
-
-def _table(dataset: Dataset, columns: Collection[Column], dimension: str) -> npt.NDArray[np.float64]:
-    """The scores (columns, items) for one quality."""
-    scores = [column.on(dimension) for column in columns]
-    return np.array(scores, dtype=np.float64).reshape(len(columns), len(dataset.items))
 
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
@@ -143,5 +150,9 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
     return "mean" in ways or f"{column}:sum" not in columns
 
 
-def _mean(votes: tuple[float, ...]) -> float:
-    return float(np.mean(votes)) if votes else np.nan
+def _words(item: Item) -> int:
+    """Words of the response, as the metric `length` counts them, or of the whole dialogue."""
+    from metrics.text.words import words
+
+    turns = item.context if item.response is None else (item.response,)
+    return sum(len(words(turn.text)) for turn in turns)

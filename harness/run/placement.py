@@ -8,19 +8,20 @@ cells that it has. What is compared item by item are the scores behind both repo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from harness.errors import BadReport
-from harness.results.item_scores import ColumnKey, on_quality, plain
-from harness.results.rows import Correlation, DatasetEntry, ItemScores, RankingRow, Results
+from harness.results.item_scores import ColumnKey
+from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
+from harness.run import correlate
 from harness.run.compare import labels
+from harness.run.correlate import TargetData
 from harness.run.rank import Board, Target, ranking
 from harness.statistics import estimates
-from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_williams
 
@@ -31,8 +32,7 @@ TOP = 3
 CONTROL = "length"
 """The metric that everything is compared with: how many words a response has."""
 
-_Table: TypeAlias = Mapping[str, tuple[Vector, Mapping[ColumnKey, Vector]]]
-"""By quality, the ratings and the scores of every column for it."""
+_Targets: TypeAlias = Mapping[Target, TargetData]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
             if (entry.name, _kind(entry)) == (other.name, _kind(other))}
     for entry, other in both.values():
         _check(entry, other)
-    tables = _tables(earlier, own, metric)
-    rows = [row for row in (*_others(earlier, own, tables, metric), *_unseen(own, own.correlations))
+    targets = _targets(earlier, own, metric)
+    rows = [row for row in (*_others(earlier, own, targets, metric), *_unseen(own, own.correlations))
             if row.statistic == STATISTIC]
     for split, kind in sorted({(entry.split, _kind(entry)) for entry, _ in both.values()}):
         whole = frozenset(_usable(earlier, split, kind))
@@ -99,8 +99,8 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
         board = Board(split, kind, whole & own_cells)
         if board.cells:
             chosen = rule or split
-            found = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
-            yield from _around(board, len(whole), metric, found, rows, tables)
+            ranked = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
+            yield from _around(board, len(whole), metric, ranked, rows, targets)
 
 
 def _check(own: DatasetEntry, other: DatasetEntry) -> None:
@@ -125,65 +125,43 @@ def _unseen(report: Results, rows: Iterable[Correlation]) -> Iterator[Correlatio
 
 def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
     """The cells of a board: qualities with three ratings that are not all the same."""
-    entries = {entry.name for entry in report.datasets if entry.split == split and _kind(entry) == kind}
+    entries = {entry.name: entry for entry in report.datasets if entry.split == split and _kind(entry) == kind}
     for points in report.points:
-        for quality, human in points.human.items() if points.dataset in entries else ():
-            there = human[np.isfinite(human)]
-            if there.size >= 3 and np.ptp(there) > 0:
-                yield points.dataset, quality
+        if points.dataset in entries:
+            yield from ((points.dataset, one.quality.name) for one in correlate.rated(points, entries[points.dataset])
+                        if one.usable)
 
 
-def _others(earlier: Results, own: Results, tables: Mapping[str, _Table], metric: str) -> Iterator[Correlation]:
+def _others(earlier: Results, own: Results, targets: _Targets, metric: str) -> Iterator[Correlation]:
     """The correlations of the earlier metrics, on as many items as the metric itself was scored on."""
     sizes = {entry.name: entry.items for entry in own.datasets}
     cut = {entry.name for entry in earlier.datasets if entry.items != sizes.get(entry.name, entry.items)}
-    rows = (row for row in earlier.correlations if row.metric != metric and row.dataset not in cut)
-    again = (row for name in sorted(cut) for row in _again(name, tables[name], metric))
-    yield from _unseen(earlier, (*rows, *again))
+    rows = (row for row in earlier.correlations if row.dataset not in cut)
+    again = (row for target in targets.values() if target.dataset in cut
+             for row in correlate.correlations(target, [(STATISTIC, estimates.ITEMS)]))
+    yield from _unseen(earlier, (row for row in (*rows, *again) if row.metric != metric))
 
 
-def _again(dataset: str, table: _Table, metric: str) -> Iterator[Correlation]:
-    """Agreements on some of the items."""
-    for quality, (human, columns) in table.items():
-        none = np.zeros(len(human), dtype=np.int64)
-        for name in columns:
-            if name[0] != metric:
-                given = panel(columns[name], human, none, none)
-                found = estimates.estimate(given, STATISTIC)
-                yield Correlation(dataset, quality, *name, STATISTIC, given.n, found.value, found.p, found.low,
-                                found.high, found.note)
-
-
-def _tables(earlier: Results, own: Results, metric: str) -> dict[str, _Table]:
-    """By dataset and quality the ratings and every column's scores, of the items that were scored now."""
+def _targets(earlier: Results, own: Results, metric: str) -> _Targets:
+    """Every quality with the scores of all columns, of the items that were scored now."""
     before = {points.dataset: points for points in earlier.points}
-    tables: dict[str, _Table] = {}
+    entries = {entry.name: entry for entry in own.datasets}
+    targets: dict[Target, TargetData] = {}
     for points in own.points:
-        rows = _rows(points, before[points.dataset])
-        scores = {key: values[rows] for key, values in before[points.dataset].scores.items() if key[0] != metric}
-        scores |= points.scores
-        tables[points.dataset] = {
-            quality: (human, {key: on_quality(scores, key, dimension) for key in plain(scores)})
-            for quality, human in points.human.items()
-            for dimension in (_dimension(own, points.dataset, quality),)}
-    return tables
-
-
-def _rows(points: ItemScores, before: ItemScores) -> list[int]:
-    """Where the items of one stand in the other."""
-    place = {item: row for row, item in enumerate(before.items)}
-    if lacking := next((item for item in points.items if item not in place), None):
-        raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
-    return [place[item] for item in points.items]
-
-
-def _dimension(report: Results, dataset: str, quality: str) -> str:
-    return next(one.dimension for entry in report.datasets if entry.name == dataset
-                for one in entry.qualities if one.name == quality)
+        earlier_points = before[points.dataset]
+        place = {item: row for row, item in enumerate(earlier_points.items)}
+        if lacking := next((item for item in points.items if item not in place), None):
+            raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
+        rows = [place[item] for item in points.items]
+        scores = {key: values[rows] for key, values in earlier_points.scores.items() if key[0] != metric}
+        both = replace(points, scores=scores | dict(points.scores))
+        for target in correlate.targets(both, correlate.rated(points, entries[points.dataset])):
+            targets[target.dataset, target.quality] = target
+    return targets
 
 
 def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
-            tables: Mapping[str, _Table]) -> Iterator[Around]:
+            targets: _Targets) -> Iterator[Around]:
     best = next((row for row in ranked if row.metric == metric), None)
     if best is None:
         return
@@ -192,13 +170,14 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     own = names.index((metric, best.column))
     delta, p = (np.full((len(board.cells), len(names)), np.nan) for _ in range(2))
     for place, cell in enumerate(sorted(board.cells)):
-        human, columns = tables[cell[0]][cell[1]]
-        found = all_pairs_williams(human, np.array([columns[name] for name in names]), STATISTIC)
-        delta[place], p[place] = found.delta[own], found.p[own]
+        target = targets[cell]
+        scores = target.scores[[target.names.index(name) for name in names]]
+        tests = all_pairs_williams(target.judged.means, scores, STATISTIC)
+        delta[place], p[place] = tests.delta[own], tests.p[own]
     p[:, own] = np.nan
     sure = holm(p) < ALPHA
-    told = labels([(row.metric, row.column) for row in ranked])
-    by_name = {(row.metric, row.column): label for row, label in zip(ranked, told, strict=True)}
+    keys = [(row.metric, row.column) for row in ranked]
+    by_name = dict(zip(keys, labels(keys), strict=True))
     yield Around(
         split=board.split, origin=board.origin, rule=best.rule, cells=len(board.cells), whole=whole,
         ranked=len(ranked), column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
@@ -207,7 +186,7 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
                       int((sure[:, k] & (delta[:, k] > 0)).sum()), int((sure[:, k] & (delta[:, k] < 0)).sum()),
                       int(np.isfinite(p[:, k]).sum()), gap=k > 0 and ranked[ranked.index(row) - 1] is not shown[k - 1])
             for k, row in enumerate(shown)),
-        reached=tuple(_reached(board, (metric, best.column), {(row.metric, row.column) for row in ranked}, rows)))
+        reached=tuple(_reached(board, (metric, best.column), keys, rows)))
 
 
 def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
@@ -217,12 +196,13 @@ def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
             if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
 
 
-def _reached(board: Board, own: ColumnKey, ranked: set[ColumnKey], rows: Iterable[Correlation]) -> Iterator[Reached]:
+def _reached(board: Board, own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
+             ) -> Iterator[Reached]:
     """What the column reaches on each quality, from the best place to the worst."""
     values: dict[Target, dict[ColumnKey, float]] = {cell: {} for cell in sorted(board.cells)}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
-    found = [Reached(*cell, given[own], 1 + sum(value > given[own] for value in given.values()), len(given))
-             for cell, given in values.items()]
-    yield from sorted(found, key=lambda one: (one.place, -one.value))
+    reached = [Reached(*cell, column[own], 1 + sum(value > column[own] for value in column.values()), len(column))
+               for cell, column in values.items()]
+    yield from sorted(reached, key=lambda one: (one.place, -one.value))

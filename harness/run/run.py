@@ -9,14 +9,14 @@ import contextlib
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
-from harness.results import examples, item_scores
+from harness.results import examples
 from harness.results.rows import (
     Comparison,
     Correlation,
@@ -30,7 +30,7 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment, item_statistics
+from harness.run import compare, correlate, entries, environment
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Plan
@@ -49,34 +49,23 @@ EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DatasetResults:
     """The rows of one dataset; `board` is the split and the kind of data that its `targets` count for."""
 
     board: tuple[str, str]
     targets: frozenset[Target] = frozenset()
-    entries: tuple[DatasetEntry, ...] = ()
-    correlations: tuple[Correlation, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    reliability: tuple[Reliability, ...] = ()
-    points: tuple[ItemScores, ...] = ()
-    examples: tuple[Example, ...] = ()
-    skips: tuple[Skip, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    timings: tuple[Timing, ...] = ()
-    data: tuple[TargetData, ...] = ()
-    """What the ranking draws from, without the votes."""
-
-
-@dataclass(slots=True)
-class _Rows:
-    """What became of each metric on a dataset."""
-
-    scores: dict[tuple[str, str], Scores] = field(default_factory=dict)
+    datasets: list[DatasetEntry] = field(default_factory=list)
+    correlations: list[Correlation] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    reliability: list[Reliability] = field(default_factory=list)
+    points: list[ItemScores] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
-    fresh: int = 0
+    data: list[TargetData] = field(default_factory=list)
+    """What the ranking draws from, without the votes."""
 
 
 def run(plan: Plan, work: Workspace) -> Results:
@@ -135,84 +124,74 @@ def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[
             dataset = plans.load(card, work.home, plan.selection)
     except BadStore as error:  # fails only this dataset, whose targets still count so that no average leaves them out
         lost = frozenset((card.name, quality.name) for quality in plan.qualities(card))
-        return DatasetResults((card.split, "real"), lost, failures=(Failure(card.name, EVERY, str(error)),))
+        return DatasetResults((card.split, "real"), lost, failures=[Failure(card.name, EVERY, str(error))])
     if dataset is None:
         reason = "only the bundled sample is here, and real data was asked for"
-        return DatasetResults((card.split, "real"), skips=(Skip(card.name, EVERY, reason),))
+        return DatasetResults((card.split, "real"), skips=[Skip(card.name, EVERY, reason)])
     dataset, ratings = private.join(dataset, ratings)
-    scorer = _scorer(plan, work, dataset, outcome)
-    rows = _score(plan, work, scorer)
+    results = DatasetResults((card.split, entries.kind(dataset)))
+    scores = _score(plan, work, dataset, outcome, results)
     qualities = correlate.judged(dataset, plan.qualities(card))
+    results.datasets.append(entries.dataset_entry(dataset, qualities, ratings))
     with work.progress.stage("correlating", card.name):
-        results = _correlate(plan, work, dataset, qualities, rows)
+        _correlate(plan, work, dataset, qualities, scores, results)
     if ratings:
         work.progress.terminal.line(f"{card.name:<18} {entries.joined(dataset, ratings)}")
-    work.progress.terminal.line(
-        f"{card.name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  {rows.fresh} metrics scored, "
-        f"{len(rows.timings) - rows.fresh} kept from before")
-    return dataclasses.replace(results, entries=(entries.dataset_entry(dataset, qualities, ratings),))
+    return results
 
 
-def _scorer(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome) -> Scorer:
-    """The scorer of a dataset, which knows what the workers have scored and why they could not."""
-    own = dataset.fingerprint
-    return Scorer(dataset, work.models, work.store, plan.rescore,
-                  {key for fingerprint, key in outcome.scored if fingerprint == own},
-                  {key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own})
-
-
-def _score(plan: Plan, work: Workspace, scorer: Scorer) -> _Rows:
+def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, results: DatasetResults,
+           ) -> dict[tuple[str, str], Scores]:
     """The scores of every metric on a dataset, from the store or fresh. An exception fails only its metric."""
-    dataset, rows = scorer.dataset, _Rows()
-    name = dataset.card.name
+    name, own = dataset.card.name, dataset.fingerprint
+    scorer = Scorer(dataset, work.models, work.store, plan.rescore,
+                    {key for fingerprint, key in outcome.scored if fingerprint == own},
+                    {key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own})
     if work.executor is None:
         with work.progress.stage(SCORING, name):
             scorer.score_all(pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore),
                              work.locks, work.progress)
+    scored: dict[tuple[str, str], Scores] = {}
+    fresh = 0
     with work.progress.stage("composing", name):
         for chosen in plan.chosen:
             scores, stack = scorer.attempt(chosen.metric, chosen.label)
             if isinstance(scores, Skip):
-                rows.skips.append(dataclasses.replace(scores, reason=redacted(scores.reason)))
+                results.skips.append(dataclasses.replace(scores, reason=redacted(scores.reason)))
             elif isinstance(scores, Failure):
-                rows.failures.append(dataclasses.replace(scores, error=redacted(scores.error)))
+                results.failures.append(dataclasses.replace(scores, error=redacted(scores.error)))
                 work.progress.say(f"{name}: {chosen.label} crashed: {scores.error}" + (f"\n{stack}" if stack else ""))
             else:
-                rows.scores[chosen.label, chosen.suffix] = scores
-                rows.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6)))
-                rows.fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
-    work.progress.scored += rows.fresh
-    return rows
+                scored[chosen.label, chosen.suffix] = scores
+                results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6)))
+                fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
+    work.progress.scored += fresh
+    work.progress.terminal.line(f"{name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  {fresh} metrics "
+                                f"scored, {len(scored) - fresh} kept from before")
+    return scored
 
 
-def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...], rows: _Rows,
-               ) -> DatasetResults:
+def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...],
+               scores: Mapping[tuple[str, str], Scores], results: DatasetResults) -> None:
     """Correlate every column with every quality, compare the columns, and keep what people and metrics gave."""
-    aggregations = plan.selection.aggregations
-    data = correlate.targets(dataset, qualities, rows.scores, aggregations)
-    device = work.models.machine.devices[0]
-    by_target = [compare.on_target(target, plan.draws, work.cache, device) for target in data]
-    correlations = tuple(chain.from_iterable(target.correlations for target in by_target))
-    points = item_scores.of(dataset, qualities, correlate.columns(dataset, rows.scores, aggregations))
-    return DatasetResults(
-        board=(dataset.card.split, entries.kind(dataset)),
-        targets=frozenset((dataset.card.name, quality.quality.name) for quality in qualities if quality.usable),
-        correlations=(*correlations, *item_statistics.requested(points, qualities, plan.draws.statistics)),
-        comparisons=tuple(chain.from_iterable(target.comparisons for target in by_target)),
-        reliability=tuple(chain.from_iterable(target.reliability for target in by_target)),
-        points=(points,), examples=_examples(plan, work, dataset, qualities, points, correlations),
-        skips=tuple(rows.skips), failures=tuple(rows.failures), timings=tuple(rows.timings),
-        data=tuple(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())) for target in data))
-
-
-def _examples(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...], points: ItemScores,
-              correlations: Sequence[Correlation]) -> tuple[Example, ...]:
-    """Items on which people and metrics disagree, by non-control metrics that have not learned from their ratings."""
-    if not plan.examples:
-        return ()
-    metrics = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
-               and dataset.card.name not in composites.learned_on(chosen.metric, work.models)}
-    return tuple(examples.find(dataset, qualities, points, correlations, metrics, plan.examples))
+    points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
+    targets = list(correlate.targets(points, qualities))
+    for target in targets:
+        own = compare.on_target(target, plan.draws, work.cache, work.models.machine.devices[0])
+        results.correlations += own.correlations
+        results.comparisons += own.comparisons
+        results.reliability += own.reliability
+    if plan.examples:  # on which people disagree with non-control metrics that have not learned from their ratings
+        metrics = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
+                   and dataset.card.name not in composites.learned_on(chosen.metric, work.models)}
+        results.examples += examples.find(dataset, qualities, points, results.correlations, metrics, plan.examples)
+    for target in targets:
+        for statistic in plan.draws.statistics:
+            results.correlations += correlate.correlations(target, [statistic])
+    results.targets = frozenset((dataset.card.name, quality.quality.name) for quality in qualities if quality.usable)
+    results.points.append(points)
+    results.data += [dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=()))
+                     for target in targets]
 
 
 def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Results:
@@ -226,36 +205,36 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
         options["ratings sha256"] = hashlib.sha256(plan.ratings.read_bytes()).hexdigest()
     device = (work.executor.device if work.executor else "") or str(work.models.machine)
     rows = {name: tuple(chain.from_iterable(getattr(one, name) for one in datasets))
-            for name in ("correlations", "comparisons", "reliability", "skips", "timings", "points", "examples")}
+            for name in ("datasets", "correlations", "comparisons", "reliability", "skips", "timings", "points",
+                         "examples")}
     broken = (Failure("every dataset", name, reason) for name, reason in plan.broken)
-    entries_ = tuple(chain.from_iterable(one.entries for one in datasets))
     return Results(
-        run=environment.facts(selection.seed, device, options, plan.command), datasets=entries_,
+        run=environment.facts(selection.seed, device, options, plan.command),
         metrics=tuple(entries.metric_entry(chosen, work.models) for chosen in plan.chosen),
         trainings=entries.training_entries(plan.chosen, work.models),
-        ranking=tuple(_rank(plan, work, datasets, entries_)),
+        ranking=tuple(_rank(plan, work, datasets)),
         failures=(*broken, *chain.from_iterable(one.failures for one in datasets)), **rows)
 
 
-def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], known: Iterable[DatasetEntry],
-          ) -> Iterator[RankingRow]:
+def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
     The correlation of a column whose weights were learned on the dataset's ratings does not count.
     """
+    known = [entry for rows in datasets for entry in rows.datasets]
     real = {entry.name for entry in known if entry.origin != "sample"}
     referenced = {entry.name for entry in known if "references" in entry.has}
     learned = {(chosen.label, dataset) for chosen in plan.chosen
                for dataset in composites.learned_on(chosen.metric, work.models) if dataset in real}
     correlations = [dataclasses.replace(row, value=math.nan) if (row.metric, row.dataset) in learned else row
                     for rows in datasets for row in rows.correlations]
-    boards: Mapping[tuple[str, str], set[Target]] = {rows.board: set() for rows in datasets if rows.targets}
+    boards: dict[tuple[str, str], frozenset[Target]] = {}
     for rows in datasets:
         if rows.targets:
-            boards[rows.board].update(rows.targets)
+            boards[rows.board] = boards.get(rows.board, frozenset()) | rows.targets
     for (split, kind), targets in sorted(boards.items()):
         some = frozenset(target for target in targets if target[0] in referenced)
-        own = [Board(split, kind, frozenset(targets))]
+        own = [Board(split, kind, targets)]
         if some and some != targets:
             own.append(Board(f"{split}-references", kind, some))
         for board in own:

@@ -72,7 +72,7 @@ def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) ->
         own = dict(scores(1, 12))
         ids = tuple(item.id for item in one.dataset.items)
         given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
-        for cell in correlate.targets(one.dataset, one.judged, given):
+        for cell in correlate.targets(correlate.item_scores(one.dataset, one.judged, given), one.judged):
             expected = estimates.estimate(cell.panel(0), "spearman").value
             assert found.ranking.rows[0][one.name, cell.quality] == expected
 

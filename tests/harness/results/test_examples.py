@@ -11,7 +11,7 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from harness.cli import main
-from harness.results import examples, files, item_scores
+from harness.results import examples, files
 from harness.results.rows import Correlation, Example
 from harness.run import correlate
 from harness.scoring.score import Scores
@@ -37,7 +37,7 @@ def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2,
     judged = correlate.judged(given, given.card.qualities)
     scored = {(name.partition("@")[0], ""): Scores(tuple(item.id for item in given.items), {
         other: np.array(values) for other, values in scores.items() if other[0] == name[0]}, 0.0) for name in scores}
-    made = item_scores.of(given, judged, correlate.columns(given, scored))
+    made = correlate.item_scores(given, judged, scored)
     rows = [Correlation("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
             for quality in given.card.qualities for name, value in (agree or dict.fromkeys("abc", 0.5)).items()]
     return examples.find(given, judged, made, rows, set(metrics), number)

@@ -71,14 +71,14 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
     scores = Scores(("a", "b"), {"m": np.array([1.0, 1e300]), "m@overall": np.array([3.0, np.nan]),
                                  "m:sum": np.array([5.0, 6.0])}, 0.1)
     judged = correlate.judged(dataset, qualities)
-    found = points.of(dataset, judged, correlate.columns(dataset, {("m[x=1]", "[x=1]"): scores}))
+    found = correlate.item_scores(dataset, judged, {("m[x=1]", "[x=1]"): scores})
     assert (found.items, found.systems, found.words.tolist()) == (("b", "a"), ("bot", ""), [2, 3])
     assert list(found.scores) == [("m[x=1]", "m[x=1]"), ("m[x=1]", "m[x=1]@overall")]
     assert found.scores["m[x=1]", "m[x=1]"].tolist() == [1e300, 1.0]
     np.testing.assert_array_equal(found.scores["m[x=1]", "m[x=1]@overall"], [np.nan, 3.0])
     np.testing.assert_array_equal(found.human["Overall"], [np.nan, 1.5])
     np.testing.assert_array_equal(found.human["Fluent"], [4.0, np.nan])
-    for cell in correlate.targets(dataset, judged, {("m[x=1]", "[x=1]"): scores}):
+    for cell in correlate.targets(found, judged):
         own = found.scores.get(("m[x=1]", f"m[x=1]@{cell.judged.quality.dimension}"), found.scores["m[x=1]", "m[x=1]"])
         np.testing.assert_array_equal(own, cell.scores[0])
 
@@ -86,8 +86,8 @@ def test_points_have_every_column_as_a_cell_has_it() -> None:
 def test_words_of_a_dialogue_are_those_of_all_its_turns() -> None:
     item = make_item("d", None, context=("one two", "three", "four five six"))
     dataset = Dataset(make_card(level="dialogue", size=1), (item,), (), "imported")
-    assert points.of(dataset, (), {}).words.tolist() == [6]
-    assert points.of(make_dataset(["", "?"], [(1.0,), (2.0,)]), (), {}).words.tolist() == [0, 0]
+    assert correlate.item_scores(dataset, (), {}).words.tolist() == [6]
+    assert correlate.item_scores(make_dataset(["", "?"], [(1.0,), (2.0,)]), (), {}).words.tolist() == [0, 0]
 
 
 def test_a_report_keeps_the_points_of_its_run_alone(tmp_path: Path) -> None:

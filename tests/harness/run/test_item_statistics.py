@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.dataset import Quality
 from harness import statistics
 from harness.cli import main
 from harness.commands.report import plain_name, statistics_beside
 from harness.errors import BadConfig
 from harness.results import files
-from harness.run import item_statistics
+from harness.run import correlate, item_statistics
+from harness.run.correlate import Judged
 from harness.run.item_statistics import Request, restated
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.levels import LEVELS
@@ -95,7 +97,7 @@ def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
 
     points = ItemScores("toy", tuple("abcd"), ("",) * 4, np.arange(4), np.arange(4), {"fluent": np.arange(4.0)},
                         {("m", "x"): np.arange(4.0), ("m", "x@fluency"): -np.arange(4.0)})
-    (target,) = item_statistics.targets(points, {"fluent": "fluency"})
+    (target,) = correlate.targets(points, [Judged(Quality("fluent", dimension="fluency"), (), np.arange(4.0))])
     assert target.names == (("m", "x"),)
     (row,) = item_statistics.correlations(target, Request())
     assert row.value == -1

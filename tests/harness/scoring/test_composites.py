@@ -79,8 +79,9 @@ def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[st
     chosen = registry.choose(asked)
     scores = Scorer(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
     qualities = correlate.judged(dataset, dataset.card.qualities)
+    points = correlate.item_scores(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
     return {(cell.quality, column): spearman(cell.panel(row))
-            for cell in correlate.targets(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))
+            for cell in correlate.targets(points, qualities)
             for row, (_, column) in enumerate(cell.names)}
 
 

@@ -41,7 +41,9 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
     found = score.score(chosen.metric, DATASET, MODELS)
     assert set(found.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
-    relevance, overall = correlate.targets(DATASET, correlate.judged(DATASET, QUALITIES), {(chosen.label, ""): found})
+    judged = correlate.judged(DATASET, QUALITIES)
+    points = correlate.item_scores(DATASET, judged, {(chosen.label, ""): found})
+    relevance, overall = correlate.targets(points, judged)
     assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
     np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]], "the one score for all where there is no other")
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
