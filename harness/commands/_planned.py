@@ -19,7 +19,7 @@ from metrics.errors import MissingResource
 if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
     from harness.run.workspace import Workspace
-    from harness.scoring.executors.messages import Task
+    from harness.scoring.executors.tasks import Task
     from metrics.registry import Chosen
 
 

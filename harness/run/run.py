@@ -16,6 +16,7 @@ from itertools import chain
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
+from harness.errors import ScoringFailed
 from harness.results import examples
 from harness.results.rows import (
     Comparison,
@@ -155,12 +156,13 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
     fresh = 0
     with work.progress.stage("composing", name):
         for chosen in plan.chosen:
-            scores, stack = scorer.attempt(chosen.metric, chosen.label)
-            if isinstance(scores, Skip):
-                results.skips.append(dataclasses.replace(scores, reason=redacted(scores.reason)))
-            elif isinstance(scores, Failure):
-                results.failures.append(dataclasses.replace(scores, error=redacted(scores.error)))
-                work.progress.say(f"{name}: {chosen.label} crashed: {scores.error}" + (f"\n{stack}" if stack else ""))
+            scores = scorer.attempt(chosen.metric)
+            if isinstance(scores, ScoringFailed):
+                results.failures.append(Failure(name, chosen.label, redacted(str(scores))))
+                stack = f"\n{scores.stack}" if scores.stack else ""
+                work.progress.say(f"{name}: {chosen.label} crashed: {scores}{stack}")
+            elif isinstance(scores, Exception):
+                results.skips.append(Skip(name, chosen.label, redacted(str(scores))))
             else:
                 scored[chosen.label, chosen.suffix] = scores
                 results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6)))

@@ -9,8 +9,8 @@ from pathlib import Path
 from harness.run.cache import Cache
 from harness.run.plan import Plan
 from harness.scoring.executors import open_executor
-from harness.scoring.executors.messages import Executor, Setup
 from harness.scoring.executors.scheduler import Limits
+from harness.scoring.executors.tasks import Executor, Setup
 from harness.scoring.locks import Locks
 from harness.scoring.pairs import measured_costs
 from harness.scoring.progress import RunProgress

@@ -19,7 +19,7 @@ import threading
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from harness.scoring.storage import Files
+from harness.scoring.files import Files
 
 BEAT, STALE = 5.0, 60.0
 """Seconds between two signs of life, and after how many without one an owner counts as dead."""

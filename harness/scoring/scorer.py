@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import FrameType
 
 from benchmarks.dataset import Dataset, DatasetCard, Item
 from harness.errors import BadConfig, HarnessError, ScoringFailed, StoreError
-from harness.results.rows import Failure, Skip
 from harness.scoring import composites
-from harness.scoring.interrupts import first_waits
 from harness.scoring.locks import Locks
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
@@ -90,49 +91,33 @@ class Scorer:
             raise scores
         return scores
 
-    def attempt(self, metric: Metric, label: str) -> tuple[Scores | Skip | Failure, str]:
-        """The scores of a metric, or why there are none, with the stack of an exception that nobody expected."""
-        name = self.dataset.card.name
+    def attempt(self, metric: Metric) -> Scores | CannotScore | MissingResource | ScoringFailed:
+        """The scores of a metric, or why there are none."""
         try:
-            return self.scores(metric), ""
-        except (MissingResource, CannotScore) as error:
-            return Skip(name, label, str(error)), ""
+            return self.scores(metric)
+        except (MissingResource, CannotScore, ScoringFailed) as error:
+            return error
         except (KeyboardInterrupt, StoreError):
             raise
-        except ScoringFailed as error:
-            return Failure(name, label, str(error)), error.stack
         except BaseException as error:
-            expected = isinstance(error, MetricError | HarnessError)
-            return Failure(name, label, one_line(error)), "" if expected else traceback.format_exc()
+            return failure(error)
 
-    def score_all(self, pairs: Iterable[Pair], locks: Locks, progress: RunProgress) -> None:
+    def score_all(self, pairs: Sequence[Pair], locks: Locks, progress: RunProgress) -> None:
         """Score pairs in this process; those that another run is scoring come last, or are taken from it."""
-        waiting, announced = list(pairs), False
         count = len(self.dataset.items)
-        progress.planned(sum(1 if pair.whole else -(-count // PART) for pair in waiting),
-                         sum(pair.cost for pair in waiting) * count)
-        while waiting:
-            busy = [pair for pair in waiting if not self._score_locked(pair, locks, progress)]
-            if len(busy) == len(waiting):
-                if not announced:
-                    announced = True
-                    progress.say(f"{locks.files.root}: another run works on {len(busy)} pairs of metric and dataset; "
-                                 "waiting for its scores")
-                time.sleep(WAIT)
-            waiting = busy
+        progress.planned(sum(1 if pair.whole else -(-count // PART) for pair in pairs),
+                         sum(pair.cost for pair in pairs) * count)
+        until_scored(pairs, lambda waiting: [pair for pair in waiting if not self._score_locked(pair, locks, progress)],
+                     locks, progress)
 
     def _score_locked(self, pair: Pair, locks: Locks, progress: RunProgress) -> bool:
-        """Score a pair; False where another run is at it. An exception of the metric is left to `attempt`."""
+        """Score a pair; False where another run is at it. An exception of the metric is told by the next `attempt`."""
         name = lock_name(*pair.key)
         if not locks.take(name):
             return False
         self.unit = functools.partial(watched, pair, progress)
         try:
-            self.scores(pair.chosen.metric)
-        except (KeyboardInterrupt, StoreError):
-            raise
-        except BaseException:  # noqa: S110  (kept for `attempt`)
-            pass
+            self.attempt(pair.chosen.metric)
         finally:
             self.unit = unwatched
             locks.release(name)
@@ -212,10 +197,62 @@ def watched(pair: Pair, progress: RunProgress, span: Span) -> Iterator[None]:
                           estimate=pair.cost * (span[1] - span[0]))
 
 
-def one_line(error: BaseException) -> str:
-    """The error as one printable line."""
+def until_scored(pairs: Sequence[Pair], attempt: Callable[[Sequence[Pair]], list[Pair]], locks: Locks,
+                 progress: RunProgress) -> None:
+    """Attempt pairs until none is left; `attempt` returns those that another run is scoring, which are waited for."""
+    waiting, announced = list(pairs), False
+    while waiting:
+        busy = attempt(waiting)
+        if len(busy) == len(waiting):
+            if not announced:
+                announced = True
+                progress.say(f"{locks.files.root}: another run works on {len(busy)} pairs of metric and dataset; "
+                             "waiting for its scores")
+            time.sleep(WAIT)
+        waiting = busy
+
+
+def failure(error: BaseException) -> ScoringFailed:
+    """What a metric raised, as one printable line, with the stack of an exception that nobody expected."""
     try:
         text = str(error)
     except Exception:  # foreign code as well
-        text = "what it says cannot be told"
-    return f"{type(error).__name__}: {text}".encode(errors="backslashreplace").decode()
+        text = "its message cannot be printed"
+    line = f"{type(error).__name__}: {text}".encode(errors="backslashreplace").decode()
+    return ScoringFailed(line, "" if isinstance(error, MetricError | HarnessError) else traceback.format_exc())
+
+
+@contextlib.contextmanager
+def first_waits(announce: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C once lets what is being scored come to its end; a second one does not wait. SIGTERM counts as Ctrl-C.
+
+    The first signal calls `announce` and raises KeyboardInterrupt after the block; the second acts at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
+    stopped = False
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        nonlocal stopped
+        stopped = True
+        restore()
+        announce()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    except BaseException as error:
+        if stopped:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        restore()
+    if stopped:
+        raise KeyboardInterrupt

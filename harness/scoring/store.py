@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import StoreError
+from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
-from harness.scoring.storage import Files, open_files
 
 Span = tuple[int, int]
 """The first item of a part, and the one after its last."""

@@ -31,7 +31,7 @@ AGAIN = "tried again, exit status 0, the same report"
 CRASHES = (
     ("raises an error", "raise ValueError('no such word')", "ValueError: no such word"),
     ("raises an error that cannot be printed", "class Odd(Exception):\n    __str__ = lambda self: 1 / 0\nraise Odd",
-     "Odd: what it says cannot be told"),
+     "Odd: its message cannot be printed"),
     ("calls sys.exit(0)", "sys.exit(0)", "SystemExit: 0"),
     ("calls itself without end", "self.score(items, models)", "RecursionError: maximum recursion depth exceeded"),
     ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError: "),

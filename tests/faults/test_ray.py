@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from harness.errors import StoreError
 from harness.scoring.executors import ray as place
-from harness.scoring.executors.messages import Began, Finished, Full, Lost, Scored, Setup, Task
 from harness.scoring.executors.ray import Actor, Cluster
+from harness.scoring.executors.tasks import Began, Ended, Finished, Lost, Setup, Task
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, metric, report
 from tests.faults.test_workers import DIES_ONCE, SAME, until_idle
@@ -61,7 +62,7 @@ def test_a_killed_actor_is_lost_with_its_last_words_and_replaced(tmp_path: Path,
         assert "a word on stderr" in lost.log
         cluster.send(0, task)
         said = [event for _, event in until_idle(cluster, 1)]
-        assert [type(event) for event in said] == [Began, Scored, Began, Scored, Finished]
+        assert [type(event) for event in said] == [Began, Ended, Began, Ended, Finished]
         assert said[2] == Began("length")
     finally:
         cluster.close()
@@ -87,11 +88,11 @@ def test_a_stopped_worker_is_replaced_and_nothing_of_it_is_heard(tmp_path: Path,
     try:
         cluster.send(0, Task("esl", (0, 10), ("length", "bleu")))
         assert next(iter(cluster.events(30)), None) is None, "an actor that is coming has not begun"
-        assert [type(event) for _, event in cluster.events(30)] == [Began, Scored, Began]
+        assert [type(event) for _, event in cluster.events(30)] == [Began, Ended, Began]
         cluster.kill(0)
         assert list(cluster.events(0)) == []
         cluster.send(0, Task("esl", (10, 20), ("length",)))
-        assert [type(event) for _, event in until_idle(cluster, 1)] == [Began, Scored, Finished]
+        assert [type(event) for _, event in until_idle(cluster, 1)] == [Began, Ended, Finished]
     finally:
         cluster.close()
 
@@ -113,8 +114,8 @@ def until_full(cluster: Cluster) -> str:
     end = time.monotonic() + 60
     while time.monotonic() < end:
         for _, event in cluster.events(0.1):
-            if isinstance(event, Full):
-                return event.reason
+            if isinstance(event, StoreError):
+                return str(event)
     raise TimeoutError("nobody said that the run cannot go on")
 
 

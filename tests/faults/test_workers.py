@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.scoring.executors.messages import Began, Event, Finished, Lost, Scored, Task
+from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Task
 from harness.scoring.executors.workers import Processes
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, metric, report, words
@@ -56,7 +56,7 @@ def test_a_killed_process_is_lost_with_its_last_words_and_replaced(tmp_path: Pat
         assert "a word on stdout" in lost.log
         assert "a word on stderr" in lost.log
         executor.send(0, task)
-        assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
+        assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
         assert executor.memory(0) > 1 << 20
     finally:
         executor.close()
@@ -68,10 +68,10 @@ def test_a_killed_process_is_lost_with_its_last_words_and_replaced(tmp_path: Pat
 def test_processes_end_with_the_run_that_started_them(tmp_path: Path, home: Path) -> None:
     executor = Processes(setup(home, tmp_path / "scores", "length"), 1)
     executor.send(0, Task("esl", (0, 10), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
+    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
     child = executor._children[0].process.pid
     os.kill(child, signal.SIGINT)  # Ctrl-C reaches all of the terminal's processes, and the scheduler answers it
     executor.send(0, Task("esl", (10, 20), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Scored, Finished]
+    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
     executor.close()
     assert not Path(f"/proc/{child}").exists()

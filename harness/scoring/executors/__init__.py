@@ -10,18 +10,17 @@ tasks and passes on their events. Every way of scoring ends in the same scores, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from harness.errors import BadConfig
-from harness.scoring.executors.messages import Executor, Setup
 from harness.scoring.executors.scheduler import Limits, Scheduler
+from harness.scoring.executors.tasks import Executor, Setup
 from harness.scoring.locks import Locks
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
-from harness.scoring.scorer import WAIT
+from harness.scoring.scorer import until_scored
 from harness.scoring.store import ScoreStore, lock_name
 from metrics.models.service import Models
 
@@ -61,22 +60,17 @@ class Outcome:
 def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, locks: Locks, limits: Limits,
                 progress: RunProgress, *, rescore: bool = False) -> Outcome:
     """Score pairs by the workers of an executor; what another run is scoring is waited for at the end."""
-    outcome, waiting, announced = Outcome(), list(pairs), False
-    while waiting:
-        mine: list[Pair] = []
+    outcome = Outcome()
+
+    def attempt(waiting: Sequence[Pair]) -> list[Pair]:
         busy: list[Pair] = []
         for batch in _batches(waiting, locks, executor.workers):
             own = [pair for pair in batch if locks.take(lock_name(*pair.key))]
             busy += [pair for pair in batch if pair not in own]
-            mine += own
             _score(own, executor, store, locks, limits, progress, outcome, rescore=rescore)
-        if busy and not mine and not announced:
-            announced = True
-            progress.say(f"{store.root}: another run works on {len(busy)} pairs of metric and dataset; "
-                         "waiting for its scores")
-        waiting = [pair for pair in busy if not store.has(*pair.key)]
-        if waiting and not mine:
-            time.sleep(WAIT)
+        return [pair for pair in busy if not store.has(*pair.key)]
+
+    until_scored(pairs, attempt, locks, progress)
     return outcome
 
 

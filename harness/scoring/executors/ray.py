@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import BenchmarkError
-from harness.errors import BadConfig, HarnessError
-from harness.scoring.executors.messages import Began, Event, Finished, Full, Lost, Setup, Task
+from harness.errors import BadConfig, HarnessError, StoreError
+from harness.scoring.executors.tasks import Began, Event, Finished, Lost, Setup, Task
 from harness.scoring.executors.workers import TAIL, Worker
 from metrics.errors import MetricError
 from metrics.models.service import Models
@@ -52,9 +52,9 @@ class Actor:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._worker: Worker | None = None
+        self._worker: Worker
 
-    def ready(self) -> ActorPlace | Full:
+    def ready(self) -> ActorPlace | StoreError:
         """Be there: where it is, or why it cannot work there."""
         node = socket.gethostname()
         try:
@@ -62,30 +62,19 @@ class Actor:
             self._worker = Worker(self._setup, models)
             models.machine  # noqa: B018  (a device that is not there is told before anything is lost)
         except (BenchmarkError, HarnessError, MetricError, OSError) as error:
-            return Full(f"node {node}: {error}")
+            return StoreError(f"node {node}: {error}")
         return ActorPlace(node, tuple(os.path.realpath(f"/proc/self/fd/{stream}") for stream in (1, 2)))
 
     def score(self, task: Task, metric: str) -> Event:
         """Score one metric of a task."""
         try:
-            return self._ready().score(task, metric)
+            return self._worker.score(task, metric)
         except (BenchmarkError, HarnessError, OSError) as error:  # the home or the store, not the metric
-            return Full(f"node {socket.gethostname()}: {error}")
+            return StoreError(f"node {socket.gethostname()}: {error}")
 
     def close(self) -> None:
         """Write what the models keep for later runs."""
-        self._ready().models.close()
-
-    def _ready(self) -> Worker:
-        if self._worker is None:
-            raise HarnessError("an actor got work before it was ready")
-        return self._worker
-
-
-@dataclass(frozen=True, slots=True)
-class _Started:
-    handle: Any
-    place: ActorPlace
+        self._worker.models.close()
 
 
 @dataclass(slots=True)
@@ -113,7 +102,7 @@ class Cluster:
         if self._ours:
             self._join(address or os.environ.get("RAY_ADDRESS", ""), jobs)
         self.workers = jobs or self._room()
-        self._actors: dict[int, _Started] = {}
+        self._actors: dict[int, tuple[Any, ActorPlace]] = {}
         self._coming: dict[Any, Any] = {}
         self._assigned: dict[int, _Assigned] = {}
         self._failed = 0
@@ -133,8 +122,8 @@ class Cluster:
         self._lend()
         for worker, assigned in self._assigned.items():
             if worker in self._actors and not assigned.calls:
-                score = self._actors[worker].handle.score
-                assigned.calls = [score.remote(assigned.task, metric) for metric in assigned.task.metrics]
+                actor, _ = self._actors[worker]
+                assigned.calls = [actor.score.remote(assigned.task, metric) for metric in assigned.task.metrics]
                 yield worker, Began(assigned.task.metrics[0])
         calls = {assigned.calls[0]: worker for worker, assigned in self._assigned.items() if assigned.calls}
         for call in self._answers([*calls, *self._coming], seconds):
@@ -146,12 +135,12 @@ class Cluster:
     def kill(self, worker: int) -> str:
         """Stop a worker at once; the end of what it printed, or where that is."""
         self._assigned.pop(worker, None)
-        actor = self._actors.pop(worker, None)
-        if actor is None:
+        if worker not in self._actors:
             return ""
+        actor, place = self._actors.pop(worker)
         with contextlib.suppress(ValueError, RuntimeError):
-            self._ray.kill(actor.handle)
-        return _printed(actor.place)
+            self._ray.kill(actor)
+        return _printed(place)
 
     def memory(self, worker: int) -> int:  # noqa: ARG002
         """Not looked at: Ray watches the memory of its nodes itself."""
@@ -159,11 +148,11 @@ class Cluster:
 
     def close(self) -> None:
         """End all workers, idle ones when they have written what their models keep; and the cluster if it is ours."""
-        idle = [actor.handle.close.remote() for worker, actor in self._actors.items() if worker not in self._assigned]
+        idle = [actor.close.remote() for worker, (actor, _) in self._actors.items() if worker not in self._assigned]
         if idle:
             self._ray.wait(idle, num_returns=len(idle), timeout=30)
-        for handle in [*self._coming.values(), *(actor.handle for actor in self._actors.values())]:
-            self._ray.kill(handle)
+        for actor in [*self._coming.values(), *(actor for actor, _ in self._actors.values())]:
+            self._ray.kill(actor)
         if self._ours:
             self._ray.shutdown()
 
@@ -212,16 +201,16 @@ class Cluster:
             for worker in [worker for worker in self._assigned if worker not in self._actors][:1]:
                 self.send(worker, self._assigned[worker].task)  # which has another placed
             return
-        if isinstance(place, Full):
-            yield from self._stuck(place.reason)
+        if isinstance(place, StoreError):
+            yield from self._stuck(str(place))
             return
         self._failed = 0
         free = [worker for worker in range(self.workers) if worker not in self._actors]
-        self._actors[min(free, key=lambda worker: worker not in self._assigned)] = _Started(handle, place)
+        self._actors[min(free, key=lambda worker: worker not in self._assigned)] = handle, place
 
     def _stuck(self, reason: str) -> Iterator[tuple[int, Event]]:
         """The run cannot go on; whichever worker has a task says so."""
-        yield from ((worker, Full(reason)) for worker in list(self._assigned)[:1])
+        yield from ((worker, StoreError(reason)) for worker in list(self._assigned)[:1])
 
     def _answered(self, worker: int) -> Iterator[tuple[int, Event]]:
         assigned, self._heard = self._assigned[worker], time.monotonic()

@@ -9,32 +9,17 @@ from __future__ import annotations
 
 import functools
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.errors import ScoringFailed, StoreError
-from harness.scoring.executors.messages import (
-    Began,
-    Crashed,
-    Event,
-    Executor,
-    Finished,
-    Full,
-    Lost,
-    Refused,
-    Scored,
-    Task,
-)
-from harness.scoring.executors.tasks import Queue, tasks
-from harness.scoring.interrupts import first_waits
+from harness.scoring.executors.tasks import Began, Ended, Event, Executor, Finished, Lost, Queue, Task, tasks
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
+from harness.scoring.scorer import first_waits
 from harness.scoring.store import ScoreStore, Span
 from metrics.errors import CannotScore, MissingResource
-
-Errors = Mapping[tuple[str, str], Exception]
-"""Why pairs, by fingerprint and signature, have no scores; the scores of all others are in the store."""
 
 TICK = 0.5
 """Seconds between two looks at the limits."""
@@ -51,6 +36,8 @@ class Limits:
 
 @dataclass(slots=True)
 class _Running:
+    """What a worker is at, and which metrics of its task are not done."""
+
     task: Task
     left: list[str]
     metric: str = ""
@@ -58,8 +45,22 @@ class _Running:
 
 
 @dataclass(slots=True)
+class _Open:
+    """A pair: its parts that are not done, why some have no scores, and which workers each has cost."""
+
+    pair: Pair
+    parts: set[Span] = field(default_factory=set)
+    errors: dict[Span, Exception] = field(default_factory=dict)
+    lost: dict[Span, list[int]] = field(default_factory=lambda: defaultdict(list))
+    rounds: int = 0
+
+
+@dataclass(slots=True)
 class Scheduler:
-    """Scores pairs by the workers of an executor, once."""
+    """Scores pairs by the workers of an executor, once.
+
+    `errors` has why pairs, by fingerprint and signature, have no scores; those of all others are in the store.
+    """
 
     executor: Executor
     store: ScoreStore
@@ -67,21 +68,16 @@ class Scheduler:
     progress: RunProgress
     stopping: bool = False
     errors: dict[tuple[str, str], Exception] = field(default_factory=dict)
-    _pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
+    _open: dict[tuple[str, str], _Open] = field(default_factory=dict)
+    """By dataset and metric, as it was requested."""
     _queue: Queue = field(default_factory=Queue)
     _running: dict[int, _Running] = field(default_factory=dict)
     _last: dict[int, Task] = field(default_factory=dict)
-    _losses: Counter[tuple[str, str, Span]] = field(default_factory=Counter)
-    _avoid: dict[tuple[str, str, Span], int] = field(default_factory=dict)
-    _open: dict[tuple[str, str], set[Span]] = field(default_factory=dict)
-    _bad: dict[tuple[str, str], dict[Span, Exception]] = field(default_factory=dict)
-    _rounds: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def run(self, pairs: Iterable[Pair]) -> Errors:
+    def run(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], Exception]:
         """Score pairs; why some have no scores. KeyboardInterrupt once it was stopped and all is stored."""
-        for pair in pairs:
-            self._pairs[pair.dataset, pair.metric] = pair
-        self._add(list(self._pairs.values()))
+        self._open = {(pair.dataset, pair.metric): _Open(pair) for pair in pairs}
+        self._add(list(self._open.values()))
         try:
             with first_waits(self.stop):
                 while (self._queue and not self.stopping) or self._running:
@@ -104,16 +100,16 @@ class Scheduler:
         self.progress.say(f"stopping: waiting for {count} part{'s' * (count != 1)} to end; what is scored is kept, and "
                           "the same command goes on; Ctrl-C again does not wait")
 
-    def _add(self, pairs: Sequence[Pair]) -> None:
-        made = tasks(pairs, self.store)
+    def _add(self, some: Sequence[_Open]) -> None:
+        made = tasks([one.pair for one in some], self.store)
         for task in made:
             for metric in task.metrics:
-                self._open.setdefault((task.dataset, metric), set()).add(task.span)
+                self._open[task.dataset, metric].parts.add(task.span)
         self._queue.add(made)
         self.progress.planned(sum(len(task.metrics) for task in made), sum(task.seconds for task in made))
-        for pair in pairs:
-            if not self._open.get((pair.dataset, pair.metric)):
-                self._complete(pair)  # an earlier run was killed when all its parts were there
+        for one in some:
+            if not one.parts:
+                self._complete(one)  # an earlier run was killed when all its parts were there
 
     def _send(self) -> None:
         for worker in range(self.executor.workers):
@@ -127,8 +123,8 @@ class Scheduler:
 
     def _allowed(self, worker: int, task: Task) -> bool:
         """Whether a worker may try a task: not where it has just lost a part of it."""
-        return self.executor.workers == 1 or all(
-            self._avoid.get((task.dataset, metric, task.span)) != worker for metric in task.metrics)
+        losses = (self._open[task.dataset, metric].lost.get(task.span) for metric in task.metrics)
+        return self.executor.workers == 1 or all(not lost or lost[-1] != worker for lost in losses)
 
     def _handle(self, worker: int, event: Event) -> None:
         running = self._running.get(worker)
@@ -136,33 +132,29 @@ class Scheduler:
             return
         if isinstance(event, Began):
             running.metric, running.since = event.metric, time.monotonic()
-        elif isinstance(event, Scored | Refused | Crashed):
+        elif isinstance(event, Ended):
             self._ended(worker, running, event)
         elif isinstance(event, Finished):
             del self._running[worker]
         elif isinstance(event, Lost):
             self._lost(worker, event)
-        elif isinstance(event, Full):
-            raise StoreError(event.reason)
+        else:
+            raise event
 
-    def _ended(self, worker: int, running: _Running, event: Scored | Refused | Crashed) -> None:
-        task, key = running.task, (running.task.dataset, event.metric)
+    def _ended(self, worker: int, running: _Running, event: Ended) -> None:
+        refused = isinstance(event.error, CannotScore | MissingResource)
+        self._report(worker, running, event.metric,
+                     "scored" if event.error is None else "refused" if refused else "crashed")
         running.left.remove(event.metric)
-        if isinstance(event, Refused):
-            kind = MissingResource if event.missing else CannotScore
-            self._bad.setdefault(key, {})[task.span] = kind(event.reason)
-        elif isinstance(event, Crashed):
-            self._bad.setdefault(key, {})[task.span] = ScoringFailed(event.error, event.stack)
-        self._report(worker, running, event.metric, type(event).__name__.lower())
         running.metric, running.since = "", time.monotonic()
-        self._close(key, task.span)
+        self._close(self._open[running.task.dataset, event.metric], running.task.span, event.error)
         if self.stopping and running.left:
             self.executor.kill(worker)
             del self._running[worker]
 
     def _report(self, worker: int, running: _Running, metric: str, outcome: str) -> None:
         task = running.task
-        self.progress.part(task.dataset, self._pairs[task.dataset, metric].label, task.span, running.since,
+        self.progress.part(task.dataset, self._open[task.dataset, metric].pair.label, task.span, running.since,
                            time.monotonic(), outcome, worker=worker, estimate=task.seconds / len(task.metrics))
 
     def _lost(self, worker: int, lost: Lost) -> None:
@@ -171,23 +163,20 @@ class Scheduler:
         if not running.left:  # it had done all of it
             return
         task, metric = running.task, running.metric or running.left[0]
-        part, label = (task.dataset, metric, task.span), self._pairs[task.dataset, metric].label
-        self._losses[part] += 1
-        self._avoid[part] = worker
+        own = self._open[task.dataset, metric]
+        own.lost[task.span].append(worker)
         self._report(worker, running, metric, "lost")
-        rest = tuple(other for other in running.left if other != metric)
-        if rest:
+        if rest := tuple(other for other in running.left if other != metric):
             self._queue.add([replace(task, metrics=rest)], first=True)
-        again, where = self._losses[part] < self.limits.tries, f"items {task.span[0]} to {task.span[1] - 1}"
+        again, where = len(own.lost[task.span]) < self.limits.tries, f"items {task.span[0]} to {task.span[1] - 1}"
         then = ("left to the next run" if self.stopping else "tried again") if again else "given up"
         log = f"\n{lost.log}" if lost.log.strip() else ""
-        self.progress.say(f"{task.dataset}: a worker was lost at {label}, {where}: {lost.reason}; {then}{log}")
+        self.progress.say(f"{task.dataset}: a worker was lost at {own.pair.label}, {where}: {lost.reason}; {then}{log}")
         if again:
             self._queue.add([replace(task, metrics=(metric,))])
         else:
             error = ScoringFailed(f"{where} cost a worker {self.limits.tries} times: {lost.reason}")
-            self._bad.setdefault((task.dataset, metric), {})[task.span] = error
-            self._close((task.dataset, metric), task.span)
+            self._close(own, task.span, error)
 
     def _enforce(self) -> None:
         """Kill workers that take too long or hold too much."""
@@ -201,15 +190,17 @@ class Scheduler:
             if reason:
                 self._lost(worker, Lost(reason, self.executor.kill(worker)))
 
-    def _close(self, key: tuple[str, str], span: Span) -> None:
-        self._open[key].discard(span)
-        if not self._open[key]:
-            self._complete(self._pairs[key])
+    def _close(self, own: _Open, span: Span, error: Exception | None) -> None:
+        if error is not None:
+            own.errors[span] = error
+        own.parts.discard(span)
+        if not own.parts:
+            self._complete(own)
 
-    def _complete(self, pair: Pair) -> None:
+    def _complete(self, own: _Open) -> None:
         """All parts of a pair have been tried: they are joined, or it has no scores."""
-        key = (pair.dataset, pair.metric)
-        bad = self._bad.pop(key, {})
+        pair, bad = own.pair, own.errors
+        own.errors = {}
         failed = [error for _, error in sorted(bad.items()) if not isinstance(error, CannotScore)]
         if failed:
             self.errors[pair.key] = failed[0]
@@ -217,8 +208,8 @@ class Scheduler:
             self.store.put(*pair.key, scores)
         elif sum(stop - start for start, stop in bad) == len(pair.items):
             self.errors[pair.key] = bad[min(bad)]
-        elif self._rounds[key] < self.limits.tries:
-            self._rounds[key] += 1
-            self._add([pair])  # a part was damaged, and set aside
+        elif own.rounds < self.limits.tries:
+            own.rounds += 1
+            self._add([own])  # a part was damaged, and set aside
         else:
             raise StoreError(f"{self.store.root}: parts of {pair.label} on {pair.dataset} do not read back")

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing import connection, resource_tracker
@@ -27,14 +26,14 @@ from typing import Any, BinaryIO
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
-from harness.errors import HarnessError, StoreError
+from harness.errors import StoreError
 from harness.run import plan
-from harness.scoring.executors.messages import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Setup, Task
+from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Setup, Task
 from harness.scoring.score import score_part
-from harness.scoring.scorer import one_line
+from harness.scoring.scorer import failure
 from harness.scoring.store import ScoreStore
 from metrics import registry
-from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, signature
 from metrics.models.service import Models
 
@@ -67,23 +66,20 @@ class Worker:
         whole = self._loaded(task.dataset)
         part = Dataset(whole.card, whole.items[slice(*task.span)], (), whole.origin, whole.fingerprint)
         try:
-            metric = self._metric(name)
+            if name not in self.metrics:
+                self.metrics[name] = registry.choose(name, seed=self.setup.selection.seed).metric
+            metric = self.metrics[name]
             scores = score_part(metric, part, self.models)
             key = signature(metric, self.models)
         except (MissingResource, CannotScore) as error:
-            return Refused(name, str(error), isinstance(error, MissingResource))
+            kind = MissingResource if isinstance(error, MissingResource) else CannotScore  # which can be pickled
+            return Ended(name, kind(str(error)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a metric is foreign code
-            expected = isinstance(error, MetricError | HarnessError)
-            return Crashed(name, one_line(error), "" if expected else traceback.format_exc())
+            return Ended(name, failure(error))
         self.store.put_part(whole.fingerprint, key, task.span, scores)
-        return Scored(name, scores.seconds)
-
-    def _metric(self, name: str) -> Metric:
-        if name not in self.metrics:
-            self.metrics[name] = registry.choose(name, seed=self.setup.selection.seed).metric
-        return self.metrics[name]
+        return Ended(name)
 
     def _loaded(self, name: str) -> Dataset:
         if self.dataset is None or self.dataset.card.name != name:
@@ -199,7 +195,7 @@ def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
             for event in worker.run(task):
                 pipe.send(event)
         except StoreError as error:
-            pipe.send(Full(str(error)))
+            pipe.send(error)
     worker.models.close()
 
 

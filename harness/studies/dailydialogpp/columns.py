@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from benchmarks.corpora.dailydialogpp import Context, Kind, Part
-from harness.results.rows import Failure, Skip
+from harness.errors import ScoringFailed
 from harness.scoring.progress import Progress
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
@@ -101,16 +101,16 @@ class ReplyScores:
         if use.label in self.skips or use.label in self.failures:
             return None
         self.progress.at(replies.dataset.card.name, use.label)
-        result, stack = Scorer(replies.dataset, self.models, self.store).attempt(use.metric, use.label)
-        if isinstance(result, Skip):
-            self.skips[use.label] = result.reason
-            return None
-        if isinstance(result, Failure):
-            self.failures[use.label] = result.error
-            if stack:
-                self.progress.line(f"{use.label} crashed: {result.error}\n{stack}")
-            return None
-        return result
+        result = Scorer(replies.dataset, self.models, self.store).attempt(use.metric)
+        if isinstance(result, ScoringFailed):
+            self.failures[use.label] = str(result)
+            if result.stack:
+                self.progress.line(f"{use.label} crashed: {result}\n{result.stack}")
+        elif isinstance(result, Exception):
+            self.skips[use.label] = str(result)
+        else:
+            return result
+        return None
 
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:

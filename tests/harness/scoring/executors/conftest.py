@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.run.plan import Selection
-from harness.scoring.executors.messages import Setup
+from harness.scoring.executors.tasks import Setup
 from metrics.models.service import Choice
 
 

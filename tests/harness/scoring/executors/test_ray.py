@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BadConfig
+from harness.errors import BadConfig, StoreError
 from harness.run.plan import Selection
 from harness.scoring import executors
 from harness.scoring.executors import ray as place
-from harness.scoring.executors.messages import Full, Scored, Setup, Task
 from harness.scoring.executors.ray import Actor, Cluster
+from harness.scoring.executors.tasks import Ended, Setup, Task
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from tests.harness.scoring.executors.conftest import setup
@@ -22,16 +22,15 @@ TASK = Task("esl", (0, 10), ("length",))
 
 def test_an_actor_names_what_is_wrong_on_its_node(tmp_path: Path, home: Path) -> None:
     actor = Actor(setup(home, tmp_path, "length"))
-    assert isinstance(actor.score(TASK, "length"), Full), "it is not ready"
     assert isinstance(actor.ready(), place.ActorPlace)
-    assert isinstance(actor.score(TASK, "length"), Scored)
+    assert actor.score(TASK, "length") == Ended("length")
     actor.close()
     (tmp_path / "none").touch()
     full = Actor(setup(home, tmp_path / "none" / "scores", "length"))
     full.ready()
     event = full.score(TASK, "length")
-    assert isinstance(event, Full)
-    assert event.reason.startswith("node ")
+    assert isinstance(event, StoreError)
+    assert str(event).startswith("node ")
 
 
 def test_why_an_actor_is_no_more() -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from harness.errors import ScoringFailed, StoreError
-from harness.scoring.executors.messages import Began, Crashed, Event, Finished, Full, Lost, Refused, Scored, Task
 from harness.scoring.executors.scheduler import Limits, Scheduler
+from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Task
 from harness.scoring.pairs import Pair, shared
 from harness.scoring.progress import Progress, RunProgress
 from harness.scoring.score import Scores
@@ -63,7 +63,7 @@ class Fake:
     store: ScoreStore
     workers: int = 1
     device: str = ""
-    answer: Answer = lambda worker, task, metric: Scored(metric, 0.5)
+    answer: Answer = lambda worker, task, metric: Ended(metric)
     held: int = 0
     tasks: dict[int, list[str]] = field(default_factory=dict)
     assigned: dict[int, Task] = field(default_factory=dict)
@@ -93,10 +93,10 @@ class Fake:
                 time.sleep(min(seconds, 0.01))
                 continue
             self.tasks[worker].pop(0)
-            if isinstance(event, Scored):
+            if isinstance(event, Ended) and event.error is None:
                 part = ITEMS[slice(*task.span)]
                 column = np.array([float(name[5:]) for name in part])
-                self.store.put_part(PRINT, f"{metric}|r1", task.span, Scores(part, {"x": column}, event.seconds))
+                self.store.put_part(PRINT, f"{metric}|r1", task.span, Scores(part, {"x": column}, 0.5))
             if isinstance(event, Lost):
                 del self.assigned[worker], self.begun[worker]
             yield worker, event
@@ -153,7 +153,7 @@ def test_a_lost_part_is_tried_again_elsewhere(tmp_path: Path) -> None:
         if metric == "b" and task.span[0] == 64 and len(lost) < 2:
             lost.append(worker)
             return Lost("killed by SIGKILL", "the end of its log")
-        return Scored(metric, 0.5)
+        return Ended(metric)
 
     scheduler, fake, watch = run(tmp_path, pair("b", group="m"), pair("c", group="m"), workers=2, answer=answer)
     assert column(scheduler, "b") == column(scheduler, "c") == [float(number) for number in range(300)]
@@ -168,7 +168,7 @@ def test_a_lost_part_is_tried_again_elsewhere(tmp_path: Path) -> None:
 
 def test_what_costs_three_workers_is_assigned_up_and_costs_itself_alone(tmp_path: Path) -> None:
     def answer(worker: int, task: Task, metric: str) -> Event:
-        return Lost("killed by SIGSEGV") if metric == "b" and task.span[0] == 64 else Scored(metric, 0.5)
+        return Lost("killed by SIGSEGV") if metric == "b" and task.span[0] == 64 else Ended(metric)
 
     scheduler, _, watch = run(tmp_path, pair("b", group="m"), pair("c", group="m"), answer=answer)
     error = scheduler.errors[PRINT, "b|r1"]
@@ -191,7 +191,7 @@ def test_limits_end_a_part(tmp_path: Path, limits: Limits, held: int, reason: st
 
 def test_a_crash_has_the_error_and_the_stack_of_its_first_part(tmp_path: Path) -> None:
     def answer(worker: int, task: Task, metric: str) -> Event:
-        return Crashed(metric, f"ValueError: at {task.span[0]}", "Traceback ...")
+        return Ended(metric, ScoringFailed(f"ValueError: at {task.span[0]}", "Traceback ..."))
 
     scheduler, *_ = run(tmp_path, pair("a"), workers=3, answer=answer)
     error = scheduler.errors[PRINT, "a|r1"]
@@ -199,15 +199,15 @@ def test_a_crash_has_the_error_and_the_stack_of_its_first_part(tmp_path: Path) -
     assert (str(error), error.stack) == ("ValueError: at 0", "Traceback ...")
 
 
-@pytest.mark.parametrize(("missing", "kind"), [(True, MissingResource), (False, CannotScore)])
-def test_a_pair_that_cannot_be_scored_has_its_reason(tmp_path: Path, missing: bool, kind: type[Exception]) -> None:
-    scheduler, *_ = run(tmp_path, pair("a"), answer=lambda worker, task, metric: Refused(metric, "no tea", missing))
-    assert isinstance(scheduler.errors[PRINT, "a|r1"], kind)
+def test_a_pair_that_cannot_be_scored_has_its_reason(tmp_path: Path) -> None:
+    for error in (MissingResource("no tea"), CannotScore("no tea")):
+        scheduler, *_ = run(tmp_path, pair("a"), answer=lambda worker, task, metric, error=error: Ended(metric, error))
+        assert scheduler.errors[PRINT, "a|r1"] is error
 
 
 def test_items_that_a_part_cannot_score_are_missing_where_others_can(tmp_path: Path) -> None:
     def answer(worker: int, task: Task, metric: str) -> Event:
-        return Refused(metric, "no references", False) if task.span[0] == 64 else Scored(metric, 0.5)
+        return Ended(metric, CannotScore("no references")) if task.span[0] == 64 else Ended(metric)
 
     scheduler, *_ = run(tmp_path, pair("a"), answer=answer)
     assert scheduler.errors == {}
@@ -244,11 +244,11 @@ def test_a_damaged_part_beside_one_that_cannot_be_scored_is_scored_anew(tmp_path
 
     def answer(worker: int, task: Task, metric: str) -> Event:
         if task.span[0] != 256:
-            return Scored(metric, 0.5)
+            return Ended(metric)
         if not damaged:
             damaged.extend(sorted(tmp_path.rglob("*.shard"))[:1])
             damaged[0].write_bytes(b"")
-        return Refused(metric, "no references", False)
+        return Ended(metric, CannotScore("no references"))
 
     scheduler, fake, _ = run(tmp_path, pair("a"), answer=answer)
     assert scheduler.errors == {}
@@ -274,7 +274,7 @@ def test_what_is_lost_while_stopping_is_left_to_the_next_run(tmp_path: Path) -> 
 
 def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No space left"):
-        run(tmp_path, pair("a"), answer=lambda *_: Full("No space left on device"))
+        run(tmp_path, pair("a"), answer=lambda *_: StoreError("No space left on device"))
 
 
 def test_a_stopped_scheduler_begins_nothing_more(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_stopped_scheduler_begins_nothing_more(tmp_path: Path) -> None:
 
     def answer(worker: int, task: Task, metric: str) -> Event:
         scheduler.stop()
-        return Scored(metric, 0.5)
+        return Ended(metric)
 
     fake.answer = answer
     with pytest.raises(KeyboardInterrupt):

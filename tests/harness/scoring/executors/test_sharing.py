@@ -10,7 +10,7 @@ import pytest
 from harness.run import plan
 from harness.run.plan import Draws, Selection
 from harness.run.workspace import Workers, Workspace, open_workspace
-from harness.scoring import executors, scorer
+from harness.scoring import scorer
 from harness.scoring.executors import _batches, score_pairs
 from harness.scoring.pairs import Pair, pairs
 from harness.scoring.score import Scores
@@ -57,7 +57,6 @@ def test_what_another_run_is_scoring_is_waited_for_at_the_end(
     theirs, *_ = opened(home, tmp_path / "out", "local", "length", "distinct")
     work, own, (first, second) = opened(home, tmp_path / "out", executor, "length", "distinct")
     monkeypatch.setattr(scorer, "WAIT", 0)
-    monkeypatch.setattr(executors, "WAIT", 0)
     said: list[tuple[str, bool]] = []
 
     def finish(text: str) -> None:

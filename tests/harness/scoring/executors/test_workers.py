@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.errors import StoreError
-from harness.scoring.executors.messages import Began, Crashed, Finished, Refused, Scored, Setup, Task
+from harness.errors import ScoringFailed, StoreError
+from harness.scoring.executors.tasks import Began, Ended, Finished, Setup, Task
 from harness.scoring.executors.workers import Processes, Worker, _ending, _threads
+from metrics.errors import CannotScore
 from metrics.models.service import Choice, Models
 from tests.harness.scoring.executors.conftest import setup
 
@@ -70,11 +72,14 @@ def test_a_worker_scores_metric_after_metric(tmp_path: Path, home: Path) -> None
                         f"    def score(self, items, models):\n        raise {error}\n")
     worker = Worker(setup(home, tmp_path / "scores", "length"), Models(home, Choice(device="cpu")))
     events = list(worker.run(Task("esl", (0, 10), ("length", str(refusing), str(broken)))))
-    assert [type(event) for event in events] == [Began, Scored, Began, Refused, Began, Crashed, Finished]
-    assert events[3] == Refused(str(refusing), "not these", missing=False)
-    assert isinstance(events[5], Crashed)
-    assert events[5].error == "ValueError: no such word"
-    assert "ValueError: no such word" in events[5].stack
+    assert [type(event) for event in events] == [Began, Ended, Began, Ended, Began, Ended, Finished]
+    assert events[1] == Ended("length")
+    _, refused, failed = (event.error for event in events if isinstance(event, Ended))
+    assert (type(refused), str(refused)) == (CannotScore, "not these")
+    assert isinstance(failed, ScoringFailed)
+    again = pickle.loads(pickle.dumps(failed))  # noqa: S301  (as it comes over the pipe)
+    assert str(again) == "ValueError: no such word"
+    assert "ValueError: no such word" in again.stack
     (stored,) = worker.store.files.names(worker.dataset.fingerprint[:20] if worker.dataset else "", "*.shard")
     assert ".0000000-0000010-" in stored
 

@@ -13,16 +13,15 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.scoring import storage
+from harness.scoring.files import Files, open_files
 from harness.scoring.locks import _MACHINE, Locks
-from harness.scoring.storage import Files
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
     """An empty place of each kind."""
     MemoryFileSystem.store.clear()
-    yield storage.open_files({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
+    yield open_files({"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[
         request.param])
     MemoryFileSystem.store.clear()
 
@@ -31,7 +30,7 @@ def test_a_file_is_what_was_written_last(place: Files) -> None:
     place.write("x/one", b"1")
     place.write("x/one", b"2", lasting=False)
     assert place.read("x/one") == b"2"
-    assert storage.open_files(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
+    assert open_files(place.place).read("x/one") == b"2", "whoever opens the place again finds it"
     assert 0 <= place.age("x/one") < 60
 
 
@@ -91,7 +90,7 @@ class Refusing(MemoryFileSystem):
 
 def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
     fsspec.register_implementation("az", Refusing, clobber=True)
-    place = storage.open_files("az://me:secret@bucket/scores/")
+    place = open_files("az://me:secret@bucket/scores/")
     place.write("x/one", b"1")
     with pytest.raises(OSError, match="does not answer as a store should: RuntimeError") as told:
         place.read("x/one")
@@ -105,7 +104,7 @@ def test_a_place_that_does_not_answer_says_so_in_one_line() -> None:
 @pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket"])
 def test_an_unknown_kind_of_place_is_refused(url: str) -> None:
     with pytest.raises(BadConfig, match=f"--store {url.replace('+', '.')}: .*rotocol"):
-        storage.open_files(url)
+        open_files(url)
 
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
@@ -27,45 +27,11 @@ _NO_FOLDERS = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
-class Files(Protocol):
-    """Files by name; FileNotFoundError for one that is not there, OSError for a place that does not answer.
+class Files:
+    """Files by name below a folder; FileNotFoundError for one that is not there, OSError for a place without answer.
 
     `place` opens the same files elsewhere; `root` is how the place is shown, without a password that its URL may hold.
     """
-
-    place: str
-    root: str
-
-    def read(self, name: str) -> bytes:
-        """What a file holds."""
-
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Put a file there, in the place of one of its name; `lasting` waits until a power cut cannot take it."""
-
-    def names(self, folder: str, pattern: str) -> list[str]:
-        """The names of the files in a folder that match a pattern, in order."""
-
-    def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
-
-    def rename(self, name: str, other: str) -> None:
-        """Give a file another name, if it is there."""
-
-    def age(self, name: str) -> float:
-        """Seconds since a file was written, by the clock of this machine."""
-
-
-def open_files(place: str | Path) -> Files:
-    """The files of a folder, or of a URL."""
-    if isinstance(place, str) and _NOWHERE.match(place):
-        raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
-    if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
-        return RemoteFiles(place.rstrip("/"))
-    return LocalFiles(Path(_FOLDER.sub("", str(place), count=1)))
-
-
-class LocalFiles:
-    """Files below a folder of this machine, or of a disk that machines share."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -76,7 +42,7 @@ class LocalFiles:
         return (self.path / name).read_bytes()
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Put a file there, written beside and renamed."""
+        """Put a file there, written beside and renamed; `lasting` waits until a power cut cannot take it."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, lasting=lasting)
@@ -99,7 +65,7 @@ class LocalFiles:
         return time.time() - (self.path / name).stat().st_mtime
 
 
-class RemoteFiles:
+class RemoteFiles(Files):
     """Files below a URL, through fsspec."""
 
     def __init__(self, url: str) -> None:
@@ -171,3 +137,12 @@ class RemoteFiles:
             lines = str(error).strip().splitlines()
             reason = f"does not answer as a store should: {type(error).__name__}: {lines[0] if lines else ''}"[:300]
             raise OSError(getattr(error, "errno", None) or errno.EIO, _SECRET.sub("", reason), self.root) from error
+
+
+def open_files(place: str | Path) -> Files:
+    """The files of a folder, or of a URL."""
+    if isinstance(place, str) and _NOWHERE.match(place):
+        raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
+    if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
+        return RemoteFiles(place.rstrip("/"))
+    return Files(Path(_FOLDER.sub("", str(place), count=1)))
