@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what it is for."""
     from benchmarks.formats.scorefile import FORMS, template
+    from benchmarks.formats.scorefile.expected import template_keys
     from benchmarks.storage.files import write_atomically
     from harness.commands._score_files import at_hand, listed
 
@@ -38,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
-    keys = template.keys(chosen, args.by)
-    content = template.content(keys, args.out.suffix.casefold() if args.out else ".csv")
+    keys = template_keys(chosen, args.by)
+    content = template(keys, args.out.suffix.casefold() if args.out else ".csv")
     if args.out is None:
         sys.stdout.write(content.decode())
     else:

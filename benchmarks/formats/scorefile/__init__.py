@@ -23,17 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.errors import nearest
-from benchmarks.formats.scorefile.expected import BAR, EVERY, Expected, expected
+from benchmarks.formats.scorefile.expected import BAR, EVERY, Expected, expected, template
 from benchmarks.formats.scorefile.problems import Problem, Unreadable, counts, describe, printable
 from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, opened, rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
-           "describe", "expected", "opened", "printable", "read", "rows"]
+           "describe", "expected", "opened", "printable", "read", "rows", "template"]
 
 SUGGESTIONS = 20
 """Unknown ids for which the nearest known id is suggested."""
-
-ByTarget = dict[tuple[str, str], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,12 +105,12 @@ class _Joined:
                             for quality in (EVERY, *self.wanted.qualities[dataset])))
 
     @cached_property
-    def scores(self) -> ByTarget:
+    def scores(self) -> dict[tuple[str, str], npt.NDArray[np.float64]]:
         """The scores by dataset and quality; a score for one quality goes before one for all."""
         values = np.full(len(self.wanted.numbers), np.nan)
         once = (self.numbers >= 0) & (self.times[self.numbers] == 1)
         values[self.numbers[once]] = self.rows.numbers[once]
-        scores: ByTarget = {}
+        scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
         for dataset in self.scored:
             every = self.wanted.positions[dataset, EVERY]
             if self.times[every].any():
@@ -125,18 +123,17 @@ class _Joined:
 
     def problems(self) -> tuple[Problem, ...]:
         """Everything that is wrong, in the order of the lines; what is missing stands at the end."""
-        broken = (error.problem for error in self.rows.broken)
-        by_line = sorted([*broken, *self._no_numbers(), *self._duplicates(), *self._unknown()],
+        rows = self.rows
+        broken = (error.problem for error in rows.broken)
+        wrong = (Problem(kind, rows.lines[row], printable(rows.ids[row]), text, fatal=kind != "missing")
+                 for row, (kind, text) in rows.wrong.items())
+        by_line = sorted([*broken, *wrong, *self._duplicates(), *self._unknown()],
                          key=lambda problem: problem.line)
-        notes = (Problem("extra column", 1, printable(name), "is ignored", fatal=False) for name in self.rows.extra)
+        notes = (Problem("extra column", 1, printable(name), "is ignored", fatal=False) for name in rows.extra)
         empty = Problem("missing", 0, "", "the file has no score", count=0)
-        nothing = () if np.isfinite(self.rows.numbers).any() else (empty,)
+        nothing = () if np.isfinite(rows.numbers).any() else (empty,)
         missing = sorted(self._missing(), key=lambda problem: -problem.count)  # what lacks most comes first
         return (*notes, *by_line, *nothing, *missing, *self._constants())
-
-    def _no_numbers(self) -> Iterator[Problem]:
-        for row, (kind, text) in self.rows.wrong.items():
-            yield Problem(kind, self.rows.lines[row], printable(self.rows.ids[row]), text, fatal=kind != "missing")
 
     def _duplicates(self) -> Iterator[Problem]:
         first: dict[int, int] = {}

@@ -1,13 +1,17 @@
-"""What a score file should hold: the items of some datasets, by id or by id and quality."""
+"""What a score file should hold: the items of some datasets, by id or by id and quality; and its empty template."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -99,18 +103,44 @@ def folded(name: str) -> str:
 def expected(datasets: Iterable[Dataset]) -> Expected:
     """What a file should score that is for these datasets."""
     by_name = {dataset.card.name: dataset for dataset in datasets}
+    unrated = {}
+    for name, dataset in by_name.items():
+        rated: dict[str, set[str]] = {}
+        for rating in dataset.ratings:
+            if rating.votes:
+                rated.setdefault(rating.quality, set()).add(rating.item)
+        every = frozenset(item.id for item in dataset.items)
+        unrated.update({(name, quality): every - items for quality, items in rated.items() if items != every})
     return Expected({name: tuple(item.id for item in dataset.items) for name, dataset in by_name.items()},
                     {name: tuple(quality.name for quality in dataset.card.qualities)
-                     for name, dataset in by_name.items()},
-                    {(name, quality): items for name, dataset in by_name.items()
-                     for quality, items in _unrated(dataset).items()})
+                     for name, dataset in by_name.items()}, unrated)
 
 
-def _unrated(dataset: Dataset) -> dict[str, frozenset[str]]:
-    """The items without votes on each quality that other items have votes on."""
-    rated: dict[str, set[str]] = {}
-    for rating in dataset.ratings:
-        if rating.votes:
-            rated.setdefault(rating.quality, set()).add(rating.item)
-    every = frozenset(item.id for item in dataset.items)
-    return {quality: every - items for quality, items in rated.items() if items != every}
+def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | None = None) -> tuple[str, ...]:
+    """What is to be scored: as the organisers asked, by quality on development sets and by item on test sets.
+
+    An item that nobody rated on a quality that others were rated on needs no score for it.
+    """
+    names: dict[str, None] = {}
+    for dataset in datasets:
+        per_quality = by == "quality" or (by is None and dataset.card.split == "dev")
+        wanted = expected([dataset])
+        for item in dataset.items:
+            for quality in wanted.qualities[dataset.card.name] if per_quality else (EVERY,):
+                if item.id not in wanted.unrated.get((dataset.card.name, quality), ()):
+                    names[key(item.id, quality)] = None
+    return tuple(names)
+
+
+def template(names: Sequence[str], ending: str) -> bytes:
+    """The empty file, as .csv, .tsv, .jsonl (or .ndjson) or .json."""
+    if ending in {".jsonl", ".ndjson"}:
+        lines = (json.dumps({"dialogue_id": name, "score": None}, ensure_ascii=False) + "\n" for name in names)
+        return "".join(lines).encode()
+    if ending == ".json":
+        return (json.dumps(dict.fromkeys(names), ensure_ascii=False, indent=0) + "\n").encode()
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
+    writer.writerow(("dialogue_id", "score"))
+    writer.writerows((name, "") for name in names)
+    return text.getvalue().encode()

@@ -1,4 +1,4 @@
-"""The rows of a score file: ids with their numbers.
+"""The rows of a score file: ids with their numbers, decimal and finite.
 
 A file is a plain file of bounded size. It is UTF-8, with or without a byte order mark: CSV, TSV, JSON Lines, or JSON
 as one list of records or one object of ids. A row, and a line, may hold a megabyte, so that no file needs more memory
@@ -7,29 +7,32 @@ than a few times its size. The parsers are Python's own, so that there is one an
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
 import json
 import math
 import os
+import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.formats.scorefile.numbers import BLANK, Wrong, number, numbers
-from benchmarks.formats.scorefile.problems import Unreadable, printable
+from benchmarks.formats.scorefile.problems import Kind, Unreadable, printable
 
 FORMS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 """The endings of the files that are read."""
 IDS = ("dialogue_id", "item", "id")
 """What the column of ids is called: the first, or one of the others."""
 SCORE = "score"
+BLANK = " \t"
+"""What may stand around an id or a number."""
 RATINGS = "annotations."
 """How the columns begin that hold the ratings of people in the organisers' own tables of results."""
 
@@ -44,10 +47,19 @@ MAGIC = {b"\x80\x02": "a pickle", b"\x80\x03": "a pickle", b"\x80\x04": "a pickl
          b"\x93NUMPY": "an array of numpy", b"PK\x03\x04": "an archive or a spreadsheet", b"\x1f\x8b": "compressed",
          b"PAR1": "Parquet", b"\xff\xfe": "text in UTF-16", b"\xfe\xff": "text in UTF-16"}
 """What a file begins with that is no UTF-8 text."""
+DIGITS = 400  # characters of a number, far more than a float can tell apart
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+SIGNS = re.compile(r"[0-9.eE+-]*")
+"""What numbers are made of: of such text float() takes just what is a decimal number."""
 BOM = b"\xef\xbb\xbf"
 SEPARATORS = (",", ";", "\t")
 CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
               "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
+
+Wrong = tuple[Kind, str]
+"""Why a value is no score."""
+Header = tuple[int, int, tuple[str, ...]]
+"""The positions of the ids and the scores among the columns, and the names of the other columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,20 +71,11 @@ class ScoreRows:
 
     ids: Sequence[str]
     numbers: npt.NDArray[np.float64]
+    wrong: Mapping[int, Wrong]
     lines: Sequence[int]
     unit: str = "line"
-    wrong: Mapping[int, Wrong] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     broken: tuple[Unreadable, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The positions of the ids and the scores among the columns, and the names of the other columns."""
-
-    id: int
-    score: int
-    extra: tuple[str, ...]
 
 
 def opened(path: Path) -> tuple[str, bytes]:
@@ -81,23 +84,19 @@ def opened(path: Path) -> tuple[str, bytes]:
     if ending not in FORMS:
         raise Unreadable(0, f"has none of the known endings; scores come as {', '.join(FORMS)}")
     try:
-        return ending, _content(path)
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise Unreadable(0, "is a link, a folder, a pipe or a device; a plain file is wanted")
+        with os.fdopen(os.open(path, FLAGS), "rb") as stream:
+            before = os.fstat(stream.fileno())
+            if before.st_size > LIMIT:
+                raise Unreadable(0, f"has {before.st_size:,} bytes; at most {LIMIT:,} are read")
+            content = stream.read(before.st_size + 1)
+            after = os.fstat(stream.fileno())
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise Unreadable(0, f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _content(path: Path) -> bytes:
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise Unreadable(0, "is a link, a folder, a pipe or a device; a plain file is wanted")
-    with os.fdopen(os.open(path, FLAGS), "rb") as stream:
-        before = os.fstat(stream.fileno())
-        if before.st_size > LIMIT:
-            raise Unreadable(0, f"has {before.st_size:,} bytes; at most {LIMIT:,} are read")
-        content = stream.read(before.st_size + 1)
-        after = os.fstat(stream.fileno())
     if (before.st_size, before.st_mtime_ns) != (len(content), after.st_mtime_ns):
         raise Unreadable(0, "was changed while it was read")
-    return content
+    return ending, content
 
 
 def rows(content: bytes, ending: str, limit: int) -> ScoreRows:
@@ -108,9 +107,10 @@ def rows(content: bytes, ending: str, limit: int) -> ScoreRows:
     if (position := content.find(b"\0")) >= 0:
         raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
     if ending == ".json":
-        return _json(content, limit)
+        return _records(_json(content), "record", limit)
     if ending in {".jsonl", ".ndjson"}:
-        return _json_lines(content, limit)
+        lines = _Lines(content, limit)
+        return _records(((lines.last, line) for line in lines.each() if not line.isspace()), "line", limit)
     return _table(content, "\t" if ending == ".tsv" else None, limit)
 
 
@@ -122,6 +122,12 @@ class _Lines:
         self._most = limit * LINES
         self.spent = 0
         self.last = 0
+
+    def each(self) -> Iterator[str]:
+        """Each line as a row of its own."""
+        for line in self:
+            self.spent = 0
+            yield line
 
     def __iter__(self) -> Iterator[str]:
         for place, line in self._lines:
@@ -149,13 +155,13 @@ def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
     broken: list[Unreadable] = []
     try:
         names = next(reader, [])
-        head, width = header(names), len(names)
+        (at_id, at_score, extra), width = header(names), len(names)
         start, lines.spent = lines.last + 1, 0
         for row in reader:
             if row:  # not an empty line
                 if len(row) == width:
-                    ids.append(row[head.id].strip(BLANK))
-                    texts.append(row[head.score].strip(BLANK))
+                    ids.append(row[at_id].strip(BLANK))
+                    texts.append(row[at_score].strip(BLANK))
                     starts.append(start)
                 else:
                     broken.append(Unreadable(start, f"{len(row)} values for {width} columns"))
@@ -165,22 +171,11 @@ def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
     except csv.Error as error:
         reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
         raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}")) from error
-    values, wrong = numbers(texts)
-    return ScoreRows(ids, values, starts, wrong=wrong, extra=head.extra, broken=tuple(broken))
+    return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=tuple(broken))
 
 
-def _json_lines(content: bytes, limit: int) -> ScoreRows:
-    """One object a line, with dialogue_id and score."""
-    lines, records = _Lines(content, limit), _Records("line", limit)
-    for line in lines:
-        lines.spent = 0
-        if not line.isspace():
-            records.add(line, lines.last)
-    return records.rows()
-
-
-def _json(content: bytes, limit: int) -> ScoreRows:
-    """A list of such objects, or one object with an id and its score in each field."""
+def _json(content: bytes) -> Iterator[tuple[int, Any]]:
+    """The records of a list, numbered; of one object, each id with its score as a record."""
     if len(content) > JSON:
         raise Unreadable(0, f"has {len(content):,} bytes; as JSON at most {JSON:,} are read, as JSON Lines more")
     try:
@@ -189,12 +184,11 @@ def _json(content: bytes, limit: int) -> ScoreRows:
         line = content.count(b"\n", 0, error.start) + 1
         raise Unreadable(line, f"byte {content[error.start]:#04x} is no UTF-8") from error
     whole = _parsed(text, 0)
-    if not isinstance(whole, list | tuple):
+    if isinstance(whole, tuple):
+        whole = [(("id", name), (SCORE, value)) for name, value in whole]
+    if not isinstance(whole, list):
         raise Unreadable(1, "is neither a list of records nor an object of ids and scores")
-    records = _Records("record", limit)
-    for place, record in enumerate(whole, 1):
-        records.add((("id", record[0]), (SCORE, record[1])) if isinstance(whole, tuple) else record, place)
-    return records.rows()
+    return enumerate(whole, 1)
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple)
@@ -210,51 +204,38 @@ def _parsed(text: str, line: int) -> Any:
         raise Unreadable(line, f"is no JSON that can be read: {printable(str(error))}") from error
 
 
-class _Records:
-    """The ids and scores of records, taken one by one so that no record outlives its line.
+def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int) -> ScoreRows:
+    """The ids and scores of numbered records, taken one by one so that none outlives its line; lines are parsed here.
 
-    A record is an object, as the tuple of its fields, or a line that is not parsed yet.
+    A record is an object, as the tuple of its fields; a broken one is noted.
     """
-
-    def __init__(self, unit: str, limit: int) -> None:
-        self.unit, self.limit = unit, limit
-        self.ids: list[str] = []
-        self.values: list[float | Wrong] = []
-        self.lines: list[int] = []
-        self.broken: list[Unreadable] = []
-        self.headers: dict[tuple[str, ...], Header] = {}
-
-    def add(self, record: Any, line: int) -> None:
-        """Take one record; a broken one is noted."""
-        if len(self.lines) + len(self.broken) == self.limit:
-            raise _too_many(line, self.limit)
+    ids, values, lines = list[str](), list[float | Wrong](), list[int]()
+    broken, headers = list[Unreadable](), dict[tuple[str, ...], Header]()
+    for line, record in records:
+        if len(lines) + len(broken) == limit:
+            raise _too_many(line, limit)
         try:
-            name, value = self._fields(_parsed(record, line) if self.unit == "line" else record, line)
+            name, value = _fields(_parsed(record, line) if unit == "line" else record, line, headers)
         except Unreadable as error:
-            self.broken.append(error)
+            broken.append(error)
         else:
-            self.ids.append(name.strip(BLANK))
-            self.values.append(number(value))
-            self.lines.append(line)
+            ids.append(name.strip(BLANK))
+            values.append(number(value))
+            lines.append(line)
+    extra = dict.fromkeys(name for _, _, others in headers.values() for name in others)
+    return ScoreRows(ids, *_columns(values), lines, unit, tuple(extra), tuple(broken))
 
-    def rows(self) -> ScoreRows:
-        """All records that were added."""
-        wrong = {row: value for row, value in enumerate(self.values) if isinstance(value, tuple)}
-        scores = [math.nan if isinstance(value, tuple) else value for value in self.values]
-        extra = dict.fromkeys(name for head in self.headers.values() for name in head.extra)
-        return ScoreRows(self.ids, np.array(scores, dtype=np.float64), self.lines, self.unit, wrong, tuple(extra),
-                         tuple(self.broken))
 
-    def _fields(self, record: Any, line: int) -> tuple[str, Any]:
-        if not isinstance(record, tuple):
-            raise Unreadable(line, "is no object with dialogue_id and score")
-        names, values = zip(*record, strict=True) if record else ((), ())
-        if names not in self.headers:
-            self.headers[names] = header(names, "field", line)
-        head = self.headers[names]
-        if not isinstance(values[head.id], str):
-            raise Unreadable(line, "its id is no text")
-        return values[head.id], values[head.score]
+def _fields(record: Any, line: int, headers: dict[tuple[str, ...], Header]) -> tuple[str, Any]:
+    if not isinstance(record, tuple):
+        raise Unreadable(line, "is no object with dialogue_id and score")
+    names, values = zip(*record, strict=True) if record else ((), ())
+    if names not in headers:
+        headers[names] = header(names, "field", line)
+    at_id, at_score, _ = headers[names]
+    if not isinstance(values[at_id], str):
+        raise Unreadable(line, "its id is no text")
+    return values[at_id], values[at_score]
 
 
 def header(names: Sequence[str], unit: str = "column", line: int = 1) -> Header:
@@ -274,8 +255,53 @@ def header(names: Sequence[str], unit: str = "column", line: int = 1) -> Header:
         if plain.count(name) > 1:
             raise Unreadable(line, f"has the {unit} {name} twice")
     two = plain.index(chosen), plain.index(SCORE)
-    return Header(*two, tuple(name for position, name in enumerate(names) if position not in two))
+    return (*two, tuple(name for position, name in enumerate(names) if position not in two))
 
 
 def _too_many(line: int, limit: int) -> Unreadable:
     return Unreadable(line, f"the file has more than {limit:,} rows, far more than there are scores to give")
+
+
+def numbers(texts: Sequence[str]) -> tuple[npt.NDArray[np.float64], dict[int, Wrong]]:
+    """The numbers in a column of text, and what is wrong with the texts that are none."""
+    if SIGNS.fullmatch("".join(texts)) and max(map(len, texts), default=0) <= DIGITS:
+        with contextlib.suppress(ValueError):  # then each is looked at below
+            plain = np.array(list(map(float, texts)), dtype=np.float64)
+            if np.isfinite(plain).all():
+                return plain, {}
+    return _columns(list(map(number, texts)))
+
+
+def _columns(values: Sequence[float | Wrong]) -> tuple[npt.NDArray[np.float64], dict[int, Wrong]]:
+    scores = [math.nan if isinstance(value, tuple) else value for value in values]
+    return np.array(scores, np.float64), {row: value for row, value in enumerate(values) if isinstance(value, tuple)}
+
+
+def number(value: object) -> float | Wrong:
+    """The number that a text or a value of JSON is; else what is wrong with it."""
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, str):
+        text = value.strip(BLANK)
+        plain = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            plain = float(value)
+        except OverflowError:
+            plain = math.inf
+        text = repr(plain)
+    elif value is None:
+        plain, text = math.nan, ""
+    else:
+        kind = "true or false" if isinstance(value, bool) else "a list" if isinstance(value, list) else "an object"
+        return "no number", f"its score is {kind}, not a number"
+    if math.isfinite(plain):
+        return plain
+    if not text:
+        return "missing", "has no score: the place is empty"
+    if math.isinf(plain):
+        return "infinite", f"its score {printable(text)} is more than a number can hold"
+    if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
+        return "infinite", f"its score is {printable(text)}; a finite number is wanted"
+    hint = "; a decimal point is wanted" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
+    return "no number", f"its score {printable(text)!r} is no number{hint}"

@@ -14,6 +14,7 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import Quality
 from benchmarks.formats.scorefile import EVERY, FORMS, Expected, ScoreFile, counts, describe, expected, read, template
+from benchmarks.formats.scorefile.expected import template_keys
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")
@@ -243,16 +244,16 @@ def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> No
 
 def test_a_template_asks_for_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
     dataset = registry.sample(registry.card("fed-dial"))
-    names = template.keys([dataset])
+    names = template_keys([dataset])
     assert len(names) == len(dataset.items) * 11 - sum(not rating.votes for rating in dataset.ratings)
-    assert template.keys([dataset], "item") == tuple(item.id for item in dataset.items)
+    assert template_keys([dataset], "item") == tuple(item.id for item in dataset.items)
     for ending in (".csv", ".tsv", ".jsonl", ".json"):
-        file = read_text(tmp_path, template.content(names, ending), f"mine{ending}", expected([dataset]))
+        file = read_text(tmp_path, template(names, ending), f"mine{ending}", expected([dataset]))
         assert {problem.kind for problem in file.problems} == {"missing"}
         assert sum(problem.line > 0 for problem in file.problems) == len(names)
     tested = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))
-    assert template.keys([tested]) == ("toy_00000",)
-    assert template.keys([tested], "quality") == ("toy_00000|overall", "toy_00000|Natural")
+    assert template_keys([tested]) == ("toy_00000",)
+    assert template_keys([tested], "quality") == ("toy_00000|overall", "toy_00000|Natural")
 
 
 # Files that were made to do harm
