@@ -48,6 +48,4 @@ class BertDnn:
 
         training, held = answered(data)
         batches = batches_of(training.table, training.pairs(), held.pairs(), data.rng)
-        config = {"width": batches.width}
-        return Objective(Stack(**config), config, batches.draw, batches.held, true_or_false,
-                         accuracy(map(with_false, batches.held)))
+        return batches.objective(Stack, true_or_false, accuracy(map(with_false, batches.held)))

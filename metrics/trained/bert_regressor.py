@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
@@ -51,7 +51,7 @@ class BertRegressor:
         from metrics.trained.heads.networks import Likeness
 
         training, held = answered(data)
-        config = {"width": training.table.width}
+        config: dict[str, Any] = {"width": training.table.width}
         rng = data.rng
         batches = [held.draw(rng)[1:] for _ in range(8)]
         return Objective(Likeness(**config), config, lambda rng: training.draw(rng)[1:], batches, true_or_false,

@@ -21,7 +21,7 @@ from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.heads.data import pair_batches
 from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
-from metrics.trained.ruber.metric import Blend, blended, referenced
+from metrics.trained.ruber import Blend, blended, referenced
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -59,6 +59,4 @@ class BertRuber:
         from metrics.trained.heads.networks import Relatedness
 
         batches = pair_batches(data)
-        config = {"width": batches.width, "turns": TURNS}
-        return Objective(Relatedness(**config), config, batches.draw, batches.held, true_or_false,
-                         accuracy(map(with_false, batches.held)))
+        return batches.objective(Relatedness, true_or_false, accuracy(map(with_false, batches.held)), turns=TURNS)

@@ -52,8 +52,7 @@ class Engagement:
         from metrics.trained.heads.networks import UtteranceHead
 
         batches = text_batches(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
-        config: dict[str, Any] = {"width": batches.width, "reads": "mean", "dropout": 0.3}
-        return Objective(UtteranceHead(**config), config, batches.draw, batches.held, labelled)
+        return batches.objective(UtteranceHead, labelled, reads="mean", dropout=0.3)
 
 
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
@@ -47,10 +47,9 @@ class Fluency:
 
     def objective(self, data: TrainingData) -> Objective:
         """Classify whole and corrupted replies, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy_labelled, labelled
+        from metrics.trained.heads.losses import labelled, shares
         from metrics.trained.heads.networks import UtteranceHead
 
         batches = text_batches(*whole_or_broken(data, REPLIES, shortened=0.5), data)
-        config: dict[str, Any] = {"width": batches.width, "reads": "max"}
-        return Objective(UtteranceHead(**config), config, batches.draw, batches.held, labelled,
-                         accuracy_labelled(batches.held))
+        return batches.objective(UtteranceHead, labelled, shares(batches.held, lambda network, batch: {
+            "accuracy on what is held out": (network(batch[0]) > 0) == (batch[1] > 0.5)}), reads="max")

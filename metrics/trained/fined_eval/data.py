@@ -7,7 +7,7 @@
     topic-depth:entailment   the mean over utterances and the four before them of P(the one follows from the other)
     topic-depth:specificity  the mean over its utterances of how rare their words are
 
-All but the first rate whole dialogues by a signal, with the judges of judges.py: the highest third of a corpus is
+All but the first rate whole dialogues by a signal, with the judges of network.py: the highest third of a corpus is
 better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy that no
 corpus has labels for, or for which no dialogue qualifies, is left out, and the checkpoint's card says so.
 """
@@ -51,35 +51,20 @@ Rate: TypeAlias = Callable[[Dialogues], Column]
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """For each corpus the dialogues that are better and those that are worse."""
+    """For each corpus the dialogues that are better and those that are worse, or where the order is: shuffled."""
 
     better: tuple[Dialogues, ...]
-    worse: tuple[Dialogues, ...]
+    worse: tuple[Dialogues, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, (*self.better, *self.worse)))
 
     def draw(self, rng: np.random.Generator) -> tuple[list[Rows], list[Rows]]:
-        """ReplyPairs of dialogues of one corpus, every corpus as often as the others."""
+        """Pairs of dialogues of one corpus, every corpus as often as the others."""
         corpora = rng.integers(len(self.better), size=SIZE)
-        better, worse = ([side[corpus][rng.integers(len(side[corpus]))] for corpus in corpora]
-                         for side in (self.better, self.worse))
-        return better, worse
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """For each corpus its dialogues; the worse ones are the same in another order."""
-
-    dialogues: tuple[Dialogues, ...]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.dialogues))
-
-    def draw(self, rng: np.random.Generator) -> tuple[list[Rows], list[Rows]]:
-        """Dialogues, and the same with their utterances in another order."""
-        corpora = rng.integers(len(self.dialogues), size=SIZE)
-        better = [self.dialogues[corpus][rng.integers(len(self.dialogues[corpus]))] for corpus in corpora]
+        better = [self.better[corpus][rng.integers(len(self.better[corpus]))] for corpus in corpora]
+        if self.worse:
+            return better, [self.worse[corpus][rng.integers(len(self.worse[corpus]))] for corpus in corpora]
         return better, [reordered(dialogue, rng) for dialogue in better]
 
 
@@ -117,13 +102,12 @@ def preferences(data: TrainingData) -> tuple[TrainingBatches, dict[str, float]]:
 
 
 def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],
-                ) -> tuple[dict[str, tuple[Sides | Order, Sides | Order]], dict[str, float]]:
+                ) -> tuple[dict[str, tuple[Sides, Sides]], dict[str, float]]:
     """The strategies for which there is something to learn from, to train on and held out; an error without one."""
     from metrics.trained.fined_eval.network import DIMENSIONS
 
     rates, report = signals(data, table, training, held)
-    strategies: dict[str, tuple[Sides | Order, Sides | Order]] = {
-        "coherence:order": (Order(tuple(training)), Order(tuple(held)))}
+    strategies = {"coherence:order": (Sides(tuple(training)), Sides(tuple(held)))}
     strategies |= {name: parts for name, rate in rates.items() if (parts := sides(training, held, rate))}
     for dimension in DIMENSIONS:
         if not any(name.startswith(dimension) for name in strategies):
@@ -135,7 +119,7 @@ def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogu
 
 def long_enough(table: TextTable, dialogues: Sequence[Dialogue]) -> Dialogues:
     """The dialogues of SHORTEST utterances or more, as rows."""
-    from metrics.trained.fined_eval.judges import is_inference
+    from metrics.trained.fined_eval.network import is_inference
 
     rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
             if not is_inference(dialogue)]
@@ -145,14 +129,14 @@ def long_enough(table: TextTable, dialogues: Sequence[Dialogue]) -> Dialogues:
 def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
     """The highest and the lowest third of each corpus, and the held-out ones by the same bounds; None for no corpus."""
     corpora = []
-    for own, held_own in zip(training, held, strict=True):
-        values, held_values = rate(own), rate(held_own)
-        finite = values[np.isfinite(values)]
+    for own in zip(training, held, strict=True):
+        values = [rate(dialogues) for dialogues in own]
+        finite = values[0][np.isfinite(values[0])]
         if not finite.size or np.ptp(finite) == 0:
             continue
         low, high = np.quantile(finite, [1 / PARTS, 1 - 1 / PARTS])
-        parts = [_where(own, values >= high), _where(own, values <= low),
-                 _where(held_own, held_values >= high), _where(held_own, held_values <= low)]
+        parts = [tuple(dialogues[row] for row in np.flatnonzero(chosen))
+                 for dialogues, rated in zip(own, values, strict=True) for chosen in (rated >= high, rated <= low)]
         if low < high and all(parts):
             corpora.append(parts)
     if not corpora:
@@ -161,16 +145,16 @@ def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) 
     return Sides(better, worse), Sides(held_better, held_worse)
 
 
-def _where(dialogues: Dialogues, chosen: npt.NDArray[np.bool_]) -> Dialogues:
-    return tuple(rows for rows, take in zip(dialogues, chosen, strict=True) if take)
-
-
 def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],
             ) -> tuple[dict[str, Rate], dict[str, float]]:
     """How each strategy rates dialogues, where there is something to learn it from, and how good its judge is."""
-    from metrics.trained.fined_eval import judges
+    from metrics.trained.fined_eval import network as judges
 
-    texts = _texts(data, table)
+    texts = [""] * len(table.vectors)
+    for dialogue in (*data.dialogues(), *data.held_out()):
+        turns = [turn.text for turn in dialogue.utterances]
+        for row, text in zip(table.rows(turns).tolist(), turns, strict=True):
+            texts[row] = text if row else ""
     asks = np.array(["?" in text for text in texts])
     pairs = [np.concatenate([questions(rows, asks) for dialogues in part for rows in dialogues])
              for part in (training, held)]
@@ -194,16 +178,6 @@ def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
     rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
     return rates, {f"accuracy of the judge of {name} on what is held out": round(value, 4)
                    for name, value in accuracies.items()}
-
-
-def _texts(data: TrainingData, table: TextTable) -> list[str]:
-    """The text of each row of the table."""
-    texts = [""] * len(table.vectors)
-    for dialogue in (*data.dialogues(), *data.held_out()):
-        turns = [turn.text for turn in dialogue.utterances]
-        for row, text in zip(table.rows(turns).tolist(), turns, strict=True):
-            texts[row] = text if row else ""
-    return texts
 
 
 def questions(rows: Rows, asks: npt.NDArray[np.bool_]) -> Rows:

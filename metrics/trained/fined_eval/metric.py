@@ -17,16 +17,16 @@ a part of the paper that was not at hand, and were chosen here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.table import FIVE, TextTable, padded, probabilities, raw_scores, reading, stable
+from metrics.trained.heads.table import FIVE, TextTable, by_length, padded, probabilities, raw_scores, reading, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 CORPORA = (*FIVE, "dialogue_nli_sample")
@@ -55,11 +55,12 @@ class FinedEvaluation:
 
         name, *dimensions = self.card.columns
         network, encoder = models.trained(name, FinedEval, self.encoder), models.encoder(self.encoder)
-        texts = [spoken(item) for item in items]
+        texts = [[] if item.response is not None and not item.response.text.strip() else
+                 [turn.text for turn in item.utterances if turn.text.strip()] for item in items]
         table = TextTable((text for several in texts for text in several), reading(encoder))
         rows = [table.spoken(several) for several in texts]
         scores = np.full((len(items), len(dimensions)), np.nan)
-        for places in together([len(several) for several in rows]):
+        for places in by_length([len(several) for several in rows], TOGETHER):
             scores[places] = probabilities(stable(np.array(places), lambda chosen: raw_scores(
                 network, table, padded([rows[place] for place in chosen]))))
         return {name: scores.mean(1), **dict(zip(dimensions, scores.T, strict=True))}
@@ -70,25 +71,5 @@ class FinedEvaluation:
         from metrics.trained.fined_eval.network import FinedEval, accuracies, loss
 
         batches, report = preferences(data)
-        config: dict[str, Any] = {"width": batches.width, "shared": self.shared}
-        return Objective(FinedEval(**config), config, batches.draw, batches.held, loss,
-                         lambda network: {**report, **accuracies(network, batches.held)})
-
-
-def spoken(item: Item) -> list[str]:
-    """The utterances of a dialogue, or of a context and its response; none where the response holds no words."""
-    if item.response is not None and not item.response.text.strip():
-        return []
-    return [turn.text for turn in item.utterances if turn.text.strip()]
-
-
-def together(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of similar length, so that there is little padding; those of fewer than two utterances are in none."""
-    batch: list[int] = []
-    for place in sorted((place for place, length in enumerate(lengths) if length > 1), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[place] > TOGETHER:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+        after = accuracies(batches.held)
+        return batches.objective(FinedEval, loss, lambda network: {**report, **after(network)}, shared=self.shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from metrics.errors import MetricError
 from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TURNS, Rows, TextTable, last_turns
 from metrics.training import negatives
-from metrics.training.recipe import TrainingData
+from metrics.training.recipe import Objective, TrainingData
 
 BATCH = 128
 """ReplyPairs, contexts or texts in a batch; the false reply of a pair is that of another."""
@@ -53,6 +53,12 @@ class TrainingBatches:
     width: int
     draw: Callable[[np.random.Generator], Any]
     held: Sequence[Any]
+
+    def objective(self, kind: Callable[..., Any], loss: Callable[[Any, Any], Any],
+                  notes: Callable[[Any], Mapping[str, float]] = lambda network: {}, **config: Any) -> Objective:
+        """What is to be learned by a network of this kind; its arguments are the width and these."""
+        config = {"width": self.width, **config}
+        return Objective(kind(**config), config, self.draw, self.held, loss, notes)
 
 
 def drawn(table: TextTable, batch: Callable[[Any, np.random.Generator], Any], parts: tuple[Any, Any],

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from metrics.training.loop import on_device
+
 
 def contrastive(network: Any, batch: tuple[Any, Any]) -> Any:
     """Finding the own reply among all of the batch, and the own context: the mean of both cross entropies."""
@@ -47,31 +49,48 @@ def five_or_one(network: Any, batch: tuple[Any, Any, Any]) -> Any:
     return ((right - 5).square().mean() + (wrong - 1).square().mean()) / 2
 
 
-def accuracy(batches: Iterable[tuple[Any, Any, Any]], false: str = "random") -> Callable[[Any], Mapping[str, float]]:
+def shares(batches: Iterable[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
+    """Notes for a checkpoint's card: the share of hits in held-out batches, by name."""
+    held = list(batches)
+
+    def report(network: Any) -> dict[str, float]:
+        device = next(network.parameters()).device
+        with torch.inference_mode():
+            parts = [hits(network, on_device(batch, device)) for batch in held]
+        return {name: round(torch.cat([part[name] for part in parts]).float().mean().item(), 4) for name in parts[0]}
+
+    return report
+
+
+def accuracy(batches: Iterable[tuple[Any, Any, Any]], false: str = "random") -> Callable[[Any], dict[str, float]]:
     """The shares of true replies with a probability above 0.5, and of false ones with one below."""
-    held = list(batches)
-
-    def report(network: Any) -> Mapping[str, float]:
-        device = next(network.parameters()).device
-        with torch.inference_mode():
-            read = [tuple(part.to(device) for part in batch) for batch in held]
-            right = torch.cat([network(context, true) > 0 for context, true, _ in read]).float().mean()
-            wrong = torch.cat([network(context, other) < 0 for context, _, other in read]).float().mean()
-        return {"accuracy on held-out replies": round(right.item(), 4),
-                f"accuracy on {false} replies": round(wrong.item(), 4)}
-
-    return report
+    return shares(batches, lambda network, batch: {
+        "accuracy on held-out replies": network(batch[0], batch[1]) > 0,
+        f"accuracy on {false} replies": network(batch[0], batch[2]) < 0})
 
 
-def accuracy_labelled(batches: Iterable[tuple[Any, ...]]) -> Callable[[Any], Mapping[str, float]]:
-    """The share of held-out texts on the same side of 0.5 as their label."""
-    held = list(batches)
+def deb_loss(network: Any, batch: Mapping[str, Any]) -> Any:
+    """DEB: finding the own reply among all, and classifying good and false replies, with equal weight."""
+    return contrastive(network.match, batch["pairs"]) + right_or_wrong(network, batch["judged"])
 
-    def report(network: Any) -> Mapping[str, float]:
-        device = next(network.parameters()).device
-        with torch.inference_mode():
-            hits = [(network(*(part.to(device) for part in vectors)) > 0) == (labels.to(device) > 0.5)
-                    for *vectors, labels in held]
-        return {"accuracy on what is held out": round(torch.cat(hits).float().mean().item(), 4)}
 
-    return report
+def usr_loss(network: Any, batch: dict[str, Any]) -> Any:
+    """USR: the losses of both retrievals, and of the regressions on their scores."""
+    total = (contrastive(network.context, (batch["context"], batch["reply"]))
+             + contrastive(network.fact, (batch["facts"], batch["fact_reply"])))
+    for column, (side, sign) in enumerate((("judged_true", -1), ("judged_false", 1))):
+        with torch.no_grad():  # the regressions do not change the retrieval models
+            scores = torch.stack([batch["likely"][:, column], network.context(batch["judged_context"], batch[side]),
+                                  network.fact(batch["judged_facts"], batch[side])], dim=1)
+        for logits in (network(scores), network(scores[:, :2])):
+            total = total + functional.softplus(sign * logits).mean()
+    return total
+
+
+def hinge(network: Any, batch: tuple[Any, Any, Any, Any], margin: float = 0.5) -> Any:
+    """RUBER: max(0, margin − s(true) + s(false)), where s is the sigmoid; the false reply is that of another pair."""
+    context, lengths, reply, reply_lengths = batch
+    left = network.read(network.context, context, lengths)
+    right = network.read(network.reply, reply, reply_lengths)
+    true, false = (torch.sigmoid(network.related(left, states)) for states in (right, right.roll(1, 0)))
+    return (margin - true + false).clamp_min(0).mean()

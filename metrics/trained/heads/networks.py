@@ -6,6 +6,7 @@ An utterance is (B, 2 · width): the mean and the maximum of its token states, s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -131,15 +132,16 @@ class Stack(nn.Module):  # type: ignore[misc]
 class Likeness(nn.Module):  # type: ignore[misc]
     """Of reference and response: [g ; r ; |g − r| ; g ∘ r] of both in a smaller space, and their cosine, into a net."""
 
-    def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2) -> None:
+    def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2, outputs: int = 1,
+                 between: Callable[[], nn.Module] = nn.ReLU) -> None:
         super().__init__()
         self.down = nn.Linear(2 * width, size)
-        self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), nn.ReLU(), nn.Dropout(dropout),
-                                    nn.Linear(hidden, 1))
+        self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), between(), nn.Dropout(dropout),
+                                    nn.Linear(hidden, outputs))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, reference: Any, reply: Any) -> Any:
-        """The logit of each pair: (B,)."""
+        """The logit of each pair, (B,), or as many as there are outputs, (B, outputs)."""
         g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
         cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
@@ -180,3 +182,106 @@ class Usl(nn.Module):  # type: ignore[misc]
     def follows(self, context: Any, reply: Any) -> Any:
         """The logit that the reply comes next, at the scale at which its sigmoid is a probability: (B,)."""
         return self.scale * self.next(context, reply).detach() + self.bias
+
+
+class NextResponse(nn.Module):  # type: ignore[misc]
+    """Does the response come next."""
+
+    def __init__(self, width: int, turns: int, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
+        super().__init__()
+        self.match = Match(width, turns, size, dropout)
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(2 * size + turns, hidden), nn.GELU(),
+                                    nn.Linear(hidden, 1))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        """The logit of each pair: (B,)."""
+        left, right = self.match.heads(context, reply)  # (B, size) each
+        cosines = self.match.cosines(context, reply)  # (B, turns)
+        matched = self.scale * self.match.joined(left, right, cosines)  # (B,)
+        return matched + self.layers(torch.cat([left * right, (left - right).abs(), cosines], dim=-1)).squeeze(-1)
+
+
+class FactMatch(Match):
+    """Does the reply go with what is known: the log of the mean of e^logit over the facts (B, facts, 2 · width)."""
+
+    def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
+        super().__init__(width, 1, size, dropout)
+
+    def forward(self, facts: Any, reply: Any) -> Any:
+        """The logit of each pair: (B,)."""
+        several = reply.unsqueeze(1).expand(-1, facts.shape[1], -1).flatten(0, 1)  # (B · facts, 2 · width)
+        logits = super().forward(facts.flatten(0, 1).unsqueeze(1), several).unflatten(0, facts.shape[:2])
+        return log_mean_exp(logits, (facts != 0).any(-1), 1)
+
+    def matrix(self, facts: Any, reply: Any) -> Any:
+        """The logit of every row of facts with every reply: (B, B)."""
+        logits = super().matrix(facts.flatten(0, 1).unsqueeze(1), reply).unflatten(0, facts.shape[:2])
+        return log_mean_exp(logits, (facts != 0).any(-1).unsqueeze(-1), 1)
+
+
+def log_mean_exp(values: Any, present: Any, axis: int) -> Any:
+    """The log of the mean of e^value along an axis, over the present values; 0 without any."""
+    masked = torch.where(present, values, torch.finfo(values.dtype).min)
+    counts = present.sum(axis).clamp_min(1).to(values.dtype)
+    return torch.where(present.any(axis), torch.logsumexp(masked, axis) - counts.log(), 0.0)
+
+
+class Usr(nn.Module):  # type: ignore[misc]
+    """USR's two retrieval models, and the regressions that make one score of the sub-scores, with facts and without."""
+
+    def __init__(self, width: int, turns: int) -> None:
+        super().__init__()
+        self.context = Match(width, turns)
+        self.fact = FactMatch(width)
+        self.without_facts = nn.Linear(2, 1)
+        self.with_facts = nn.Linear(3, 1)
+
+    def forward(self, scores: Any) -> Any:
+        """The logit that a reply is a true one, from (mlm, dr-c) or (mlm, dr-c, dr-f): (B, 2 or 3) to (B,)."""
+        return (self.without_facts if scores.shape[-1] == 2 else self.with_facts)(scores).squeeze(-1)
+
+
+class Recurrent(nn.Module):  # type: ignore[misc]
+    """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net, a sigmoid.
+
+    Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.
+    """
+
+    def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.down = nn.Linear(width, size)
+        self.context, self.reply = (nn.ModuleList(
+            nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
+            for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
+        for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
+            if "weight" in name:  # the default loses the input in the biases, above all in a second layer
+                nn.init.orthogonal_(weight)
+            else:
+                nn.init.zeros_(weight)
+        self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
+        nn.init.eye_(self.bilinear.weight)
+        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a hinge behind a sigmoid
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
+                                    nn.Linear(2 * hidden, 1))
+
+    def read(self, readers: Any, words: Any, lengths: Any) -> Any:
+        """The last states of both directions: (B, 2 · hidden)."""
+        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
+        last = lengths.unsqueeze(1) - 1
+        places = torch.arange(words.shape[1], device=words.device)
+        turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
+        backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
+        rows = torch.arange(len(words), device=words.device)
+        return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]
+                                     for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
+
+    def related(self, query: Any, reply: Any) -> Any:
+        """The logit of pairs of states: (B,)."""
+        bilinear = (self.bilinear(query) * reply).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
+        return self.layers(torch.cat([query, reply, bilinear], dim=-1)).squeeze(-1)
+
+    def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
+        """The logit of each pair: (B,)."""
+        return self.related(self.read(self.context, context, context_lengths),
+                            self.read(self.reply, reply, reply_lengths))

@@ -10,7 +10,7 @@ last three utterances that hold words, the last one first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -177,6 +177,21 @@ def stable(rows: Rows, compute: Callable[[Rows], Column]) -> Column:
     finally:
         torch.set_num_threads(cores)
     return scores.round(DECIMALS)
+
+
+def by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Places of dialogues of similar length, so that there is little padding: up to `most` utterances with it.
+
+    Those of fewer than two utterances are in none.
+    """
+    block: list[int] = []
+    for place in sorted((place for place, length in enumerate(lengths) if length > 1), key=lengths.__getitem__):
+        if block and (len(block) + 1) * lengths[place] > most:
+            yield block
+            block = []
+        block.append(place)
+    if block:
+        yield block
 
 
 def fill(available: npt.NDArray[np.bool_], score: Callable[[npt.NDArray[np.bool_]], Column]) -> Column:

@@ -20,7 +20,6 @@ from metrics.training.recipe import TrainingData
 torch = pytest.importorskip("torch")
 
 fined = pytest.importorskip("metrics.trained.fined_eval.network")
-judges = pytest.importorskip("metrics.trained.fined_eval.judges")
 
 
 def corpus(*dialogues: Dialogue) -> Corpus:
@@ -127,13 +126,13 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
 
     labelled = []
     for number in range(900):
-        vector, label = rng.normal(size=16), judges.INFERENCES[number % 3]
+        vector, label = rng.normal(size=16), fined.INFERENCES[number % 3]
         known[f"p{number}"] = vector
         known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
         turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
         labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
     data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0)
-    judge = judges.inference(data, TextTable(known, read))
+    judge = fined.inference(data, TextTable(known, read))
     assert judge is not None
     assert judge.accuracy > 0.8
 

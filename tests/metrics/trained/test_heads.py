@@ -15,17 +15,17 @@ from metrics.metric import Column
 from metrics.trained.heads.data import pairs, whole_or_broken
 from metrics.trained.heads.table import Rows, TextTable, against_references, last_turns, stable
 from metrics.trained.mme_em import _rated
-from metrics.trained.ruber.metric import blended, referenced
+from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
-from metrics.trained.usr.data import sentences
+from metrics.trained.usr import sentences
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights
 from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
 networks = pytest.importorskip("metrics.trained.heads.networks")
-recurrent = pytest.importorskip("metrics.trained.ruber.network")
-usr = pytest.importorskip("metrics.trained.usr.network")
+recurrent = pytest.importorskip("metrics.trained.heads.networks")
+usr = pytest.importorskip("metrics.trained.heads.networks")
 losses = pytest.importorskip("metrics.trained.heads.losses")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])

@@ -14,24 +14,35 @@ not by the least and largest of a dataset, so that a score depends on its item a
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation, over_references, reply, sharing
-from metrics.trained.heads.table import FIVE, Rows, contexts, probabilities, stable
-from metrics.trained.ruber.data import BATCH, RESPONSE, Words, query, word_pairs
+from metrics.trained.heads.table import FIVE, TURNS, Rows, contexts, probabilities, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
+if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder
+
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
+CONTEXT, RESPONSE = 40, 30
+"""Tokens that are read of a context, its last, and of a response, its first."""
+BATCH = 64
+
+Tokens: TypeAlias = npt.NDArray[np.int64]
+TokenPairs: TypeAlias = Sequence[tuple[Tokens, Tokens]]
+"""Contexts with their replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +61,31 @@ class Ruber:
     blend: Blend = "mean"
     references: Aggregation = "standard"
 
-    @classmethod
-    def for_options(cls, options: Mapping[str, Any]) -> type[Ruber]:
-        """The class whose card names the weights of this size."""
-        if options.get("size", "base") == "base":
-            return cls
-        card = dataclasses.replace(cls.card, checkpoints=("ruber-large",))
-        return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card})
+    @property
+    def weights_name(self) -> str:
+        """The checkpoint of this size."""
+        return "ruber" if self.size == "base" else "ruber-large"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained.ruber.network import Recurrent
+        from metrics.trained.heads.networks import Recurrent
 
         words = Words(models.encoder(self.encoder))
-        network = models.trained(self.card.checkpoints[0], Recurrent, self.encoder)
+        network = models.trained(self.weights_name, Recurrent, self.encoder)
         alone = unreferenced(items, words, network)
         alike = referenced(items, words.extremes, self.references)
         return {"ruber": blended(self.blend, alike, alone), "ruber-referenced": alike, "ruber-unreferenced": alone}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give a true reply 0.5 more than that of another pair."""
-        from metrics.trained.ruber.network import Recurrent, hinge
+        from metrics.trained.heads.losses import hinge
+        from metrics.trained.heads.networks import Recurrent
 
         words = Words(data.models.encoder(self.encoder))
-        training, held = word_pairs(data, words)
+        training, held = (word_pairs(dialogues, words) for dialogues in (data.dialogues(), data.held_out()))
+        if not training or not held:
+            raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take "
+                              "larger ones")
         config = {"width": words.width, **({"hidden": 80, "layers": 2} if self.size == "large" else {})}
         rng = data.rng
         batches = [words.batch(held, rng) for _ in range(8)]
@@ -121,3 +133,60 @@ def blended(blend: Blend, alike: Column, alone: Column) -> Column:
     if blend == "geometric":
         return np.sqrt(alike * alone)
     return np.minimum(alike, alone) if blend == "min" else np.maximum(alike, alone)
+
+
+class Words:
+    """The tokens of texts, and their vectors."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._tokenizer = encoder.tokenizer
+        self.table = encoder.embeddings()
+
+    @property
+    def width(self) -> int:
+        """The length of a word's vector."""
+        return int(self.table.shape[1])
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text."""
+        return [np.array(ids, dtype=np.int64) for ids in self._tokenizer.plain(texts)]
+
+    def padded(self, rows: Sequence[Tokens]) -> tuple[Any, Any]:
+        """The vectors of rows of tokens (rows, longest, width), zeros behind the end, and their lengths, at least 1."""
+        import torch
+
+        lengths = np.array([max(1, len(row)) for row in rows])
+        vectors = np.zeros((len(rows), int(lengths.max()), self.width), dtype=np.float32)
+        for place, row in enumerate(rows):
+            vectors[place, : len(row)] = self.table[row]
+        return torch.from_numpy(vectors), torch.from_numpy(lengths)
+
+    def batch(self, pairs: TokenPairs, rng: np.random.Generator) -> tuple[Any, ...]:
+        """BATCH pairs at random: contexts and their lengths, replies and their lengths."""
+        chosen = [pairs[row] for row in rng.integers(len(pairs), size=BATCH)]
+        return (*self.padded([before for before, _ in chosen]), *self.padded([after for _, after in chosen]))
+
+    def extremes(self, texts: Sequence[str]) -> Vectors:
+        """The largest and the smallest of each dimension over the tokens: (texts, 2 · width); zeros without a token."""
+        extremes = np.zeros((len(texts), 2 * self.width), dtype=np.float32)
+        for place, row in enumerate(self.tokens(texts)):
+            if len(row):
+                vectors = self.table[row]
+                extremes[place] = np.concatenate([vectors.max(axis=0), vectors.min(axis=0)])
+        return extremes
+
+
+def query(utterances: Sequence[Tokens]) -> Tokens:
+    """The last CONTEXT tokens of the utterances, which are in their order."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *utterances])[-CONTEXT:]
+
+
+def word_pairs(dialogues: Sequence[Dialogue], words: Words) -> TokenPairs:
+    """Every utterance that has one before it, with the end of the three before it."""
+    pairs = []
+    tokens = iter(words.tokens([turn.text for dialogue in dialogues for turn in dialogue.utterances]))
+    for dialogue in dialogues:
+        turns = [row for row in (next(tokens) for _ in dialogue.utterances) if len(row)]
+        pairs += [(query(turns[max(0, place - TURNS) : place]), turns[place][:RESPONSE])
+                  for place in range(1, len(turns))]
+    return pairs

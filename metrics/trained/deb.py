@@ -1,24 +1,74 @@
-"""What DEB is trained on: pairs of all corpora, and the good and false replies of DailyDialog++."""
+"""DEB (Sai et al. 2020): is the response the valid next one, learned from many dialogues, then from DailyDialog++.
+
+The paper trains a BERT on 727 million pairs of Reddit (which response comes next, and masked words), then on relevant
+responses of DailyDialog++ against random, adversarial or both kinds of irrelevant ones; the score is the probability of
+"valid".
+
+Departures. The encoder is the run's and stays as it is, so that there are no masked words to learn; a head joins the
+vectors of the last three utterances and of the response, each read alone, with the pre-trained cosines among what it
+sees. Both stages are one: every step finds the own reply among those of 256 pairs of five corpora, and tells good
+replies of DailyDialog++ from false ones. Adversarial replies are those of its dev split where its train split is not
+to be had.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
+from benchmarks.dataset import Item
 from metrics.errors import MetricError
+from metrics.metric import Columns, MetricCard
+from metrics.models.service import Models
 from metrics.trained.heads.data import GOOD, ReplyPairs, TrainingBatches, drawn, pairs
-from metrics.trained.heads.table import Rows, TextTable, last_turns
-from metrics.training.recipe import TrainingData
+from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, last_turns, pair_probabilities
+from metrics.training.recipe import Objective, Recipe, TrainingData
 
 SMALL = 64
 """Contexts of DailyDialog++ in a batch."""
 PAIRS = 256
 """ReplyPairs of the other corpora in a batch: the false replies of each are those of all others."""
 ADVERSARIAL = "adversarial_negative_responses"
+
+
+@dataclass(frozen=True, slots=True)
+class Deb:
+    """P(valid next response | context, response)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
+        checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
+        trained_on=", ".join((*FIVE, "dailydialog_pp")),
+    )
+    recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
+    variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
+    encoder: str = ""
+    negatives: Literal["random", "adversarial", "both"] = "random"
+
+    @property
+    def weights_name(self) -> str:
+        """The checkpoint of this kind of false replies."""
+        return "deb" if self.negatives == "random" else f"deb-{self.negatives}"
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """A probability, 0 to 1; NaN without a context."""
+        from metrics.trained.heads.networks import NextResponse
+
+        network = models.trained(self.weights_name, NextResponse, self.encoder)
+        return {"deb": pair_probabilities(items, network, models.encoder(self.encoder))}
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Find the own reply among many, and classify good and false ones of DailyDialog++."""
+        from metrics.trained.heads.losses import accuracy, deb_loss
+        from metrics.trained.heads.networks import NextResponse
+
+        batches = deb_batches(data, self.negatives)
+        report = accuracy([batch["judged"] for batch in batches.held], "false")
+        return batches.objective(NextResponse, deb_loss, report, turns=TURNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +88,8 @@ class RatedReplies:
         if kind == "both":
             chosen[::2] = rng.choice(hard, len(chosen[::2]))
         good = np.array([rng.choice(self.good[row]) for row in chosen])
-        false = np.array([rng.choice(self.good[row]) for row in _others(chosen, len(self.contexts), rng)])
+        others = (chosen + rng.integers(1, max(2, len(self.contexts)), size=SMALL)) % len(self.contexts)
+        false = np.array([rng.choice(self.good[row]) for row in others])
         if kind != "random":
             replaced = slice(None) if kind == "adversarial" else slice(None, None, 2)
             false[replaced] = [rng.choice(self.adversarial[row]) for row in chosen[replaced]]
@@ -46,15 +97,12 @@ class RatedReplies:
         return tensor(self.contexts[chosen]), tensor(good), tensor(false)
 
 
-def _others(chosen: Rows, count: int, rng: np.random.Generator) -> Rows:
-    """Another row for each."""
-    return (chosen + rng.integers(1, max(2, count), size=len(chosen))) % count
-
-
 def deb_batches(data: TrainingData, kind: str) -> TrainingBatches:
     """Batches of both: pairs of dialogues, and rated replies with false ones of a kind."""
     both = data.dialogues(), data.held_out()
-    table = TextTable((text for dialogues in both for dialogue in dialogues for text in _texts(dialogue)), data.vectors)
+    table = TextTable((text for dialogues in both for dialogue in dialogues for text in (
+        *(turn.text for turn in dialogue.utterances), *dialogue.labels.get(GOOD, ()),
+        *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
     training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
                        _rated([dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1], table))
                       for dialogues in both)
@@ -69,12 +117,6 @@ def deb_batches(data: TrainingData, kind: str) -> TrainingBatches:
                 "judged": replies.draw(rng, kind)}
 
     return drawn(table, batch, (training, held), data.rng, 12)
-
-
-def _texts(dialogue: Dialogue) -> Iterable[str]:
-    yield from (turn.text for turn in dialogue.utterances)
-    yield from dialogue.labels.get(GOOD, ())
-    yield from dialogue.labels.get(ADVERSARIAL, ())
 
 
 def _rated(dialogues: Iterable[Dialogue], table: TextTable) -> RatedReplies:

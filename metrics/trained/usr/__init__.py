@@ -1,1 +1,0 @@
-"""USR (Mehri and Eskenazi 2020)."""
