@@ -109,11 +109,11 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
 
 def _draw_curve(saved: Checkpoint) -> None:
     from harness.run.entries import training_entry
-    from leaderboard.blocks.pictures.curve import svg
+    from leaderboard.pages.training import curve
     from metrics.training.checkpoint import CURVE
 
     entry = training_entry(saved)
-    write_atomically(saved.folder / CURVE, svg(entry.name, entry.curve, entry.kept))
+    write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))
 
 
 def _summary(plan: Training, saved: Checkpoint) -> str:

@@ -4,7 +4,7 @@
     gathered(OUT) -> the exhibits that are there, and a line for each file that is none
 
 A file is from outside, whoever wrote it: it is read as text and nothing else, and its pictures are made safe where they
-are put on a page (leaderboard/blocks/drawings.py).
+are put on a page (leaderboard/pages/exhibits.py).
 """
 
 from __future__ import annotations

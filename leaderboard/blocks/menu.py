@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.blocks.tables import Cell, Group, Heading, Page, Section, Table
-from leaderboard.model.index import plural
-from leaderboard.model.slugs import slug
+from leaderboard.model.index import plural, slug
 
 WORDS = {"Datasets": "By dataset", "Qualities": "By quality", "Metrics": "By metric"}
 """The name of a group of pages in the menu."""

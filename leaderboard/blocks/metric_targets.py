@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow
 from leaderboard.blocks.boards import CONTROL, coverage
@@ -34,12 +32,10 @@ from leaderboard.model.index import (
     is_complete,
     plural,
     rated_targets,
+    slug,
     split_order,
     statistic_title,
 )
-from leaderboard.model.slugs import slug
-
-SPLITS = {"dev": "Development datasets", "test": "Test datasets"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +49,19 @@ class AllColumns:
 
 
 def all_columns(index: Index) -> AllColumns:
-    """Put the columns of results side by side."""
+    """Put the columns of results side by side; equal correlations share a rank."""
     values: dict[Target, dict[Column, float]] = {}
     for row in index.results.correlations:
         if row.statistic == STATISTIC and has_value(row) and (row.metric, row.dataset) not in index.fitted:
             values.setdefault((row.dataset, row.quality), {})[row.metric, row.column] = row.value
+    order = {target: sorted(own.values(), reverse=True) for target, own in values.items()}
+    ranks = {target: {column: 1 + order[target].index(value) for column, value in own.items()}
+             for target, own in values.items()}
     ranking = {(row.board, row.origin, (row.metric, row.column)): row for row in index.results.ranking
                if row.statistic == STATISTIC and row.rule == row.board.partition("-")[0]}
     controls = [(entry.name, entry.columns[0]) for entry in index.results.metrics
                 if entry.name == CONTROL and entry.family == "control" and entry.columns]
-    return AllColumns(index, {target: _ranks(own) for target, own in values.items()}, ranking,
-                      controls[0] if controls else None)
-
-
-def target_tables(every: AllColumns, columns: Sequence[Column], origin: str) -> tuple[Table, ...]:
-    """Draw every rated target of an origin, a table per column of a metric; all but the first are folded."""
-    return tuple(_table(every, column, origin, folded=position > 0) for position, column in enumerate(columns))
+    return AllColumns(index, ranks, ranking, controls[0] if controls else None)
 
 
 def ranking_table(every: AllColumns, columns: Sequence[Column], origin: str) -> tuple[Table, ...]:
@@ -91,18 +84,41 @@ def not_above_length(every: AllColumns, columns: Sequence[Column], origin: str) 
         f"{every.index.labels[column]} does not beat the length control on “{BOARDS.get(name, name)}”, "
         f"{ORIGIN_TITLES[origin]}: {number(own)} against {number(control)}{over}."
         for name, board_origin in names(every.index.results) if board_origin == origin
-        for column in columns for own, control, over in (_beside_length(every, name, origin, column),)
+        for column in columns for own, control, over in (_beside_length(every, name, origin, column, every.control),)
         if own <= control)  # NaN where nothing can be compared
 
 
-def _beside_length(every: AllColumns, name: str, origin: str, column: Column) -> tuple[float, float, str]:
+def target_tables(every: AllColumns, columns: Sequence[Column], origin: str) -> tuple[Table, ...]:
+    """Draw every rated target of an origin, a table per column of a metric; all but the first are folded."""
+    index, datasets = every.index, every.index.on(origin)
+    headings = (Heading("Dataset", "stub"), Heading("Quality"),
+                Heading(statistic_title(STATISTIC), "number", small="95 % interval"), Heading("p", "number"),
+                Heading("Rank", "number", small="of columns", title="Rank by Spearman among the columns of the run"),
+                Heading("People", "number", small="one against the others"),
+                Heading("Corrected", "number", small="for rater unreliability",
+                        title="Spearman divided by the square root of the raters' reliability"),
+                *(Heading(statistic_title(name), "number", small="95 % interval") for name in STATISTICS[1:]),
+                Heading("n", "number"))
+    tables: list[Table] = []
+    for column in columns:
+        groups = (Group(tuple(_target_row(every, entry, quality, column) for entry in datasets if entry.split == split
+                              for quality in entry.qualities if quality.rated), BOARDS.get(split, split))
+                  for split in sorted({entry.split for entry in datasets}, key=split_order))
+        label = index.labels[column]
+        table = table_of(index, origin, f"targets-{origin}-{slug('-'.join(column))}",
+                         f"{label} on every quality of every dataset", headings,
+                         (group for group in groups if group.rows))
+        any_fitted = any(index.is_fitted(column, entry.name) for entry in datasets)
+        tables.append(replace(table, data=marked(table.data, any_fitted), folded=label if tables else ""))
+    return tuple(tables)
+
+
+def _beside_length(every: AllColumns, name: str, origin: str, column: Column,
+                   control: Column) -> tuple[float, float, str]:
     """Take the averages of the board where both have one, else the means over the targets that both have."""
-    if every.control is None:
-        return math.nan, math.nan, ""
-    own, other = (every.ranking.get((name, origin, key)) for key in (column, every.control))
+    index, (own, other) = every.index, (every.ranking.get((name, origin, key)) for key in (column, control))
     if own is not None and other is not None and is_complete(own) and is_complete(other):
         return own.value, other.value, ""
-    index, control = every.index, every.control
     pairs = [pair for target in rated_targets(index.on(origin, name))
              if all(map(math.isfinite, pair := (index.value(target, column), index.value(target, control))))]
     if not pairs:
@@ -112,8 +128,8 @@ def _beside_length(every: AllColumns, name: str, origin: str, column: Column) ->
 
 
 def _ranking_row(every: AllColumns, row: RankingRow) -> Row:
-    column = (row.metric, row.column)
-    first = (Cell(BOARDS.get(row.board, row.board), link="index.html"), Cell(every.index.labels[column]))
+    first = (Cell(BOARDS.get(row.board, row.board), link="index.html"),
+             Cell(every.index.labels[row.metric, row.column]))
     targets = Cell(f"{row.covered} of {row.targets}")
     if not is_complete(row) or row.rank is None:
         average = missing("no average over an incomplete row", coverage(row.covered, row.targets))
@@ -125,27 +141,6 @@ def _ranking_row(every: AllColumns, row: RankingRow) -> Row:
             replace(count_cell(row.rank), small=rank_interval(row)), Cell(row.letters), targets)
 
 
-def _table(every: AllColumns, column: Column, origin: str, *, folded: bool) -> Table:
-    index, datasets = every.index, every.index.on(origin)
-    splits = sorted({entry.split for entry in datasets}, key=split_order)
-    groups = (Group(tuple(_target_row(every, entry, quality, column) for entry in datasets if entry.split == split
-                          for quality in entry.qualities if quality.rated), SPLITS.get(split, split))
-              for split in splits)
-    label = index.labels[column]
-    headings = (Heading("Dataset", "stub"), Heading("Quality"),
-                Heading(statistic_title(STATISTIC), "number", small="95 % interval"), Heading("p", "number"),
-                Heading("Rank", "number", small="of columns", title="Rank by Spearman among the columns of the run"),
-                Heading("People", "number", small="one against the others"),
-                Heading("Corrected", "number", small="for rater unreliability",
-                        title="Spearman divided by the square root of the raters' reliability"),
-                *(Heading(statistic_title(name), "number", small="95 % interval") for name in STATISTICS[1:]),
-                Heading("n", "number"))
-    table = table_of(index, origin, f"targets-{origin}-{slug('-'.join(column))}",
-                     f"{label} on every quality of every dataset", headings, (group for group in groups if group.rows))
-    any_fitted = any(index.is_fitted(column, entry.name) for entry in datasets)
-    return replace(table, data=marked(table.data, any_fitted), folded=label if folded else "")
-
-
 def _target_row(every: AllColumns, entry: DatasetEntry, quality: QualityEntry, column: Column) -> Row:
     index, target = every.index, (entry.name, quality.name)
     first = (Cell(entry.name, link=index.dataset_paths[entry.name]),
@@ -155,9 +150,11 @@ def _target_row(every: AllColumns, entry: DatasetEntry, quality: QualityEntry, c
         return (*first, missing(index.why(target, column)), *(Cell(""),) * 7)
     ranks = every.ranks.get(target, {})
     rank = Cell(f"{ranks[column]} of {len(ranks)}", value=ranks[column]) if column in ranks else Cell("")
+    known = (number_cell(value) if math.isfinite(value) else Cell("", title="not known")
+             for value in (index.one_rater.get(target, math.nan), row.corrected))
     others = (_correlation(index, index.correlation(target, column, name), f"no {name}") for name in STATISTICS[1:])
     return (*first, _correlation(index, row), Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), rank,
-            _known(index.one_rater.get(target, math.nan)), _known(row.corrected), *others, count_cell(row.n))
+            *known, *others, count_cell(row.n))
 
 
 def _correlation(index: Index, row: Correlation | None, why: str = "") -> Cell:
@@ -165,15 +162,3 @@ def _correlation(index: Index, row: Correlation | None, why: str = "") -> Cell:
         return missing((row.note if row is not None else "") or why)
     cell = correlation_cell(row)
     return fitted_cell(cell) if (row.metric, row.dataset) in index.fitted else cell
-
-
-def _known(value: float) -> Cell:
-    return number_cell(value) if math.isfinite(value) else Cell("", title="not known")
-
-
-def _ranks(values: Mapping[Column, float]) -> dict[Column, int]:
-    """Rank from the highest value; equals share a rank."""
-    counts = sorted(Counter(values.values()).items(), reverse=True)
-    above = accumulate((count for _, count in counts), initial=1)
-    first = {value: rank for (value, _), rank in zip(counts, above, strict=False)}
-    return {column: first[value] for column, value in values.items()}

@@ -6,14 +6,16 @@ Nothing here depends on the order in which the results list their rows.
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results
-from leaderboard.model.slugs import slugs
 
 Origin: TypeAlias = Literal["real", "sample"]
 Column: TypeAlias = tuple[str, str]
@@ -34,6 +36,9 @@ DATA = {
 }
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
+
+LONGEST = 60
+RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # no file names on Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def _paths(folder: str, names: Iterable[str]) -> dict[str, str]:
-    return {name: f"{folder}/{slug}.html" for name, slug in slugs(names).items()}
+    return {name: f"{folder}/{safe}.html" for name, safe in slugs(names).items()}
 
 
 def _labels(results: Results) -> dict[Column, str]:
@@ -197,3 +202,37 @@ def _problems(results: Results) -> dict[tuple[str, str], str]:
     for failure in results.failures:
         reasons[failure.dataset, failure.metric].add(f"failed: {failure.error}")
     return {pair: "; ".join(sorted(texts)) for pair, texts in reasons.items()}
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Make a distinct, safe part of a file name per name, in any order: 'maintains context' is maintains-context.
+
+    A name that is its own slug keeps it; of several that would share one, the others get a digest at the end.
+    """
+    listed = sorted(set(names))
+    plain = {name: _plain(name) for name in listed}
+    shared = Counter(plain.values())
+    chosen = {name: name for name in listed if plain[name] == name and _usable(name)}
+    for name in (name for name in listed if name not in chosen):
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        alone = shared[plain[name]] == 1 and _usable(plain[name])
+        candidate, length = plain[name] if alone else f"{plain[name][:LONGEST]}-{digest[:8]}".lstrip("-"), 8
+        while candidate in chosen.values():
+            length += 8
+            candidate = f"{plain[name][:LONGEST]}-{digest[:length]}"
+        chosen[name] = candidate
+    return chosen
+
+
+def slug(name: str) -> str:
+    """Make the slug of a single name."""
+    return slugs((name,))[name]
+
+
+def _plain(name: str) -> str:
+    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_only.lower()).strip("-")
+
+
+def _usable(slug: str) -> bool:
+    return 0 < len(slug) <= LONGEST and not RESERVED.fullmatch(slug)

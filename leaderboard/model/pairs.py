@@ -57,6 +57,11 @@ class Matrix:
         """How many differ significantly by the method of Benjamini and Hochberg alone."""
         return int((self.levels == BENJAMINI_HOCHBERG).sum())
 
+    def beats(self, first: Column, second: Column) -> bool:
+        """Tell whether a column is significantly better than another by Holm."""
+        places = [self.columns.index(column) for column in (first, second) if column in self.columns]
+        return len(places) == 2 and bool(self.levels[places[0], places[1]] == HOLM)
+
     def wins(self) -> list[int]:
         """How many columns each beats by Holm."""
         return [int(count) for count in (self.levels == HOLM).sum(axis=1)]

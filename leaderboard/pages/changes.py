@@ -14,9 +14,8 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, 
 from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, summary
 from leaderboard.model.changes import BoardChange, Change, Changes, OneSided, RankChange, changes
-from leaderboard.model.index import DATA, ORIGIN_TITLES, ORIGINS, Column, Index, make_index, origin_of, plural
+from leaderboard.model.index import DATA, ORIGIN_TITLES, ORIGINS, Column, Index, make_index, origin_of, plural, slug
 from leaderboard.model.index import statistic_title as title_of
-from leaderboard.model.slugs import slug
 
 MOST = 400
 """As many correlations are listed on the page; changes.csv has every one."""

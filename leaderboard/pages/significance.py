@@ -1,20 +1,21 @@
-"""Which differences are significant: a page per dataset with matrices of every two columns, and one over all."""
+"""Which differences are significant: a page per dataset with matrices of every two columns, and one over all.
+
+Counted over targets is Williams' test of Spearman's correlations, significant by Holm's method among all pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from harness.results.rows import DatasetEntry, Results
-from leaderboard.blocks.cells import FITTED, count_cell, marked, metric_cell, number, number_cell
+from leaderboard.blocks import matrix as picture
+from leaderboard.blocks.cells import FITTED, count_cell, marked, metric_cell, number, number_cell, shade
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.pictures import matrix as picture
 from leaderboard.blocks.tables import Block, Cell, Heading, Page, Picture, Prose, Row, Section, Table
-from leaderboard.blocks.wins import contexts_table, differing_table, items_range, shares_contexts, wins_table
-from leaderboard.model.boards import boards, names
-from leaderboard.model.index import ORIGIN_TITLES, Column, Index, make_index, origin_of, plural
+from leaderboard.model.boards import Board, boards, names
+from leaderboard.model.index import ORIGIN_TITLES, Column, Index, make_index, origin_of, plural, slug, slugs
 from leaderboard.model.pairs import ALPHA, HOLM, WILLIAMS, Matrix, Pairs, Test, make_pairs
-from leaderboard.model.slugs import slug, slugs
 
 TESTS: dict[Test, str] = {
     ("spearman", "williams"): "Spearman, Williams’ test",
@@ -48,6 +49,8 @@ LARGEST = 150_000
 """Squares of matrices on a page, at about ten bytes each: a page should stay under 2 MB."""
 INDEPENDENT = 1.05
 """Items per context below which rows are as good as independent."""
+TOP = 15
+"""How many columns of a board are compared with each other."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -64,10 +67,10 @@ def _overview(index: Index, pairs: Pairs, paths: Mapping[str, str]) -> Page:
     firsts = [boards(index.results, name, origin)[0] for name, origin in names(index.results)]
     sections = [Section(f"board-{slug(board.name)}-{board.origin}",
                         f"{board.title}, {ORIGIN_TITLES.get(board.origin, board.origin)}", (table,))
-                for board in firsts if (table := wins_table(index, board, pairs)) is not None]
+                for board in firsts if (table := _wins(index, board, pairs)) is not None]
     sections += [Section(f"qualities-{origin}", f"Quality by quality, {ORIGIN_TITLES.get(origin, origin)}", (table,))
-                 for origin in origins if (table := differing_table(index, pairs, paths, origin)) is not None]
-    shared = tuple(table for origin in origins if (table := contexts_table(index, origin)) is not None)
+                 for origin in origins if (table := _differing(index, pairs, paths, origin)).rows]
+    shared = tuple(table for origin in origins if (table := _contexts(index, origin)).rows)
     permuted = any(row.test == PERMUTED[1] for row in index.results.comparisons)
     reading = Section("reading", "How to read it, and what the tests assume", (
         Prose(TESTS_READ), Prose(ADJUSTED), Prose(SHARED),
@@ -79,12 +82,84 @@ def _overview(index: Index, pairs: Pairs, paths: Mapping[str, str]) -> Page:
         markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
 
 
+def _wins(index: Index, board: Board, pairs: Pairs) -> Table | None:
+    """Draw the best columns of a board against each other: on how many targets each wins and loses."""
+    ranked = board.ranked
+    columns = list(ranked)[:TOP]
+    targets = [(entry.name, quality.name) for entry in index.on(board.origin, board.name)
+               for quality in entry.qualities]
+    tested = [matrix for target in targets if (matrix := pairs.matrix(target)) is not None]
+    if len(columns) < 2 or not tested:
+        return None
+    won = {(first, second): sum(matrix.beats(first, second) for matrix in tested)
+           for first in columns for second in columns}
+
+    def cell(row: Column, column: Column) -> Cell:
+        if row == column:
+            return Cell("·", title="itself")
+        wins, losses = won[row, column], won[column, row]
+        title = (f"{index.labels[row]} beats {index.labels[column]} on {wins} of {len(tested)} qualities and "
+                 f"loses on {losses}")
+        return Cell(f"{wins}–{losses}", value=wins - losses, title=title, shade=shade((wins - losses) / len(tested)))
+
+    rows = []
+    for column in columns:
+        wins, losses = (sum(won[pair] for pair in won if pair[side] == column) for side in (0, 1))
+        rows.append((count_cell(ranked[column].rank or 0), metric_cell(index, column),
+                     Cell(f"{wins}–{losses}", value=wins - losses), *(cell(column, other) for other in columns)))
+    headings = (Heading("Rank", "rank"), Heading("Metric", "stub"),
+                Heading("All", "number", title="wins and losses against all in this table"),
+                *(Heading(index.labels[column], "number") for column in columns))
+    caption = (f"{board.title}: wins–losses of the row against the column, on "
+               f"{plural(len(tested), 'quality', 'qualities')}")
+    return table_of(index, board.origin, f"wins-{slug(board.name)}-{slug(board.origin)}", caption, headings, rows,
+                    board.name)
+
+
+def _differing(index: Index, pairs: Pairs, paths: Mapping[str, str], origin: str) -> Table:
+    """Draw a row for each target: how many pairs differ, what is best, and how many columns are as good."""
+    rows = []
+    for entry in index.on(origin):
+        for quality in entry.qualities:
+            if (matrix := pairs.matrix((entry.name, quality.name))) is not None:
+                share = matrix.by_holm / matrix.pairs
+                rows.append((
+                    Cell(entry.name, link=paths[entry.name]), Cell(quality.name),
+                    replace(count_cell(matrix.most_items), text=_items(matrix, "–")), count_cell(len(matrix.columns)),
+                    count_cell(matrix.pairs), Cell(f"{share:.0%}".replace("%", " %"), value=round(share, 4),
+                                                   title=f"{matrix.by_holm} pairs"),
+                    metric_cell(index, matrix.columns[0]), number_cell(matrix.values[0]),
+                    count_cell(int((matrix.levels[0] != HOLM).sum()) - 1)))
+    headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Items", "number"),
+                Heading("Columns", "number"), Heading("Pairs", "number"),
+                Heading("Significant", "number", title="of the pairs, p < 0.05 by Holm"), Heading("Best"),
+                Heading("Spearman", "number"),
+                Heading("As good as the best", "number", title="columns that the best does not beat by Holm, without "
+                                                               "the best itself"))
+    caption = "How many pairs differ significantly, quality by quality"
+    return table_of(index, origin, f"significant-{slug(origin)}", caption, headings, rows)
+
+
+def _contexts(index: Index, origin: str) -> Table:
+    """Draw the datasets in which several items share a context, so that rows are not independent."""
+    rows = [(Cell(entry.name, link=index.dataset_paths[entry.name]), count_cell(entry.items),
+             count_cell(entry.contexts),
+             Cell(f"{entry.items / entry.contexts:.1f}", value=entry.items / entry.contexts))
+            for entry in index.on(origin) if 0 < entry.contexts < entry.items]
+    headings = (Heading("Dataset", "stub"), Heading("Items", "number"), Heading("Contexts", "number"),
+                Heading("Items per context", "number"))
+    caption = "Datasets in which items share contexts"
+    return table_of(index, origin, f"contexts-{slug(origin)}", caption, headings, rows)
+
+
 def _page(index: Index, entry: DatasetEntry, pairs: Pairs, path: str) -> Page:
     anchors = slugs(quality.name for quality in entry.qualities)
     own = {quality.name: pairs.matrices[entry.name, quality.name] for quality in entry.qualities
            if (entry.name, quality.name) in pairs.matrices}
     drawn = _drawn(own.values())
-    sections = tuple(_quality(index, entry, name, anchors[name], tests, drawn) for name, tests in own.items())
+    sections = tuple(Section(f"quality-{anchors[name]}", name,
+                             tuple(_blocks(index, entry, f"table-{anchors[name]}", name, tests, drawn)))
+                     for name, tests in own.items())
     key = Section("key", "How to read the matrices", (
         Picture(picture.legend(), "A filled square: p < 0.05 by Holm; a bar: by Benjamini-Hochberg alone; empty: "
                                   "undecided. Blue: the row is better; orange: it is worse."),
@@ -115,7 +190,7 @@ def _drawn(qualities: Collection[Mapping[Test, Matrix]]) -> tuple[Test, ...]:
 def _warnings(index: Index, entry: DatasetEntry, qualities: Collection[Mapping[Test, Matrix]],
               drawn: tuple[Test, ...]) -> Iterator[Prose]:
     """Say where a test reports too much, or can report nothing, and what has no picture."""
-    if shares_contexts(entry) and entry.items >= INDEPENDENT * entry.contexts:
+    if 0 < entry.contexts < entry.items and entry.items >= INDEPENDENT * entry.contexts:
         yield Prose(f"{entry.items} items share {entry.contexts} contexts: Williams’ test takes them as independent "
                     "and is too sure here; PERM-BOTH swaps contexts whole.")
     draws = index.results.run.options.get("permutations", 0)
@@ -127,35 +202,12 @@ def _warnings(index: Index, entry: DatasetEntry, qualities: Collection[Mapping[T
         yield Prose(f"Not drawn, since the page would grow too large: {'; '.join(left)}.")
 
 
-def _quality(index: Index, entry: DatasetEntry, quality: str, anchor: str, tests: Mapping[Test, Matrix],
-             drawn: tuple[Test, ...]) -> Section:
-    blocks: list[Block] = [_picture(index, entry, tests[test], TESTS[test]) for test in drawn if test in tests]
-    if WILLIAMS in tests:
-        blocks.append(_table(index, entry, quality, anchor, tests))
-    return Section(f"quality-{anchor}", quality, tuple(blocks))
-
-
-def _picture(index: Index, entry: DatasetEntry, matrix: Matrix, title: str) -> Picture:
-    labels = [_label(index, entry, column) for column in matrix.columns]
-    others = len(labels) - 1
-    titles = [f"{label}: {number(value)}, beats {won}, loses to {lost}, undecided {others - won - lost}"
-              for label, value, won, lost
-              in zip(labels, matrix.values, matrix.wins(), matrix.losses(), strict=True)]
-    caption = (f"{title}: of {matrix.pairs} pairs {matrix.by_holm} differ significantly by Holm, "
-               f"{matrix.by_benjamini_hochberg} more by Benjamini-Hochberg; {items_range(matrix, ' to ')} items.")
-    as_good = [label for label, level in zip(labels[1:], matrix.levels[0][1:], strict=True) if level != HOLM]
-    best = f"Not beaten by the best, {labels[0]}: {', '.join(as_good[:10]) or 'none'}" + (
-        f" and {len(as_good) - 10} more." if len(as_good) > 10 else ".")
-    return Picture(picture.matrix(labels, titles, matrix.levels, f"{caption} {best}"), f"{caption} {best}", caption)
-
-
-def _label(index: Index, entry: DatasetEntry, column: Column) -> str:
-    label = index.labels[column]
-    return f"{label} {FITTED}" if index.is_fitted(column, entry.name) else label
-
-
-def _table(index: Index, entry: DatasetEntry, quality: str, anchor: str, tests: Mapping[Test, Matrix]) -> Table:
-    """Draw a row for each column: how many it beats, how many beat it, and how many are undecided."""
+def _blocks(index: Index, entry: DatasetEntry, anchor: str, quality: str, tests: Mapping[Test, Matrix],
+            drawn: Iterable[Test]) -> Iterator[Block]:
+    """Draw the matrices of a quality, and a row for each column: how many it beats, how many beat it."""
+    yield from (_picture(index, entry, tests[test], TESTS[test]) for test in drawn if test in tests)
+    if WILLIAMS not in tests:
+        return
     williams, permuted = tests[WILLIAMS], tests.get(PERMUTED)
     headings = (Heading("", "rank"), Heading("Metric", "stub"), Heading("Spearman", "number"),
                 Heading("Beats", "number"), Heading("Loses to", "number"), Heading("Undecided", "number"),
@@ -163,11 +215,10 @@ def _table(index: Index, entry: DatasetEntry, quality: str, anchor: str, tests: 
                   if permuted else ()),
                 Heading("Letters", title="columns that share a letter do not differ significantly"),
                 Heading("Best that does not beat it"))
-    table = table_of(index, origin_of(entry), f"table-{anchor}",
-                     f"{quality}: what each column beats, by Williams’ test and Holm", headings,
-                     _rows(index, entry, williams, permuted))
-    return replace(table, data=marked(table.data, any(index.is_fitted(column, entry.name)
-                                                      for column in williams.columns)))
+    table = table_of(index, origin_of(entry), anchor, f"{quality}: what each column beats, by Williams’ test and Holm",
+                     headings, _rows(index, entry, williams, permuted))
+    fitted = any(index.is_fitted(column, entry.name) for column in williams.columns)
+    yield replace(table, data=marked(table.data, fitted))
 
 
 def _rows(index: Index, entry: DatasetEntry, matrix: Matrix, permuted: Matrix | None) -> Iterator[Row]:
@@ -182,3 +233,28 @@ def _rows(index: Index, entry: DatasetEntry, matrix: Matrix, permuted: Matrix | 
         yield (count_cell(place + 1), name, number_cell(value, shaded=True), *map(count_cell, counts),
                Cell(letters[place]),
                Cell("itself" if best == place else _label(index, entry, matrix.columns[best])))
+
+
+def _picture(index: Index, entry: DatasetEntry, matrix: Matrix, title: str) -> Picture:
+    labels = [_label(index, entry, column) for column in matrix.columns]
+    others = len(labels) - 1
+    titles = [f"{label}: {number(value)}, beats {won}, loses to {lost}, undecided {others - won - lost}"
+              for label, value, won, lost
+              in zip(labels, matrix.values, matrix.wins(), matrix.losses(), strict=True)]
+    caption = (f"{title}: of {matrix.pairs} pairs {matrix.by_holm} differ significantly by Holm, "
+               f"{matrix.by_benjamini_hochberg} more by Benjamini-Hochberg; {_items(matrix, ' to ')} items.")
+    as_good = [label for label, level in zip(labels[1:], matrix.levels[0][1:], strict=True) if level != HOLM]
+    best = f"Not beaten by the best, {labels[0]}: {', '.join(as_good[:10]) or 'none'}" + (
+        f" and {len(as_good) - 10} more." if len(as_good) > 10 else ".")
+    return Picture(picture.matrix(labels, titles, matrix.levels, f"{caption} {best}"), f"{caption} {best}", caption)
+
+
+def _label(index: Index, entry: DatasetEntry, column: Column) -> str:
+    label = index.labels[column]
+    return f"{label} {FITTED}" if index.is_fitted(column, entry.name) else label
+
+
+def _items(matrix: Matrix, joined: str) -> str:
+    """Write how many items the comparisons are over: one number, or the least and the most."""
+    least, most = matrix.least_items, matrix.most_items
+    return str(most) if least == most else f"{least}{joined}{most}"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.blocks.pictures import distribution, places, scatter
-from leaderboard.blocks.pictures.axes import axis, bulk
+from leaderboard.blocks.plots import axis, bars, bulk, distribution, dots, scatter
+from leaderboard.pages.dataset import places
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 ELEMENTS = {"svg", "path", "text", "circle"}
@@ -58,20 +58,20 @@ def test_a_few_values_far_away_do_not_press_the_others_flat() -> None:
 def test_every_point_is_drawn_where_it_is_and_larger_where_more_lie(points: list[tuple[int, int]]) -> None:
     x, y = (np.array(values, dtype=np.int64) for values in zip(*points, strict=True))
     expected = {place: sum(count >= edge for edge in (2, 4, 8)) for place, count in Counter(points).items()}
-    assert drawn_points(scatter.dots(x, y)) == expected
+    assert drawn_points(dots(x, y)) == expected
 
 
 def test_a_scatter_plot_has_ratings_across_and_scores_up() -> None:
-    svg = scatter.svg(floats(1, 5, 5), floats(0, 1, 1), ("people", "bleu"), (1, 5), (0, 1), "told")
+    svg = scatter(floats(1, 5, 5), floats(0, 1, 1), ("people", "bleu"), (1, 5), (0, 1), "told")
     (left, bottom), (right, top) = sorted(drawn_points(svg))
     assert (left < right, top < bottom) == (True, True)
     assert drawn_points(svg)[right, top] == 1, "two items share this place"
 
 
 def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the_whole_numbers() -> None:
-    centres, counts, _ = distribution.bars(floats(1, 1, 5, 3), 1, 5)
+    centres, counts, _ = bars(floats(1, 1, 5, 3), 1, 5)
     assert (centres.tolist(), counts.tolist()) == ([1, 3, 5], [2, 1, 1])
-    centres, counts, step = distribution.bars(np.linspace(1, 5, 500, dtype=np.float32), 1, 5)
+    centres, counts, step = bars(np.linspace(1, 5, 500, dtype=np.float32), 1, 5)
     assert (centres.size, counts.sum(), step) == (17, 500, 0.25)
     assert set(range(1, 6)) <= {round(centre, 9) for centre in centres.tolist()}
 
@@ -79,10 +79,10 @@ def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the
 def test_a_picture_is_sound_and_holds_no_markup_from_outside() -> None:
     many = np.random.default_rng(2).normal(size=3000).astype(np.float32)
     for svg in (
-            scatter.svg(floats(1, 2), floats(1, 2), (HOSTILE, HOSTILE), (1, 5), (1, 2), HOSTILE),
-            scatter.svg(many, many, (HOSTILE, HOSTILE), (-5, 5), bulk(many), HOSTILE),
-            distribution.svg(floats(1, 2, 2), HOSTILE, (1, 5), "people", HOSTILE),
-            places.svg(0.0, 1.0, [0.5, 0.1], HOSTILE)):
+            scatter(floats(1, 2), floats(1, 2), (HOSTILE, HOSTILE), (1, 5), (1, 2), HOSTILE),
+            scatter(many, many, (HOSTILE, HOSTILE), (-5, 5), bulk(many), HOSTILE),
+            distribution(floats(1, 2, 2), HOSTILE, (1, 5), "people", HOSTILE),
+            places(0.0, 1.0, [0.5, 0.1], HOSTILE)):
         root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
         assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)
         assert {element.tag for element in root.iter()} <= ELEMENTS

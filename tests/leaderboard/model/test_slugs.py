@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.model.slugs import LONGEST, slug, slugs
+from leaderboard.model.index import LONGEST, slug, slugs
 
 
 def test_a_plain_name_stays_readable_and_any_other_gets_a_usable_one() -> None:

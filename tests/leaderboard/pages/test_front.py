@@ -14,9 +14,9 @@ import pytest
 
 from harness.results.rows import Comparison, Results, Timing
 from leaderboard.blocks import menu
-from leaderboard.blocks.boards import _seconds, cost_cell
+from leaderboard.blocks.boards import cost_cell
 from leaderboard.model import pairs
-from leaderboard.model.cost import costs
+from leaderboard.model.cost import Cost, costs
 from leaderboard.pages import front
 from leaderboard.site import builders
 from tests.leaderboard.conftest import row, table
@@ -123,7 +123,7 @@ def test_cost_is_all_seconds_over_all_items(results: Results) -> None:
     assert cost_cell(found["bleu", "bleu1"]).text == "5.0"
     assert cost_cell(found["length", "length"]).text == "–"
     seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
-    assert {value: _seconds(value) for value in seconds} == seconds
+    assert {value: cost_cell(Cost("", (), "", value)).text for value in seconds} == seconds
 
 
 def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Results) -> None:

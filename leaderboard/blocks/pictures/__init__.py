@@ -1,1 +1,0 @@
-"""Pictures as inline SVG, drawn once: their colours come from static/pictures.css, light and dark."""
