@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import files, overlap
-from benchmarks.corpora.cards import CARDS
-from benchmarks.corpora.cards import CorpusCard as CorpusCard
+from benchmarks.corpora.files import CARDS
+from benchmarks.corpora.files import CorpusCard as CorpusCard
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError, UnknownDataset, nearest
 
@@ -93,7 +93,7 @@ def load(name: str, home: Path) -> Corpus:
 
 def _own_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
     """Make up the card of a user's own file."""
-    stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
+    stem = files.plain_name(file)
     splits = tuple(dict.fromkeys(str(row["split"]) for row in rows))
     training = tuple(split for split in splits if not split.casefold().startswith(HELD))
     return CorpusCard(stem, stem, training, "unknown", "unknown", f"a file of the user's: {file.name}")

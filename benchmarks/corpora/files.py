@@ -1,4 +1,4 @@
-"""The files of corpora: one JSON object a line, plain or gzipped, every line checked; how they get into the home.
+"""The corpora: their cards, and their files, one JSON object a line, plain or gzipped, every line checked.
 
     HOME/corpora/NAME.jsonl.gz
 
@@ -11,19 +11,37 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora.cards import CARDS
 from benchmarks.errors import BadRecord, BenchmarkError
 from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"
 """A list of dialogues, by id, that stand in evaluation sets; some collections of corpora come with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusCard:
+    """What is known of a corpus, called as its file; `training` are the splits that may be trained on."""
+
+    name: str
+    title: str
+    training: tuple[str, ...]
+    licence: str
+    citation: str
+    notes: str = ""
+
+
+CARDS = {name: CorpusCard(**{**table, "name": name, "training": tuple(table["training"])}) for name, table in
+         tomllib.loads((files(__package__) / "cards.toml").read_text(encoding="utf-8")).items()}
+"""The card of each corpus, from cards.toml."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +59,6 @@ class ImportedCorpus:
     name: str
     file: Path
     rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusFolder:
-    """What a folder holds: corpora, and files of lines that are none, with the reason."""
-
-    corpora: tuple[ImportedCorpus, ...]
-    ignored: tuple[str, ...]
 
 
 def read(path: Path) -> CorpusFile:
@@ -73,21 +83,29 @@ def ids(path: Path) -> Iterator[str]:
         yield row["dialogue_id"]
 
 
-def look(path: Path) -> CorpusFolder:
-    """Read every corpus of a folder, or a single file; a bad one is an error if its name is known or it is alone."""
-    if path.is_file():
-        return CorpusFolder((_imported(path),) if path.name.endswith(SUFFIXES) else (), ())
+def look(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
+    """Every corpus of a folder, or a single file, and why other files of lines are none.
+
+    A bad file is an error if its name is known or it is alone.
+    """
     corpora: dict[str, ImportedCorpus] = {}
     ignored = []
-    for file in walk(path, "*.jsonl*"):
-        if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and _name(file) not in corpora:
+    for file in [path] if path.is_file() else walk(path, "*.jsonl*"):
+        name = plain_name(file)
+        if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and name not in corpora:
             try:
-                corpora[_name(file)] = _imported(file)
+                rows = sum(1 for _ in ids(file)) if name == LIST else len(read(file).rows)
+                corpora[name] = ImportedCorpus(name, file, rows)
             except BenchmarkError as error:
-                if _name(file) in CARDS or _name(file) == LIST:
+                if name in CARDS or name == LIST or file == path:
                     raise
                 ignored.append(str(error))
-    return CorpusFolder(tuple(corpora.values()), tuple(ignored))
+    return list(corpora.values()), ignored
+
+
+def plain_name(file: Path) -> str:
+    """The name of a corpus by that of its file."""
+    return file.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def keep(corpus: ImportedCorpus, home: Path) -> None:
@@ -113,15 +131,6 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, content)
 
 
-def _imported(file: Path) -> ImportedCorpus:
-    name = _name(file)
-    return ImportedCorpus(name, file, sum(1 for _ in ids(file)) if name == LIST else len(read(file).rows))
-
-
-def _name(file: Path) -> str:
-    return file.name.removesuffix(".gz").removesuffix(".jsonl")
-
-
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -137,49 +146,40 @@ def _objects(path: Path, content: bytes) -> Iterator[tuple[str, dict[str, Any]]]
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             place = f"{path}, line {number}"
-            yield place, _object(place, line)
-
-
-def _object(place: str, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-        if "\\ud" in line or "\\uD" in line:
-            json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise BadRecord(place, None, "", "holds half of a surrogate pair, which is no text") from error
-    except (ValueError, RecursionError) as error:
-        raise BadRecord(place, None, "", f"is not JSON ({getattr(error, 'msg', error)})") from error
-    if not isinstance(row, dict):
-        raise BadRecord(place, None, "", "should be an object")
-    return row
+            try:
+                row = json.loads(line)
+                if "\\ud" in line or "\\uD" in line:
+                    json.dumps(row, ensure_ascii=False).encode()
+            except UnicodeEncodeError as error:
+                raise BadRecord(place, None, "", "holds half of a surrogate pair, which is no text") from error
+            except (ValueError, RecursionError) as error:
+                raise BadRecord(place, None, "", f"is not JSON ({getattr(error, 'msg', error)})") from error
+            if not isinstance(row, dict):
+                raise BadRecord(place, None, "", "should be an object")
+            yield place, row
 
 
 def _dialogue(place: str, row: dict[str, Any]) -> dict[str, Any]:
     """Check one dialogue; a pair becomes a dialogue."""
-    if "utterances" not in row and {"id", "query", "reply"} <= row.keys():
-        row = _paired(row, "id", "query", "reply")
-    elif "utterances" not in row and {"sentence1", "sentence2"} <= row.keys():
-        row = _paired({"id": place.rpartition(", ")[2], **row}, "id", "sentence1", "sentence2")
+    if "utterances" not in row:
+        for first, second in (("query", "reply"), ("sentence1", "sentence2")):
+            if {first, second} <= row.keys():
+                two = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]
+                row = {"dialogue_id": row.pop("id", place.rpartition(", ")[2]), **row, "utterances": two}
+                break
     row.setdefault("split", "train")
     for field in ("dialogue_id", "split"):
         if not isinstance(row.get(field), str) or not row[field]:
             raise BadRecord(place, None, field, "should be text, and not empty")
-    if problem := _problem(row.get("utterances")):
+    turns = row.get("utterances")
+    problem = ""
+    if not isinstance(turns, list) or not turns:
+        problem = "should be a list of utterances, and not empty"
+    elif not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) and isinstance(turn.get("speaker"), str)
+                 for turn in turns):
+        problem = "should hold objects with the texts speaker and text"
+    elif not any(turn["text"].strip() for turn in turns):
+        problem = "holds no utterance with text"
+    if problem:
         raise BadRecord(place, None, "utterances", problem)
     return row
-
-
-def _paired(row: Mapping[str, Any], name: str, first: str, second: str) -> dict[str, Any]:
-    rest = {key: value for key, value in row.items() if key not in {name, first, second}}
-    turns = [{"speaker": "A", "text": row[first]}, {"speaker": "B", "text": row[second]}]
-    return {"dialogue_id": row[name], **rest, "utterances": turns}
-
-
-def _problem(turns: object) -> str:
-    """What is wrong with the utterances of a row, if anything."""
-    if not isinstance(turns, list) or not turns:
-        return "should be a list of utterances, and not empty"
-    if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) and isinstance(turn.get("speaker"), str)
-               for turn in turns):
-        return "should hold objects with the texts speaker and text"
-    return "" if any(turn["text"].strip() for turn in turns) else "holds no utterance with text"

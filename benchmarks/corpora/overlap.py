@@ -21,7 +21,7 @@ import io
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -42,42 +42,30 @@ class Contexts:
     """Conversations that are not to be met, by the digests of their utterances."""
 
     def __init__(self, contexts: Iterable[frozenset[int]] = ()) -> None:
-        self.sizes: list[int] = []
-        self._positions: defaultdict[int, list[int]] = defaultdict(list)
-        self._contexts: set[frozenset[int]] = set()
+        self.known: set[frozenset[int]] = set()
+        self._by_digest: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
         self.add(contexts)
 
     def add(self, contexts: Iterable[frozenset[int]]) -> None:
         """Add contexts, each the digests of its utterances; the same again is nothing new."""
         for context in contexts:
-            if context and context not in self._contexts:
-                self._contexts.add(context)
+            if context not in self.known:
+                self.known.add(context)
                 for digest in context:
-                    self._positions[digest].append(len(self.sizes))
-                self.sizes.append(len(context))
+                    self._by_digest[digest].append(context)
 
     def meet(self, dialogue: frozenset[int]) -> bool:
         """Whether a dialogue, by the digests of its utterances, is one of these, or holds half of one."""
-        positions = self._positions
-        shared = Counter(number for digest in dialogue if digest in positions for number in positions[digest])
-        return any(count >= min(2, self.sizes[number]) and 2 * count >= self.sizes[number]
-                   for number, count in shared.items())
-
-    def __iter__(self) -> Iterator[frozenset[int]]:
-        return iter(self._contexts)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
+        shared = Counter(context for digest in dialogue for context in self._by_digest.get(digest, ()))
+        return any(count >= min(2, len(context)) and 2 * count >= len(context) for context, count in shared.items())
 
 
 def digests(texts: Iterable[str]) -> frozenset[int]:
     """The digests of the utterances that are long enough to tell where they are from, or else of the whole."""
     bare = [IGNORED.sub("", text.casefold()) for text in texts]
-    return frozenset(map(_digest, (text for text in bare if len(text) >= LETTERS))) or frozenset({_digest(str(bare))})
-
-
-def _digest(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
+    long = [text for text in bare if len(text) >= LETTERS] or [str(bare)]
+    return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
+                     for text in long)
 
 
 def listed(home: Path) -> frozenset[str]:
@@ -124,9 +112,9 @@ def made(release: Path, corpora: Path) -> Contexts:
 
 def save(contexts: Contexts, path: Path) -> None:
     """Write contexts in an order of their own, so that the same contexts give the same bytes."""
-    ordered = sorted(sorted(context) for context in contexts)
-    known = np.unique(np.array([digest for context in ordered for digest in context], dtype=np.uint64))
-    members = np.searchsorted(known, np.array([digest for context in ordered for digest in context], dtype=np.uint64))
+    ordered = sorted(sorted(context) for context in contexts.known)
+    known, members = np.unique(np.array([digest for context in ordered for digest in context], dtype=np.uint64),
+                               return_inverse=True)
     stream = io.BytesIO()
     np.savez_compressed(stream, digests=known, members=members.astype(np.uint16),
                         sizes=np.array([len(context) for context in ordered], dtype=np.uint8))

@@ -95,7 +95,7 @@ def _dataset_or_resource(name: str, home: Path) -> str:
 
 def _corpus(name: str, home: Path) -> str:
     from benchmarks.corpora import sources
-    from benchmarks.corpora.cards import CARDS
+    from benchmarks.corpora.files import CARDS
 
     return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.corpora.files import CorpusFolder
+    from benchmarks.corpora.files import ImportedCorpus
     from benchmarks.storage.release import Release
 
 NAME = "import"
@@ -26,15 +27,15 @@ def run(args: argparse.Namespace) -> int:
     from benchmarks.storage import release, resources
 
     path = args.path.expanduser()
-    folder, edges = files.look(path), resources.edge_files(path)
-    read = release.read(path, required=not folder.corpora and not edges)
+    (corpora, others), edges = files.look(path), resources.edge_files(path)
+    read = release.read(path, required=not corpora and not edges)
     _keep_release(read, args.home)
-    _keep_corpora(folder, args.home)
+    _keep_corpora(corpora, others, args.home)
     if edges:
         names = ", ".join(file.name for file in edges)
         print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
     what = ("; `harness run --all` evaluates it" if read.datasets
-            else "; `harness train` takes it" if folder.corpora else "")
+            else "; `harness train` takes it" if corpora else "")
     print(f"kept in {args.home}{what}")
     return 0
 
@@ -57,16 +58,16 @@ def _keep_release(read: Release, home: Path) -> None:
         print(f"not a dataset of the collection: {name}")
 
 
-def _keep_corpora(folder: CorpusFolder, home: Path) -> None:
+def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:
     from benchmarks.corpora import files
-    from benchmarks.corpora.cards import CARDS
 
-    for corpus in folder.corpora:
+    for corpus in corpora:
         files.keep(corpus, home)
         if corpus.name == files.LIST:
             print(f"{corpus.name:<22} {corpus.rows:>6} dialogues that are never trained on")
         else:
-            licence = CARDS[corpus.name].licence if corpus.name in CARDS else "of your own, or not known here"
-            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues  (licence: {licence})")
-    for reason in folder.ignored:
+            card = files.CARDS.get(corpus.name)
+            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues  "
+                  f"(licence: {card.licence if card else 'of your own, or not known here'})")
+    for reason in ignored:
         print(f"not a corpus: {reason}")
