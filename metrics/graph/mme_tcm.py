@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.graph.grade import topics
-from metrics.graph.grade.data import grade_pairs, objective
+from metrics.graph.grade.metric import grade_pairs, telling_apart
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
@@ -67,6 +67,6 @@ class MmeTcm:
         from metrics.graph.grade.network import TopicCoherence
 
         source = topics.source(data.models, self.encoder or data.encoder, self.graph, 10, 10)
-        training, held = grade_pairs(data, source, "both", self.tagger)
-        config = {"nodes": training.features}
-        return objective(TopicCoherence(**config), config, training, held, utterances=False)
+        pairs = grade_pairs(data, source, "both", self.tagger)
+        config = {"nodes": pairs[0].features}
+        return telling_apart(TopicCoherence, config, pairs, utterances=False)

@@ -13,7 +13,7 @@ from harness.results.rows import Grid
 from harness.studies import Findings
 from harness.studies._writing import csv_objects, markdown
 from harness.studies.discrimination.trials import STRATEGIES, CorpusPart
-from metrics.graph.dynaeval.data import Negatives
+from metrics.graph.dynaeval.metric import Negatives
 
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
 """The systems, by the name that the paper gives them."""

@@ -27,8 +27,8 @@ from harness.errors import HarnessError
 from harness.run.cache import Cache
 from harness.studies.discrimination.trials import CorpusPart, Scores, Trial, adjacent, dialogues, make_trial, share
 from metrics.errors import MetricError
-from metrics.graph.dynaeval import data as graphs
-from metrics.graph.dynaeval.data import PERTURBATIONS, Negatives
+from metrics.graph.dynaeval import metric as graphs
+from metrics.graph.dynaeval.metric import PERTURBATIONS, Negatives
 from metrics.models.memory import Vectors
 from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models

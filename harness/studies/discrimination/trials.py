@@ -18,7 +18,7 @@ from benchmarks.corpora import corpora, files
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
-from metrics.graph.dynaeval.data import PERTURBATIONS, DialogueRows, Negatives, usable, worse
+from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives, usable, worse
 from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TextTable
 

@@ -16,20 +16,48 @@ they stand above, but for biases. Each u_i is brought to mean 0 and variance 1 b
 BiLSTM, and cosines are taken tenfold. The negatives are drawn anew at every step, where the paper keeps twenty of each
 dialogue; 2,000 steps of 64 dialogues, where it has 20 epochs in batches of 512. AdamW with a linear fall of the rate,
 and a dropout of 0.3, not 0.5. The paper gives no sizes; here they are 2 · 56 and 56.
+
+An edge leads from every utterance j to i where |i − j| ≤ window, i itself included: S · S · 2 + 1 relations for S
+speakers, who are numbered in the order in which they begin. A dialogue is made worse by UR, utterance replacement: a
+random utterance of another dialogue takes the place of one; or by SS, speaker-level shuffling: what one speaker says
+changes places. Dialogues of 4 to 30 utterances are trained on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from benchmarks.dataset import Item
-from metrics.errors import BadOption
-from metrics.graph.dynaeval.data import SPEAKERS, Negatives, item_scores, objective
-from metrics.metric import Columns, MetricCard
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from benchmarks.dataset import Item, Utterance
+from metrics.errors import BadOption, MetricError
+from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
+from metrics.trained.heads.data import drawn
+from metrics.trained.heads.table import DECIMALS, Rows, TextTable, by_length, fill, reading, stable
+from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
+
+if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder
+
+BLOCK = 1 << 13
+"""How many utterances, padding included, are read at a time."""
+SPEAKERS = 2
+"""How many speakers have relations of their own."""
+Negatives: TypeAlias = Literal["ur", "ss"]
+SHORTEST, LONGEST = 4, 30
+"""How many utterances a training dialogue has."""
+PERTURBATIONS = 20
+"""How many worse dialogues are made of a held-out one."""
+TRIES = 20
+BATCH = 64
+"""Dialogues in a batch, each with a worse one."""
+MARGIN = 1.0
+"""By how much a dialogue should score above a worse one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +101,141 @@ class DynaEval:
         from metrics.graph.dynaeval.network import DialogueGraph
 
         options = {"speakers": self.speakers, "pooling": self.pooling, "likeness": self.likeness}
-        return objective(data, self.negatives, DialogueGraph, self.window, self.speakers, options)
+        return ranking(data, self.negatives, DialogueGraph, self.window, self.speakers, options)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueRows:
+    """A dialogue as rows of a table, and the number of the speaker of each utterance: (utterances,) each."""
+
+    rows: Rows
+    speakers: Rows
+
+    @classmethod
+    def of(cls, utterances: Sequence[Utterance], table: TextTable) -> DialogueRows:
+        """A dialogue as rows of the table; a blank utterance has the row of zeros."""
+        numbers = {who: number for number, who in enumerate(dict.fromkeys(turn.speaker for turn in utterances))}
+        return cls(table.rows(turn.text for turn in utterances),
+                   np.array([numbers[turn.speaker] for turn in utterances], dtype=np.intp))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def graphs(dialogues: Sequence[DialogueRows], table: TextTable, window: int, speakers: int = SPEAKERS) -> Any:
+    """The dialogues as one Batch: x (utterances, 2 · width), edge_index (2, edges), edge_type (edges,), batch."""
+    import torch
+    from torch_geometric.data import Batch
+
+    lengths = np.array([len(dialogue) for dialogue in dialogues], dtype=np.intp)
+    who = np.concatenate([dialogue.speakers for dialogue in dialogues])
+    which = np.repeat(np.arange(len(dialogues)), lengths)
+    edges, relations = _edges(which, np.minimum(who, speakers - 1), window, speakers)
+    batch = Batch(x=table.tensor(np.concatenate([dialogue.rows for dialogue in dialogues])),
+                  edge_index=torch.from_numpy(edges), edge_type=torch.from_numpy(relations),
+                  batch=torch.from_numpy(which), ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)])))
+    batch._num_graphs = len(dialogues)
+    return batch
+
+
+def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Rows]:
+    """Every edge within the window, as (source, target), and its relation."""
+    nodes = np.arange(len(which))
+    pairs, relations = [], []
+    reach = min(window, len(nodes) - 1)
+    for away in range(-reach, reach + 1):
+        target = nodes[max(0, -away) : len(nodes) - max(0, away)]
+        target = target[which[target] == which[target + away]]
+        source = target + away
+        pairs.append(np.stack([source, target]))
+        speak = (who[target] * speakers + who[source]) * 2 + int(away > 0)
+        relations.append(speak if away else np.full(len(target), 2 * speakers * speakers))
+    return np.concatenate(pairs, axis=1), np.concatenate(relations)
+
+
+def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: int, speakers: int = SPEAKERS) -> Column:
+    """The network's score of each item; NaN for fewer than two utterances, or where none holds words."""
+    table = TextTable((turn.text for item in items for turn in item.utterances), reading(encoder))
+    dialogues = [DialogueRows.of(item.utterances, table) for item in items]
+    scorable = np.array([len(dialogue) > 1 and bool(dialogue.rows.any()) for dialogue in dialogues], dtype=bool)
+    return fill(scorable, lambda chosen: dialogue_scores(
+        network, [dialogues[place] for place in np.flatnonzero(chosen)], table, window, speakers))
+
+
+def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int,
+                    speakers: int = SPEAKERS, exact: bool = True) -> Column:
+    """The network's score of each dialogue; `exact`, in double precision, it is the same in any batch."""
+    import torch
+
+    kind = torch.float64 if exact else torch.float32
+    network = network.cpu().to(kind).eval()
+
+    def compute(rows: Rows) -> Column:
+        scores = np.full(len(rows), np.nan)
+        with torch.inference_mode():
+            for places in by_length([len(dialogues[row]) for row in rows], BLOCK):
+                batch = graphs([dialogues[row] for row in rows[places]], table, window, speakers)
+                batch.x = batch.x.to(kind)
+                scores[places] = network(batch).numpy()
+        return scores
+
+    rows = np.arange(len(dialogues))
+    return stable(rows, compute) if exact else compute(rows).round(DECIMALS)
+
+
+def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str], rng: np.random.Generator,
+          ) -> tuple[Utterance, ...]:
+    """A worse dialogue: with an utterance of the pool, or with one speaker's utterances in another order."""
+    if kind == "ss":
+        return negatives.speaker_shuffled(dialogue, rng)
+    own = {turn.text for turn in dialogue}
+    for _ in range(TRIES):  # the pool holds the dialogue's own utterances as well
+        changed = negatives.replaced(dialogue, pool, rng)
+        if any(turn.text not in own for turn in changed):
+            break
+    return changed
+
+
+def usable(dialogue: Dialogue, kind: Negatives) -> bool:
+    """Whether a dialogue is neither too short nor too long, and can be made worse."""
+    if not SHORTEST <= len(dialogue.utterances) <= LONGEST:
+        return False
+    texts: dict[str, set[str]] = {}
+    for turn in dialogue.utterances:
+        texts.setdefault(turn.speaker, set()).add(turn.text)
+    return kind == "ur" or any(len(own) > 1 for own in texts.values())
+
+
+def ranking(data: TrainingData, kind: Negatives, network: Callable[..., Any], window: int, speakers: int,
+              options: Mapping[str, Any]) -> Objective:
+    """Score dialogues above worse ones; the network is made with the encoder's width and these options.
+
+    A batch holds BATCH dialogues, and after them a worse one of each.
+    """
+    import torch
+
+    from metrics.trained.heads.losses import shares
+
+    training, held = ([dialogue.utterances for dialogue in some if usable(dialogue, kind)]
+                      for some in (data.dialogues(), data.held_out()))
+    if not training or not held:
+        raise MetricError(f"the corpora have {len(training)} dialogues of {SHORTEST} to {LONGEST} utterances to "
+                          f"train on and {len(held)} held out; take larger ones")
+    pool = [turn.text for utterances in training for turn in utterances]
+    table = TextTable((*pool, *(turn.text for utterances in held for turn in utterances)), data.vectors)
+
+    def batch(dialogues: Sequence[Sequence[Utterance]], rng: np.random.Generator) -> Any:
+        chosen = [dialogues[int(place)] for place in rng.integers(len(dialogues), size=BATCH)]
+        changed = [worse(utterances, kind, pool, rng) for utterances in chosen]
+        rows = [DialogueRows.of(utterances, table) for utterances in (*chosen, *changed)]
+        return graphs(rows, table, window, speakers)
+
+    batches = drawn(table, batch, (training, held), data.rng)
+    return batches.objective(network, margin_loss, shares(batches.held, lambda fitted, some: {
+        "accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}), **options)
+
+
+def margin_loss(network: Any, batch: Any) -> Any:
+    """The mean of max(0, 1 − s(D) + s(D̄)) over a batch whose second half is worse."""
+    better, less = network(batch).chunk(2)
+    return (MARGIN - better + less).clamp_min(0).mean()

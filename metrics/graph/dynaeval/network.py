@@ -1,8 +1,8 @@
-"""DynaEval's network (Zhang et al. 2021), on a torch-geometric Batch of dialogues with a node for each utterance.
+"""The networks of DynaEval and S-DiCoh, on a torch-geometric Batch of dialogues with a node for each utterance.
 
-A BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which comes
-first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives the
-score.
+DynaEval: a BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which
+comes first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives
+the score. S-DiCoh: attention over the states of the BiLSTM, and a linear layer.
 N are the utterances of a batch, E its edges, B its dialogues.
 """
 
@@ -118,3 +118,33 @@ class DialogueGraph(nn.Module):  # type: ignore[misc]
             return global_max_pool(g, which, count)
         mean = global_mean_pool(g, which, count)
         return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
+
+
+class DialogueSequence(nn.Module):  # type: ignore[misc]
+    """e = BiLSTM([u_i ; cos(u_i, u_{i−1})]); a = softmax(vᵀ tanh(W e_i)) over the dialogue; linear in Σ a_i e_i."""
+
+    def __init__(self, width: int, hidden: int = 56, size: int = 56, dropout: float = 0.3) -> None:
+        super().__init__()
+        self.width = width
+        self.lstm = nn.LSTM(width + 1, hidden, batch_first=True, bidirectional=True)
+        self.weigh = nn.Sequential(nn.Linear(2 * hidden, size), nn.Tanh(), nn.Linear(size, 1, bias=False))
+        self.dropout = nn.Dropout(dropout)
+        self.score = nn.Linear(2 * hidden, 1)
+
+    def forward(self, graphs: Any) -> Any:
+        """The score of each dialogue: (B,)."""
+        u = standard(graphs.x)[:, : self.width]
+        e = recurrent(self.lstm, torch.cat([self.dropout(u), self.cosines(graphs.x, graphs.batch)], -1), graphs.batch)
+        summed = global_add_pool(self.attention(e, graphs.batch).unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
+        return self.score(self.dropout(summed)).squeeze(-1)
+
+    def cosines(self, vectors: Any, which: Any) -> Any:
+        """The pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
+        units = means(vectors)
+        cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
+        return functional.pad(cosines, (1, 0)).unsqueeze(-1)
+
+    def attention(self, e: Any, which: Any) -> Any:
+        """How much each utterance weighs in its dialogue: (N,)."""
+        weights: torch.Tensor = softmax(self.weigh(e).squeeze(-1), which)
+        return weights

@@ -22,21 +22,40 @@ each is a training of its own. `nodes` names a file of word vectors such as Numb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.graph.grade import topics
-from metrics.graph.grade.data import Negatives, grade_pairs, objective
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.table import FIVE, TURNS, Rows, contexts, fill, items_table, probabilities, stable
+from metrics.trained.heads.table import (
+    FIVE,
+    TURNS,
+    Rows,
+    TextTable,
+    contexts,
+    fill,
+    items_table,
+    last_turns,
+    probabilities,
+    stable,
+)
+from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
+
+PAIRS, HELD = 60_000, 3_000
+"""How many pairs are trained on, and how many are held out."""
+BATCH = 128
+
+Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +119,114 @@ class Grade:
         from metrics.graph.grade.network import GradeNetwork
 
         source = self._source(data.models, data.encoder) if self.branch == "both" else None
-        training, held = grade_pairs(data, source, self.negatives, self.tagger, self.weighted)
-        config = {"width": training.table.width, "turns": TURNS, "nodes": training.features,
+        pairs = grade_pairs(data, source, self.negatives, self.tagger, self.weighted)
+        config = {"width": pairs[0].table.width, "turns": TURNS, "nodes": pairs[0].features,
                   "hops": 2 if self.khop else 0}
-        return objective(GradeNetwork(**config), config, training, held)
+        return telling_apart(GradeNetwork, config, pairs)
 
     def _source(self, models: Models, encoder: str = "") -> topics.TopicSource:
         return topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class GradePairs:
+    """Rows of a table for contexts, true and false replies; the graphs of all true pairs and then of all false ones.
+
+    The false replies of the first `lexical` pairs share words with the true ones.
+    """
+
+    table: TextTable
+    contexts: Rows
+    true: Rows
+    false: Rows
+    graphs: topics.Topics | None
+    lexical: int
+
+    @property
+    def features(self) -> int:
+        """The width of a node's vector; 0 without graphs."""
+        return 0 if self.graphs is None else int(self.graphs.features.shape[-1])
+
+    def batch(self, rows: Rows, utterances: bool = True) -> dict[str, Any]:
+        """Vectors and graphs of some pairs; the graphs of the false follow those of the true."""
+        import torch
+
+        batch: dict[str, Any] = {"lexical": torch.from_numpy(rows < self.lexical)}
+        if utterances:
+            tensor = self.table.tensor
+            batch |= {"context": tensor(self.contexts[rows]), "true": tensor(self.true[rows]),
+                      "false": tensor(self.false[rows])}
+        if self.graphs is not None:
+            batch["graphs"] = self.graphs.batch(np.concatenate([rows, rows + len(self.true)]))
+        return batch
+
+
+def grade_pairs(data: TrainingData, source: topics.TopicSource | None, kind: Negatives, tagger: Tagger = "lists",
+                weighted: bool = True) -> tuple[GradePairs, GradePairs]:
+    """Pairs to train on and pairs held out; without graphs where there is no source."""
+    rng = data.rng
+    parts = [_replies(some, most, rng) for some, most in ((data.dialogues(), PAIRS), (data.held_out(), HELD))]
+    if min(len({number for *_, number in some}) for some in parts) < 2:
+        raise MetricError(f"the corpora have {len(parts[0])} replies to train on and {len(parts[1])} held out; take "
+                          "larger ones, of two dialogues or more each")
+    table = TextTable((text for some in parts for context, reply, _ in some for text in (reply, *context)),
+                      data.vectors)
+
+    def pairs(some: Sequence[tuple[list[str], str, int]]) -> GradePairs:
+        before, replies, numbers = zip(*some, strict=True)
+        true = table.rows(replies)
+        groups = np.array(numbers, dtype=np.int64)
+        chosen, lexical = false_replies(replies, table.vectors[true][:, : table.width], groups, kind, rng)
+        graphs = None
+        if source is not None:
+            false = [replies[row] for row in chosen.tolist()]
+            graphs = topics.item_topics([*before, *before], [*replies, *false], source, tagger, weighted)
+        return GradePairs(table, np.array([table.rows(texts) for texts in before], dtype=np.intp), true, true[chosen],
+                          graphs, lexical)
+
+    training, held = map(pairs, parts)
+    return training, held
+
+
+def _replies(dialogues: Sequence[Dialogue], most: int, rng: np.random.Generator) -> list[tuple[list[str], str, int]]:
+    """Contexts, the last utterance first, their replies and the number of the dialogue: `most` at random."""
+    replies = []
+    for number, dialogue in enumerate(dialogues):
+        texts = [turn.text for turn in dialogue.utterances if turn.text.strip()]
+        replies += [(last_turns(texts[:place]), texts[place], number) for place in range(1, len(texts))]
+    return [replies[place] for place in rng.permutation(len(replies))[:most].tolist()]
+
+
+def false_replies(replies: Sequence[str], vectors: Any, groups: Rows, kind: Negatives,
+                  rng: np.random.Generator) -> tuple[Rows, int]:
+    """The row of a false reply for each, and for how many of the first it was chosen by its words."""
+    rows = np.arange(len(replies))
+    if kind == "random":
+        return negatives.random_others(rows, groups, 1, rng)[:, 0], 0
+    lexical = {"both": len(rows) // 2, "lexical": len(rows), "embedding": 0}[kind]
+    parts = []
+    if lexical:
+        parts.append(negatives.lexical_others(rows[:lexical], negatives.Index(replies), groups, rng))
+    if lexical < len(rows):
+        parts.append(negatives.nearest_others(rows[lexical:], vectors, groups, rng))
+    return np.concatenate(parts), lexical
+
+
+def telling_apart(kind: Callable[..., Any], config: Mapping[str, Any], pairs: tuple[GradePairs, GradePairs],
+                  utterances: bool = True) -> Objective:
+    """Give true replies more than false ones that are like them."""
+    from metrics.graph.grade.network import both, loss
+    from metrics.trained.heads.losses import shares
+
+    training, held = pairs
+    blocks = [held.batch(np.arange(start, min(start + BATCH, len(held.true))), utterances)
+              for start in range(0, len(held.true), BATCH)]
+
+    def hits(network: Any, block: dict[str, Any]) -> dict[str, Any]:
+        right, wrong = both(network, block)
+        return {"accuracy against lexical false replies": (right > wrong)[block["lexical"]],
+                "accuracy against other false replies": (right > wrong)[~block["lexical"]]}
+
+    return Objective(kind(**config), config,
+                     lambda rng: training.batch(rng.integers(len(training.true), size=BATCH), utterances), blocks, loss,
+                     shares(blocks, hits))

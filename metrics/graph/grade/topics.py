@@ -82,17 +82,6 @@ class Topics:
     weights: npt.NDArray[np.float32]
     edge_ends: Ends
 
-    def __len__(self) -> int:
-        return len(self.node_ends) - 1
-
-    def split(self, at: int) -> tuple[Topics, Topics]:
-        """The graphs before a place, and those from it on."""
-        nodes, edges = int(self.node_ends[at]), int(self.edge_ends[at])
-        return (Topics(self.features, self.nodes[:nodes], self.node_ends[:at + 1], self.edges[:, :edges],
-                       self.weights[:edges], self.edge_ends[:at + 1]),
-                Topics(self.features, self.nodes[nodes:], self.node_ends[at:] - nodes, self.edges[:, edges:],
-                       self.weights[edges:], self.edge_ends[at:] - edges))
-
     def batch(self, rows: Nodes) -> Any:
         """The graphs of these rows as one: x (N, 3, width), edge_index (2, E) each edge once, edge_attr (E,)."""
         import torch

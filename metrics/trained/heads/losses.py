@@ -57,7 +57,8 @@ def shares(batches: Iterable[Any], hits: Callable[[Any, Any], Mapping[str, Any]]
         device = next(network.parameters()).device
         with torch.inference_mode():
             parts = [hits(network, on_device(batch, device)) for batch in held]
-        return {name: round(torch.cat([part[name] for part in parts]).float().mean().item(), 4) for name in parts[0]}
+        every = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+        return {name: round(several.float().mean().item(), 4) for name, several in every.items() if len(several)}
 
     return report
 

@@ -25,8 +25,8 @@ from harness.studies.discrimination import trainings  # noqa: E402
 from harness.studies.discrimination.page import Accuracies, findings  # noqa: E402
 from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph.dynaeval import data as _dialogues  # noqa: E402
-from metrics.graph.dynaeval.data import DialogueRows  # noqa: E402
+from metrics.graph.dynaeval import metric as _dialogues  # noqa: E402
+from metrics.graph.dynaeval.metric import DialogueRows  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.table import TextTable, reading  # noqa: E402
 

@@ -17,18 +17,17 @@ from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
-from metrics.graph.dynaeval import data as perturbed  # noqa: E402
-from metrics.graph.dynaeval.data import (  # noqa: E402
+from metrics.graph.dynaeval import metric as perturbed  # noqa: E402
+from metrics.graph.dynaeval.metric import (  # noqa: E402
     DialogueRows,
-    accuracy,
     graphs,
     margin_loss,
     usable,
     worse,
 )
-from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
-from metrics.graph.s_dicoh.network import DialogueSequence  # noqa: E402
+from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.trained.heads.losses import shares  # noqa: E402
 from metrics.trained.heads.table import TextTable  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
@@ -126,7 +125,9 @@ def test_margin_ranking_by_hand() -> None:
     network = torch.nn.Identity()
     network.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2
-    assert accuracy(network, [torch.tensor([3.0, 0.5, 1.0, 0.25]), torch.tensor([1.0, 2.0])]) == pytest.approx(2 / 3)
+    report = shares([torch.tensor([3.0, 0.5, 1.0, 0.25]), torch.tensor([1.0, 2.0])],
+                    lambda fitted, batch: {"above": torch.gt(*fitted(batch).chunk(2)), "none": torch.zeros(0)})
+    assert report(network) == {"above": 0.6667}
 
 
 POOL = [f"other{number}" for number in range(9)]

@@ -10,7 +10,7 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
-from metrics.graph.grade import data as grade_data
+from metrics.graph.grade import metric as grade_data
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
@@ -133,23 +133,21 @@ def test_false_replies_are_like_the_true_ones_and_of_other_dialogues(rng: np.ran
         assert (found[:lexical] % 4 == np.arange(lexical) % 4).all()  # they share a word
 
 
-def test_a_batch_has_true_and_false_graphs_side_by_side(tiny_weights: Path, tiny_encoder: Path) -> None:
+def test_a_batch_has_the_graphs_of_the_true_and_then_of_the_false(tiny_weights: Path, tiny_encoder: Path) -> None:
     service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": corpus()}, service, seed=0)
     some, held = grade_data.grade_pairs(data, grade_topics.source(service, "", "neighbours", 2, 2), "both")
-    assert some.graphs is not None
     rows = np.array([3, 0, 7])
-    graphs = some.batch(rows)["graphs"]
-    for place, (part, row) in enumerate([(part, row) for part in some.graphs for row in rows]):
-        alone = part.batch(np.array([row]))
-        at = slice(int(graphs.ptr[place]), int(graphs.ptr[place + 1]))
-        assert graphs.x[at].tolist() == alone.x.tolist()
-        inside = (graphs.batch[graphs.edge_index[0]] == place).numpy()
-        assert (graphs.edge_index[:, inside] - at.start).tolist() == alone.edge_index.tolist()
-        assert graphs.edge_attr[inside].tolist() == alone.edge_attr.tolist()
+    batch = some.batch(rows)
+    assert some.graphs is not None
+    assert batch["graphs"].ptr.tolist()[:4] == some.graphs.batch(rows).ptr.tolist()
+    wrong = some.graphs.batch(rows + len(some.true))
+    assert batch["graphs"].x[-len(wrong.x):].tolist() == wrong.x.tolist()
     assert "graphs" not in grade_data.grade_pairs(data, None, "random")[0].batch(rows)
-    report = grade_data.accuracies(held, held.blocks())(grade.GradeNetwork(some.table.width, 3, some.features))
-    assert set(report) == {"accuracy against lexical false replies", "accuracy against other false replies"}
+    config = {"width": some.table.width, "turns": 3, "nodes": some.features}
+    made = grade_data.telling_apart(grade.GradeNetwork, config, (some, held))
+    assert set(made.notes(made.network)) == {"accuracy against lexical false replies",
+                                             "accuracy against other false replies"}
 
 
 def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:

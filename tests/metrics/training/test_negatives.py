@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.dataset import Utterance
-from metrics.text import bm25
 from metrics.training import negatives
 
 TEXTS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mats", "."]), max_size=12).map(" ".join)
@@ -91,7 +90,7 @@ def test_the_middle_is_neither_near_nor_far(rng: np.random.Generator) -> None:
 
 def test_bm25_by_hand() -> None:
     """Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one."""
-    index = bm25.Index(["cat", "cat mat", "dog dog bird"])
+    index = negatives.Index(["cat", "cat mat", "dog dog bird"])
     rows, scores = index.search(["cat mat"], top=3)
     idf_cat, idf_mat = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
     weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]
@@ -104,8 +103,8 @@ def test_lexical_negatives_share_words_and_are_of_other_dialogues(rng: np.random
     texts = ["red apple pie", "red apple pie with cream", "Red, apple pie!", "red apple tree", "red apple", "red car",
              "nothing alike"]
     groups = np.array([0, 0, 1, 2, 3, 4, 5])
-    ranking = bm25.Index(texts).search([texts[0]], 7)[0][0].tolist()
+    ranking = negatives.Index(texts).search([texts[0]], 7)[0][0].tolist()
     allowed = [row for row in ranking if row in {3, 4, 5}]
-    found = bm25.lexical_others(np.array([0, 6]), bm25.Index(texts), groups, rng)
+    found = negatives.lexical_others(np.array([0, 6]), negatives.Index(texts), groups, rng)
     assert found[0] == allowed[1]
     assert found[1] != 6

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.graph.dynaeval.data import SPEAKERS, Negatives, item_scores, objective
+from metrics.graph.dynaeval.metric import SPEAKERS, Negatives, item_scores, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -45,13 +45,13 @@ class SDiCoh:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A real number, higher for a more coherent dialogue; NaN of fewer than two utterances."""
-        from metrics.graph.s_dicoh.network import DialogueSequence
+        from metrics.graph.dynaeval.network import DialogueSequence
 
         network = models.trained(self.weights_name, DialogueSequence, self.encoder)
         return {"s-dicoh": item_scores(network, items, models.encoder(self.encoder), WINDOW)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
-        from metrics.graph.s_dicoh.network import DialogueSequence
+        from metrics.graph.dynaeval.network import DialogueSequence
 
-        return objective(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})
+        return ranking(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})

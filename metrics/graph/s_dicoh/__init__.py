@@ -1,1 +1,0 @@
-"""S-DiCoh (Mesgar et al. 2020)."""
