@@ -5,27 +5,26 @@ A construction changes the model's turns only. `LEVELS` says what that does to e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.sample.material import Long
-from benchmarks.sample.raters import Crowd, Scale, vote
-from benchmarks.sample.responses import GENERIC, garble, pick
+from benchmarks.sample.raters import Crowd, Scale
+from benchmarks.sample.texts import GENERIC, Long, garble, pick
 
 SIZE = 40
 DIMENSIONS = ("coherence", "fluency", "consistency", "diversity", "depth", "warmth", "listening", "asking", "recovery")
 
-LEVELS: dict[str, tuple[tuple[float, ...], str]] = {
-    #                 coher  fluen  consi  diver  depth  warm   liste  askin  recov
-    "engaged":       ((0.95, 0.96, 0.96, 0.88, 0.80, 0.88, 0.92, 0.66, 0.80), "the conversation as written"),
-    "recovering":    ((0.74, 0.94, 0.58, 0.82, 0.70, 0.76, 0.78, 0.60, 0.92), "denies itself once, then says sorry"),
-    "contradicting": ((0.62, 0.94, 0.10, 0.80, 0.66, 0.54, 0.58, 0.60, 0.18), "denies itself once and goes on"),
-    "ungrammatical": ((0.60, 0.12, 0.74, 0.72, 0.52, 0.46, 0.62, 0.52, 0.40), "two turns in three have lost words"),
-    "generic":       ((0.52, 0.92, 0.80, 0.20, 0.12, 0.28, 0.32, 0.10, 0.34), "two turns in three fit everywhere"),
-    "repetitive":    ((0.40, 0.90, 0.66, 0.05, 0.24, 0.20, 0.22, 0.38, 0.20), "says two of its turns again and again"),
-    "off-topic":     ((0.10, 0.92, 0.34, 0.66, 0.36, 0.26, 0.06, 0.56, 0.10), "turns from other conversations"),
+LEVELS: dict[str, tuple[float, ...]] = {
+    #                coher fluen consi diver depth warm  liste askin recov
+    "engaged":       (0.95, 0.96, 0.96, 0.88, 0.80, 0.88, 0.92, 0.66, 0.80),  # the conversation as written
+    "recovering":    (0.74, 0.94, 0.58, 0.82, 0.70, 0.76, 0.78, 0.60, 0.92),  # denies itself once, then says sorry
+    "contradicting": (0.62, 0.94, 0.10, 0.80, 0.66, 0.54, 0.58, 0.60, 0.18),  # denies itself once and goes on
+    "ungrammatical": (0.60, 0.12, 0.74, 0.72, 0.52, 0.46, 0.62, 0.52, 0.40),  # two turns in three have lost words
+    "generic":       (0.52, 0.92, 0.80, 0.20, 0.12, 0.28, 0.32, 0.10, 0.34),  # two turns in three fit everywhere
+    "repetitive":    (0.40, 0.90, 0.66, 0.05, 0.24, 0.20, 0.22, 0.38, 0.20),  # says two of its turns again and again
+    "off-topic":     (0.10, 0.92, 0.34, 0.66, 0.36, 0.26, 0.06, 0.56, 0.10),  # turns from other conversations
 }  # fmt: skip
 
 _OVERALL = {"coherence": 4, "depth": 2, "warmth": 3, "listening": 2, "fluency": 1, "consistency": 2, "diversity": 1}
@@ -59,40 +58,26 @@ APOLOGIES = (
     "Oh, I mixed something up before, please ignore it.",
 )
 
-Turns = list[tuple[str, str]]
-Construction = Callable[[Long, Sequence[Long], np.random.Generator], Turns]
 
 
 def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[dict[str, Any]]:
     """The rows of a dialogue-level set, without ids, as the real file of that name spells them."""
-    constructions = tuple(LEVELS)
-    pairs = [
-        (talk, constructions[(at + 3 * round_) % len(constructions)])
-        for round_ in range(4)
-        for at, talk in enumerate(talks)
-    ]
-    crowd = Crowd.draw(*((3, 5) if name == "fed-dial" else (1, 1)), rng)
+    fed, constructions = name == "fed-dial", tuple(LEVELS)
+    pairs = [(talk, constructions[(at + 3 * round_) % len(constructions)])
+             for round_ in range(4) for at, talk in enumerate(talks)]
+    crowd = Crowd.draw(*((3, 5) if fed else (1, 1)), rng)
+    key, speakers = ("dialog", {"H": "human", "M": "model"}) if fed else (
+        "dialogue", {"H": "human_evaluator", "M": "model"})
     rows = []
     for talk, construction in pairs[:SIZE]:
-        turns = CONSTRUCTIONS[construction](talk, talks, rng)
-        rows.append(_row(name, turns, construction, crowd, rng))
-    if name == "fed-dial":
+        turns = _turns(construction, talk, talks, rng)
+        levels = dict(zip(DIMENSIONS, LEVELS[construction], strict=True))
+        rows.append({"dialogue_id": "", "model": construction,
+                     key: [{"speaker": speakers[speaker], "text": text} for speaker, text in turns],
+                     "annotations": crowd.votes(FED if fed else SEE, levels, rng)})
+    if fed:
         _not_applicable(rows, rng)
     return rows
-
-
-def _row(name: str, turns: Turns, construction: str, crowd: Crowd, rng: np.random.Generator) -> dict[str, Any]:
-    key, person = ("dialog", "human") if name == "fed-dial" else ("dialogue", "human_evaluator")
-    speakers = {"H": person, "M": "model"}
-    scales = FED if name == "fed-dial" else SEE
-    levels: Mapping[str, float] = dict(zip(DIMENSIONS, LEVELS[construction][0], strict=True))
-    beliefs = list(crowd.beliefs({scale.name: scale.level(levels) for scale in scales}, rng))
-    return {
-        "dialogue_id": "",
-        "model": construction,
-        key: [{"speaker": speakers[speaker], "text": text} for speaker, text in turns],
-        "annotations": {scale.name: [vote(belief[scale.name], scale) for belief in beliefs] for scale in scales},
-    }
 
 
 def _not_applicable(rows: Sequence[dict[str, Any]], rng: np.random.Generator) -> None:
@@ -106,47 +91,20 @@ def _not_applicable(rows: Sequence[dict[str, Any]], rng: np.random.Generator) ->
     flawless["annotations"]["Error recovery"] = []
 
 
-def _contradicting(talk: Long, _every: Sequence[Long], _rng: np.random.Generator) -> Turns:
-    turns = list(talk.turns)
-    at, slip = talk.slip
-    turns[at] = ("M", slip)
+def _turns(construction: str, talk: Long, every: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
+    """The conversation as a construction changes it: at the slip, or in two of three turns of the model."""
+    turns, (at, slip) = list(talk.turns), talk.slip
+    if construction in {"contradicting", "recovering"}:
+        turns[at] = ("M", slip)
+    if construction == "recovering":
+        turns[at + 2] = ("M", f"{pick(APOLOGIES, rng)} {turns[at + 2][1]}")
+    if construction in {"engaged", "contradicting", "recovering"}:
+        return turns
+    own = [place for place, (speaker, _) in enumerate(turns) if speaker == "M"]
+    texts = {"generic": GENERIC, "repetitive": [turns[place][1] for place in own[:2]],
+             "off-topic": [text for other in every if other is not talk for who, text in other.turns if who == "M"]}
+    for number, place in enumerate(own):
+        if number % 3:  # the first one is left as it is
+            said = turns[place][1]
+            turns[place] = ("M", pick(texts[construction], rng) if construction in texts else garble(said, rng))
     return turns
-
-
-def _recovering(talk: Long, every: Sequence[Long], rng: np.random.Generator) -> Turns:
-    turns = _contradicting(talk, every, rng)
-    at = talk.slip[0] + 2
-    turns[at] = ("M", f"{pick(APOLOGIES, rng)} {turns[at][1]}")
-    return turns
-
-
-def _repetitive(talk: Long, _every: Sequence[Long], rng: np.random.Generator) -> Turns:
-    said = [text for speaker, text in talk.turns if speaker == "M"][:2]
-    return _change(talk, lambda _text: pick(said, rng))
-
-
-def _off_topic(talk: Long, every: Sequence[Long], rng: np.random.Generator) -> Turns:
-    foreign = [text for other in every if other is not talk for who, text in other.turns if who == "M"]
-    return _change(talk, lambda _text: pick(foreign, rng))
-
-
-def _change(talk: Long, change: Callable[[str], str]) -> Turns:
-    """The conversation with two of three turns of the model changed, the first one left as it is."""
-    turns: Turns = []
-    own = 0
-    for speaker, text in talk.turns:
-        changed = speaker == "M" and own % 3 != 0
-        own += speaker == "M"
-        turns.append((speaker, change(text) if changed else text))
-    return turns
-
-
-CONSTRUCTIONS: dict[str, Construction] = {
-    "engaged": lambda talk, _every, _rng: list(talk.turns),
-    "recovering": _recovering,
-    "contradicting": _contradicting,
-    "ungrammatical": lambda talk, _every, rng: _change(talk, lambda text: garble(text, rng)),
-    "generic": lambda talk, _every, rng: _change(talk, lambda _text: pick(GENERIC, rng)),
-    "repetitive": _repetitive,
-    "off-topic": _off_topic,
-}

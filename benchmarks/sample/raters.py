@@ -6,7 +6,7 @@ A vote is rounded and clipped to the scale, as people's votes are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,17 +45,16 @@ class Crowd:
         """A crowd of POOL raters with biases of their own."""
         return cls(tuple(float(bias) for bias in rng.normal(0.0, BIAS_SD, POOL)), fewest, most)
 
-    def beliefs(self, true: Mapping[str, float], rng: np.random.Generator) -> Iterator[dict[str, float]]:
-        """What each rater drawn for an item thinks of each quality, unrounded, in units of the scale."""
+    def votes(self, scales: Sequence[Scale], levels: Mapping[str, float],
+              rng: np.random.Generator) -> dict[str, list[int]]:
+        """What each rater drawn for an item says on each scale: the step nearest to what they think."""
         count = int(rng.integers(self.fewest, self.most + 1))
         effect = rng.normal(0.0, ITEM_SD)
-        shifted = {name: value + effect + rng.normal(0.0, QUALITY_SD) for name, value in true.items()}
+        thought = [scale.level(levels) + effect + rng.normal(0.0, QUALITY_SD) for scale in scales]
+        votes: dict[str, list[int]] = {scale.name: [] for scale in scales}
         for rater in rng.permutation(POOL)[:count]:
-            bias = self.bias[int(rater)]
-            yield {name: value + bias + rng.normal(0.0, NOISE_SD) for name, value in shifted.items()}
-
-
-def vote(belief: float, scale: Scale) -> int:
-    """The step of the scale that is nearest to what a rater thinks."""
-    stretched = scale.low + belief * (scale.high - scale.low)
-    return int(np.clip(np.floor(stretched + 0.5), scale.low, scale.high))
+            for scale, value in zip(scales, thought, strict=True):
+                belief = value + self.bias[int(rater)] + rng.normal(0.0, NOISE_SD)
+                step = np.floor(scale.low + belief * (scale.high - scale.low) + 0.5)
+                votes[scale.name].append(int(np.clip(step, scale.low, scale.high)))
+        return votes

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.sample.raters import Scale
-from benchmarks.sample.responses import LEVELS
+from benchmarks.sample.texts import LEVELS
 
 Weights = Mapping[str, float]
 

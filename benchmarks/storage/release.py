@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, DatasetCard
+from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
 from benchmarks.storage.archive import unpack
@@ -47,18 +47,21 @@ def read(path: Path, required: bool = True) -> Release:
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
-        datasets = {name: file for name in registry.names() if (file := _file(name, files))}
-        wordnet = next((file for file in files if file.name == WORDNET), None)
+        by_name = {file.name: file for file in reversed(files)}
+        datasets = {name: by_name[f"{stem}.json"] for name in registry.names()
+                    for stem in reversed(registry.stems(name)) if f"{stem}.json" in by_name}
+        wordnet = by_name.get(WORDNET)
         if required and not datasets and not wordnet:
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")
         if wordnet:
             check_wordnet(wordnet, str(wordnet))
-        ignored = (file for file in files if file.suffix == ".json" and file not in datasets.values())
+        parsed = {file: official.parse(file, registry.card(name)) for name, file in datasets.items()}
         return Release(
-            tuple(_imported(registry.card(name), file) for name, file in datasets.items()),
+            tuple(ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
+                  for file, dataset in parsed.items()),
             wordnet.read_bytes() if wordnet else None,
-            tuple(str(file.relative_to(folder)) for file in ignored),
+            tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in parsed),
         )
 
 
@@ -67,25 +70,13 @@ def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
     """The folder to look in and its files, best first."""
     if path.is_dir():
         yield path, walk(path)
-    elif (path.suffix != ".zip" and not zipfile.is_zipfile(path)) or path.name == WORDNET:
+    elif path.name == WORDNET or (path.suffix != ".zip" and not zipfile.is_zipfile(path)):
         yield path.parent, [path]
-    elif not zipfile.is_zipfile(path):
-        raise BenchmarkError(f"{path}: is not a readable zip archive")
     else:
         with tempfile.TemporaryDirectory(prefix="harness-import-") as temporary:
             folder = Path(temporary) / "unpacked"
             unpack(path, folder)
             yield folder, walk(folder)
-
-
-def _file(name: str, files: Sequence[Path]) -> Path | None:
-    stems = registry.stems(name)
-    return next((file for stem in stems for file in files if file.name == f"{stem}.json"), None)
-
-
-def _imported(card: DatasetCard, file: Path) -> ImportedDataset:
-    dataset = official.parse(file, card)
-    return ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
 
 
 def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:

@@ -11,13 +11,12 @@ files become one.
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from benchmarks.errors import BadArchive
 from benchmarks.storage.files import write_atomically
@@ -58,21 +57,31 @@ def edge_files(where: Path) -> list[Path]:
             and not file.name.startswith(".") and _begins_with_edge(file)]
 
 
+def _begins_with_edge(file: Path) -> bool:
+    try:
+        with _opened(file) as lines:
+            return _edge(next(lines, "")) is not None
+    except (OSError, EOFError, UnicodeDecodeError):
+        return False
+
+
+def _opened(file: Path) -> TextIO:
+    return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
+
+
 def read_edges(file: Path) -> Iterator[Edge]:
     """The edges between English terms; a line that is no edge is passed over, as lists in use have some."""
     try:
-        for line in _lines(file):
-            edge = _edge(line)
-            if edge is not None and edge[0] and edge[2]:
-                yield edge
+        with _opened(file) as lines:
+            yield from (edge for edge in map(_edge, lines) if edge is not None and edge[0] and edge[2])
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise BadArchive(f"{file}: cannot be read as assertions: {error}") from error
 
 
 def keep_edges(files: Sequence[Path], home: Path) -> int:
     """Replace the edges in the home by those of all the files, if there are any; how many they are."""
-    edges = itertools.chain.from_iterable(map(read_edges, files))
-    lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n" for head, relation, tail, weight in edges)
+    lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
+                          for file in files for head, relation, tail, weight in read_edges(file))
     if lines:
         target = path(home, CONCEPTNET)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,37 +89,21 @@ def keep_edges(files: Sequence[Path], home: Path) -> int:
     return len(lines)
 
 
-def _lines(file: Path) -> Iterator[str]:
-    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
-        yield from stream
-
-
-def _begins_with_edge(file: Path) -> bool:
-    try:
-        return _edge(next(_lines(file), "")) is not None
-    except (OSError, EOFError, UnicodeDecodeError):
-        return False
-
-
 def _edge(line: str) -> Edge | None:
     """An edge, with an empty end where ConceptNet has a term that is not English; None for a line that is no edge."""
     columns = line.rstrip("\r\n").split("\t")
     try:
         if len(columns) == 4:
-            head, relation, tail = _plain(columns[0]), columns[1], _plain(columns[2])
-            weight = float(columns[3])
+            head, relation, tail, weight = *columns[:3], float(columns[3])
         elif len(columns) == 5 and columns[0].startswith("/a/"):
-            head, relation, tail = _english(columns[2]), columns[1].rpartition("/")[2], _english(columns[3])
-            weight = float(json.loads(columns[4]).get("weight", 1.0))
+            head, tail = (uri.removeprefix(ENGLISH).partition("/")[0] if uri.startswith(ENGLISH) else ""
+                          for uri in columns[2:4])
+            relation, weight = columns[1].rpartition("/")[2], float(json.loads(columns[4]).get("weight", 1.0))
         else:
             return None
     except (ValueError, TypeError, AttributeError):
         return None
-    return (head, relation, tail, weight) if math.isfinite(weight) else None
-
-
-def _english(uri: str) -> str:
-    return _plain(uri.removeprefix(ENGLISH).partition("/")[0]) if uri.startswith(ENGLISH) else ""
+    return (_plain(head), relation, _plain(tail), weight) if math.isfinite(weight) else None
 
 
 def _plain(term: str) -> str:

@@ -53,14 +53,8 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    _tidy(root, name, folder)
-
-
-def _tidy(root: Path, name: str, current: Path) -> None:
-    """Remove earlier folders of a dataset; young ones may be those of an import or a reader at work."""
-    ours = re.compile(re.escape(name) + r"-[0-9a-f]{16}-[^-]+")
-    for old in root.iterdir():
-        if ours.fullmatch(old.name) and old != current:
+    for old in root.iterdir():  # earlier folders go; young ones may be those of an import or a reader at work
+        if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", old.name) and old != folder:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > STALE:
                     shutil.rmtree(old, ignore_errors=True)
@@ -131,14 +125,14 @@ def _write(dataset: Dataset, folder: Path) -> None:
         }),
         "ratings": datasets.Features({"item": text, "quality": text, "votes": [number]}),
     }
-    rows = {"items": map(_item_row, dataset.items), "ratings": map(_rating_row, dataset.ratings)}
+    ratings = [{"item": rating.item, "quality": rating.quality, "votes": rating.votes} for rating in dataset.ratings]
     datasets.disable_progress_bars()
-    for name, features in declared.items():
-        table = pa.Table.from_pylist(list(rows[name]), schema=features.arrow_schema)
+    for name, rows in {"items": list(map(_row, dataset.items)), "ratings": ratings}.items():
+        table = pa.Table.from_pylist(rows, schema=declared[name].arrow_schema)
         datasets.Dataset(table).save_to_disk(folder / name)
 
 
-def _item_row(item: Item) -> dict[str, Any]:
+def _row(item: Item) -> dict[str, Any]:
     return {
         "id": item.id,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
@@ -147,10 +141,6 @@ def _item_row(item: Item) -> dict[str, Any]:
         "facts": item.facts,
         "system": item.system,
     }
-
-
-def _rating_row(rating: Rating) -> dict[str, Any]:
-    return {"item": rating.item, "quality": rating.quality, "votes": rating.votes}
 
 
 def _item(row: dict[str, Any]) -> Item:
