@@ -58,7 +58,7 @@ def outcome(folder: Path, home: Path) -> Outcome:
         raise BadConfig(f"{folder}: no submission can be ranked; `harness challenge validate` says why")
     ranked = ranking.ranked(rules, field, whole, values)
     groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
-    pairs = {target: fixed_ranks.every_pair(own, whole.scores[target]) for target, own in groups.items()}
+    pairs = {target: fixed_ranks.williams_of_every_pair(own, whole.scores[target]) for target, own in groups.items()}
     return Outcome(
         rules, field, whole, values, (*taken.refused, *constant), ranked,
         treatments.effects(rules, field, ranked, taken.incomplete),

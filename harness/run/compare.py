@@ -19,9 +19,9 @@ from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearman
 from harness.statistics.panel import Array, Vector
-from harness.statistics.permutation import all_pairs
+from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
-from harness.statistics.williams import PairTests, all_pairs_williams
+from harness.statistics.williams import PairTests, all_pairs_by_formula
 
 STATISTICS = ("spearman", "pearson")
 RELIABILITY = "split-half"
@@ -37,18 +37,15 @@ class TargetResults:
     reliability: tuple[Reliability, ...]
 
 
-def on_target(target: TargetData, draws: Draws, cache: Cache, device: str = "cpu") -> TargetResults:
-    """The correlations, comparisons and reliability of a target, from the cache where its numbers are the same.
-
-    A GPU is used where it is named; numpy's few matrix products are faster than loading torch to look for one.
-    """
+def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
+    """The correlations, comparisons and reliability of a target, from the cache where its numbers are the same."""
     if draws.quick:
         return TargetResults(tuple(correlate.correlations(target)), (), ())
 
     def rows() -> dict[str, list[list[object]]]:
         reliability = _reliability(target, draws)
         correlations = corrected(correlate.correlations(target), reliability)
-        comparisons = _comparisons(target, draws, device)
+        comparisons = _comparisons(target, draws)
         tables: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
             "correlations": correlations, "comparisons": comparisons, "reliability": reliability}
         return {name: [[getattr(row, field) for field in row.__slots__] for row in table]
@@ -63,16 +60,15 @@ def on_target(target: TargetData, draws: Draws, cache: Cache, device: str = "cpu
                          tuple(Reliability(*row) for row in cached["reliability"]))
 
 
-def _comparisons(target: TargetData, draws: Draws, device: str) -> Iterator[Comparison]:
+def _comparisons(target: TargetData, draws: Draws) -> Iterator[Comparison]:
     """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts."""
     human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:
-        tests = all_pairs_williams(human, target.scores, statistic)
+        tests = all_pairs_by_formula(human, target.scores, statistic)
         yield from comparison_rows(target.dataset, target.quality, names, statistic, "williams", tests)
         if draws.permutations:
-            tests = all_pairs(human, target.scores, statistic, draws.permutations,
-                              rng=generator(draws.seed, target.dataset, target.quality), context=target.context,
-                              device=device if "cuda" in device else "cpu")
+            tests = all_pairs_by_permutation(human, target.scores, statistic, draws.permutations,
+                              rng=generator(draws.seed, target.dataset, target.quality), context=target.context)
             yield from comparison_rows(target.dataset, target.quality, names, statistic, "perm-both", tests)
 
 
@@ -103,7 +99,12 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
     intervals: dict[tuple[str, str, str], tuple[float, float, str]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
-        scores = _of(targets, complete)
+        shared: dict[int, Array] = {}  # the targets that share their scores go on sharing those of some columns
+        for target in targets:
+            if id(target.scores) not in shared:
+                shared[id(target.scores)] = target.scores[[target.names.index(name) for name in complete]]
+        scores = [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)])
+                  for target in targets]
         resampled = functools.cache(
             lambda: rank_intervals.drawn(scores, np.random.default_rng(draws.seed), draws.ranks))
         for rule in RULES:
@@ -123,16 +124,6 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
         else:
             low, high, letters = interval
             yield replace(row, low=low, high=high, letters=letters)
-
-
-def _of(targets: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> list[rank_intervals.TargetScores]:
-    """The targets with some of their columns; those that share their scores go on sharing them."""
-    shared: dict[int, Array] = {}
-    for target in targets:
-        if id(target.scores) not in shared:
-            shared[id(target.scores)] = target.scores[[target.names.index(name) for name in names]]
-    return [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)])
-            for target in targets]
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:
@@ -159,16 +150,11 @@ def comparison_rows(dataset: str, quality: str, names: Sequence[str], statistic:
                              float(tests.p[i, j]), float(by_holm[i, j]), float(by_bh[i, j]))
 
 
-def _dataset_mean(datasets: Sequence[Array]) -> Vector:
-    return np.asarray(np.mean([targets.mean(axis=0) for targets in datasets], axis=0))
-
-
-def _cell_mean(datasets: Sequence[Array]) -> Vector:
-    return np.asarray(np.vstack(datasets).mean(axis=0))
-
-
-VECTORISED: Mapping[str, rank_intervals.Rule] = {"dev": _dataset_mean, "test": _cell_mean}
-"""The rules of `challenge.RULES` for all columns at once."""
+VECTORISED: Mapping[str, rank_intervals.Rule] = {
+    "dev": lambda datasets: np.asarray(np.mean([targets.mean(axis=0) for targets in datasets], axis=0)),
+    "test": lambda datasets: np.asarray(np.vstack(datasets).mean(axis=0)),
+}
+"""The rules of `rank.RULES` for all columns at once."""
 
 
 def _digest(human: Vector, scores: Array) -> str:

@@ -18,7 +18,7 @@ from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name
 from harness.statistics.panel import Statistic
 from harness.statistics.resampled import QUICK
-from harness.statistics.williams import FORMULAS, all_pairs_williams
+from harness.statistics.williams import FORMULAS, all_pairs_by_formula
 
 BY_FORMULA = ("spearman", "pearson", "kendall")
 """Statistics whose differences have a test by formula."""
@@ -62,7 +62,7 @@ def comparisons(target: TargetData, request: Request, test: str) -> Iterator[Com
         tests = paired_bootstrap(target.judged.means, target.scores, target.system, target.context, request.resampled,
                                  generator(request.seed, target.dataset, target.quality), request.draws, target.words)
     else:
-        tests = all_pairs_williams(target.judged.means, target.scores, request.statistic, FORMULAS[test])
+        tests = all_pairs_by_formula(target.judged.means, target.scores, request.statistic, FORMULAS[test])
     yield from comparison_rows(target.dataset, target.quality, labels(target.names), request.name, test, tests)
 
 

@@ -23,7 +23,7 @@ from harness.run.correlate import TargetData
 from harness.run.rank import Board, Target, ranking
 from harness.statistics import estimates
 from harness.statistics.significance import holm
-from harness.statistics.williams import all_pairs_williams
+from harness.statistics.williams import all_pairs_by_formula
 
 STATISTIC = "spearman"
 ALPHA = 0.05
@@ -172,7 +172,7 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     for place, cell in enumerate(sorted(board.cells)):
         target = targets[cell]
         scores = target.scores[[target.names.index(name) for name in names]]
-        tests = all_pairs_williams(target.judged.means, scores, STATISTIC)
+        tests = all_pairs_by_formula(target.judged.means, scores, STATISTIC)
         delta[place], p[place] = tests.delta[own], tests.p[own]
     p[:, own] = np.nan
     sure = holm(p) < ALPHA

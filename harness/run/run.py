@@ -179,7 +179,7 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
     targets = list(correlate.targets(points, qualities))
     for target in targets:
-        own = compare.on_target(target, plan.draws, work.cache, work.models.machine.devices[0])
+        own = compare.on_target(target, plan.draws, work.cache)
         results.correlations += own.correlations
         results.comparisons += own.comparisons
         results.reliability += own.reliability

@@ -8,7 +8,7 @@ STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biseria
 """The rows of `estimates.STATISTICS`; `kendall` is tau-b, and the flags take kendall-b too."""
 
 LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
-"""The rows of `levels.LEVELS`."""
+"""The rows of `panel.LEVELS`."""
 
 TEST_NAMES = ("williams", "steiger", "meng", "bootstrap", "perm-both")
 """Tests of two dependent correlations: the formulas of `williams`, `bootstrap` and `permutation`."""

@@ -1,8 +1,17 @@
 """The table of statistics, and the estimate of each at each level: a value with its p and its 95 % interval.
 
-At the levels `items` and `over-systems` p is that of the coefficient, and the interval is Fisher's z (intervals.py)
-where a variance is known. A mean within groups has neither; nor have pairwise accuracies. The bootstrap gives an
-interval for all of them (bootstrap.py).
+At the levels `items` and `over-systems` p is that of the coefficient, and the interval is Fisher's z where a variance
+is known:
+
+    z = artanh(value);   interval = tanh(z -+ q * sqrt(variance)),   q the normal quantile of the level
+
+    Pearson    1 / (n - 3)                    Fisher (1921); assumes that both are normal
+    Spearman   (1 + rho^2 / 2) / (n - 3)      Bonett & Wright (2000); holds up to |rho| = 0.95
+    Kendall    0.437 / (n - 4)                Fieller, Hartley & Pearson (1957), Bonett & Wright (2000); |tau| < 0.8
+    partial    the same with n - 1 for n, one control costing one row (Fisher 1924)
+
+All assume independent rows. A mean within groups has neither; nor have pairwise accuracies. The bootstrap gives an
+interval for all of them (bootstrap.py), and is the safer one where rows share contexts or ratings have few values.
 """
 
 from __future__ import annotations
@@ -11,15 +20,18 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from scipy import special
 
-from harness.statistics import coefficients, intervals, pairwise, soft_pairwise
-from harness.statistics.intervals import Variance
-from harness.statistics.levels import LEVELS
-from harness.statistics.panel import Panel, Statistic, undefined
+from harness.statistics import coefficients, pairwise, soft_pairwise
+from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
 
 ITEMS = "items"
+
+Variance: TypeAlias = Callable[[float, int], float]
+"""The variance of artanh(value) at n rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +63,51 @@ class NamedStatistic:
     fitted: Callable[[Sequence[Panel]], Statistic] | None = None
 
 
+def pearson_variance(_: float, n: int) -> float:
+    """1 / (n - 3)."""
+    return 1 / (n - 3)
+
+
+def spearman_variance(rho: float, n: int) -> float:
+    """(1 + rho^2 / 2) / (n - 3)."""
+    return (1 + rho**2 / 2) / (n - 3)
+
+
+def kendall_variance(_: float, n: int) -> float:
+    """0.437 / (n - 4)."""
+    return 0.437 / (n - 4)
+
+
+def with_control(variance: Variance) -> Variance:
+    """The variance of a partial correlation given one control."""
+    return lambda value, n: variance(value, n - 1)
+
+
+def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tuple[float, float]:
+    """The interval around a correlation; no width at -1 and 1, NaN below five rows."""
+    if math.isnan(value) or n <= 4:
+        return math.nan, math.nan
+    if abs(value) >= 1:
+        return value, value
+    reach = float(special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
+    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
+
+
 STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
     NamedStatistic("spearman", "Spearman's ρ", coefficients.spearman, coefficients.spearman_p,
-                   intervals.spearman_variance),
-    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, intervals.pearson_variance),
+                   spearman_variance),
+    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, pearson_variance),
     NamedStatistic("kendall", "Kendall's τ-b", coefficients.kendall, coefficients.kendall_p,
-                   intervals.kendall_variance),
+                   kendall_variance),
     NamedStatistic("kendall-c", "Stuart's τ-c", coefficients.kendall_c, coefficients.kendall_c_p),
     NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
-                   intervals.pearson_variance, coefficients.not_binary),
+                   pearson_variance, coefficients.not_binary),
     NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
                    fitted=pairwise.with_shared_threshold),
     NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", soft_pairwise.soft_pairwise_accuracy,
                    why_not=soft_pairwise.why_not),
     NamedStatistic("partial", "Partial ρ", coefficients.partial, coefficients.partial_p,
-                   intervals.with_control(intervals.spearman_variance), coefficients.no_partial),
+                   with_control(spearman_variance), coefficients.no_partial),
 )}
 """Each statistic by name. To add one, add a function and a row."""
 
@@ -101,7 +143,7 @@ def estimate(panel: Panel, statistic: str, level: str = ITEMS) -> Estimate:
     value = row.value(part)
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, _reason(row, level, part))
-    low, high = intervals.fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
+    low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
     return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n)
 
 

@@ -80,7 +80,7 @@ def values(groups: RankGroups) -> Array:
     return table
 
 
-def every_pair(groups: tuple[RankGroup, ...], scores: Array) -> PairTests:
+def williams_of_every_pair(groups: tuple[RankGroup, ...], scores: Array) -> PairTests:
     """Williams' test of every two submissions on one target, on the rows with both scores and the rating."""
     tests = PairTests.empty(len(scores))
     for first, second in combinations_with_replacement(groups, 2):

@@ -9,7 +9,7 @@ A draw in which a mixture is constant, so that it has no correlation, counts as 
 Rows that share a context are not independent: taken one by one they make the test find too much. Swapped together, as
 one unit, they do not.
 
-`mixtures` and `ranked_mixtures` say how all pairs and draws come from a few matrix products. The masks depend on the
+`mixtures` says how all pairs and draws come from a few matrix products. The masks depend on the
 generator and the number of rows alone, so a pair's p is the same whatever other metrics there are, in whatever order.
 """
 
@@ -22,9 +22,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics.mixtures import TOLERANCE, Mixtures, PearsonMixtures, Product, product
+from harness.statistics.mixtures import TOLERANCE, Mixtures, PearsonMixtures, SpearmanMixtures
 from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector
-from harness.statistics.ranked_mixtures import SpearmanMixtures
 from harness.statistics.williams import PairTests, shared_rows
 
 Bits = npt.NDArray[np.uint8]
@@ -35,28 +34,26 @@ MASK_CELLS = 2**23
 PAIRS_AT_ONCE = 512
 
 
-MIXTURES: dict[str, Callable[[Vector, Array, Pairs, Product, Executor], Mixtures]] = {
+MIXTURES: dict[str, Callable[[Vector, Array, Pairs, Executor], Mixtures]] = {
     "spearman": SpearmanMixtures,
-    "pearson": lambda human, scores, pairs, multiply, pool: PearsonMixtures(human, scores, pairs, multiply),
+    "pearson": lambda human, scores, pairs, pool: PearsonMixtures(human, scores, pairs),
 }
 
 
-def all_pairs(human: Vector, scores: Array, statistic: str = "spearman", draws: int = 1000, *,
-              rng: np.random.Generator, context: Codes | None = None, device: str = "cpu") -> PairTests:
+def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str = "spearman", draws: int = 1000, *,
+              rng: np.random.Generator, context: Codes | None = None) -> PairTests:
     """Test every pair of metrics, scores (metrics, items), two-sided, each on the rows in which all three values are.
 
     With `context`, the group of each item, the items of a group are swapped together, because they are not independent.
-    `device` cpu is numpy; any other (cuda, torch:cpu) has torch take the matrix products, in float64.
     """
     if statistic not in MIXTURES:
         raise ValueError(f"statistic {statistic!r}: a permutation test of all pairs knows {', '.join(MIXTURES)}")
     tests, n = PairTests.empty(len(scores)), scores.shape[1]
     groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1]
-    bits = _mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
+    bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for rows, pairs in _portions(human, scores):
-            mixtures = MIXTURES[statistic](human[rows], np.ascontiguousarray(scores[:, rows]), pairs, product(device),
-                                           pool)
+            mixtures = MIXTURES[statistic](human[rows], np.ascontiguousarray(scores[:, rows]), pairs, pool)
             extreme = _extreme(mixtures, bits, groups[rows])
             p = np.where(np.isnan(mixtures.observed), np.nan, (extreme + 1) / (draws + 1))
             tests.put(pairs, mixtures.observed, p, int(rows.sum()))
@@ -69,7 +66,7 @@ def _portions(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
             yield rows, pairs[start : start + PAIRS_AT_ONCE]
 
 
-def _mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
+def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     """A bit for each draw and group (draws, groups/8): 1 where its rows keep their scores, 0 where they swap them."""
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 

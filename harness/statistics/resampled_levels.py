@@ -26,9 +26,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics.levels import LEVELS
 from harness.statistics.pairwise import shared_threshold
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import LEVELS, Array, Codes, Vector
 
 COEFFICIENTS = ("pearson", "spearman", "kendall", "kendall-c", "pairwise-accuracy")
 LEAST = 3

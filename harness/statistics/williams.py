@@ -93,7 +93,7 @@ FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng"
 """The tests by name. To add one, add a function and a row."""
 
 
-def all_pairs_williams(human: Vector, scores: Array, statistic: str = "pearson",
+def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson",
                        formula: Formula = williams) -> PairTests:
     """Williams' test of every pair of metrics, scores (metrics, items), each on the rows in which all three are there.
 

@@ -38,7 +38,7 @@ from scipy import stats  # noqa: E402
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap  # noqa: E402
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate  # noqa: E402
 from harness.statistics.panel import Panel  # noqa: E402
-from harness.statistics.permutation import all_pairs  # noqa: E402
+from harness.statistics.permutation import all_pairs_by_permutation  # noqa: E402
 from harness.statistics.williams import FORMULAS, correlation_matrix  # noqa: E402
 
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
@@ -204,7 +204,7 @@ def permuted(first: Panel, second: Panel, draws: int, rng: np.random.Generator, 
     scores, context = np.stack([first.metric, second.metric]), first.context if by_context else None
     label = "PERM-BOTH by context" if by_context else "PERM-BOTH by row"
     return {f"test: {label}, {name}": below(float(
-        all_pairs(first.human, scores, name, draws, rng=rng, context=context).p[0, 1]))
+        all_pairs_by_permutation(first.human, scores, name, draws, rng=rng, context=context).p[0, 1]))
         for name in RESAMPLED}
 
 

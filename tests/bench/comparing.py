@@ -28,9 +28,9 @@ import numpy as np  # noqa: E402  (the repository is put on the path first)
 from scipy import stats  # noqa: E402
 
 from harness.statistics.bootstrap import paired_bootstrap  # noqa: E402
-from harness.statistics.permutation import _mask_bits, all_pairs  # noqa: E402
+from harness.statistics.permutation import all_pairs_by_permutation, mask_bits  # noqa: E402
 from harness.statistics.rank_intervals import TargetScores, drawn  # noqa: E402
-from harness.statistics.williams import all_pairs_williams  # noqa: E402
+from harness.statistics.williams import all_pairs_by_formula  # noqa: E402
 
 Row = dict[str, Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -79,9 +79,9 @@ def permutation(statistic: str, ties: str) -> Callable[[int, int, int], Row]:
     """All pairs by permutation, and the loop."""
     def measure(items: int, metrics: int, draws: int) -> Row:
         human, scores = data(items, metrics, ties)
-        small = all_pairs(human, scores[: FEW + 1], statistic, LOOP_DRAWS, rng=np.random.default_rng(1))
+        small = all_pairs_by_permutation(human, scores[: FEW + 1], statistic, LOOP_DRAWS, rng=np.random.default_rng(1))
         started = time.perf_counter()
-        all_pairs(human, scores, statistic, draws, rng=np.random.default_rng(1))
+        all_pairs_by_permutation(human, scores, statistic, draws, rng=np.random.default_rng(1))
         ours, memory = time.perf_counter() - started, peak()
         started = time.perf_counter()
         plain = [loop(human, scores[0], scores[other], statistic) for other in range(1, FEW + 1)]
@@ -94,7 +94,7 @@ def permutation(statistic: str, ties: str) -> Callable[[int, int, int], Row]:
 def loop(human: Any, first: Any, second: Any, statistic: str) -> float:
     """The p of one pair over a few draws, as the paper tells it."""
     n, correlate = len(human), CORRELATE[statistic]
-    bits = _mask_bits(n, LOOP_DRAWS, np.random.default_rng(1))
+    bits = mask_bits(n, LOOP_DRAWS, np.random.default_rng(1))
     a, b = ((x - x.mean()) / x.std() for x in (first, second))
     observed, count = correlate(human, a)[0] - correlate(human, b)[0], 1
     for keep in np.unpackbits(bits, axis=1, count=n).astype(bool):
@@ -107,7 +107,7 @@ def by_formula(items: int, metrics: int, draws: int) -> Row:
     """Williams' test of all pairs on ranks, and the three calls of scipy a pair that it saves."""
     human, scores = data(items, metrics, "mixed")
     started = time.perf_counter()
-    all_pairs_williams(human, scores, "spearman")
+    all_pairs_by_formula(human, scores, "spearman")
     ours, memory = time.perf_counter() - started, peak()
     started = time.perf_counter()
     for x, y in ((human, scores[0]), (human, scores[1]), (scores[0], scores[1])):

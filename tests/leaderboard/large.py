@@ -37,7 +37,7 @@ from harness.results.rows import (
 from harness.run import rank as challenge
 from harness.run.compare import labels
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
-from harness.statistics.williams import all_pairs_williams, correlation_matrix
+from harness.statistics.williams import all_pairs_by_formula, correlation_matrix
 
 Array = npt.NDArray[np.float64]
 
@@ -151,7 +151,7 @@ def _comparisons(one: Scored) -> Iterator[Comparison]:
     upper = np.triu_indices(len(names), 1)
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in ("spearman", "pearson"):
-            tests = all_pairs_williams(human, one.scores, statistic)
+            tests = all_pairs_by_formula(human, one.scores, statistic)
             adjusted = (over_pairs(tests.p, adjust) for adjust in (holm, benjamini_hochberg))
             parts = (part[upper].tolist() for part in (tests.delta, tests.value, tests.p, *adjusted))
             for i, j, delta, *rest in zip(*(part.tolist() for part in upper), *parts, strict=True):

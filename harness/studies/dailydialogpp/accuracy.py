@@ -22,7 +22,7 @@ from harness.statistics.accuracy import AccuracyTest, chi_squared, mcnemar
 from harness.statistics.estimates import Estimate, estimate
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import over_pairs
-from harness.statistics.williams import all_pairs_williams
+from harness.statistics.williams import all_pairs_by_formula
 from harness.studies.dailydialogpp.replies import Replies
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -128,7 +128,7 @@ def compare_pairs(scores: Sequence[Vector], at: Sequence[float], replies: Replie
     p = np.full((size, size), np.nan)
     for (i, j), test in paired.items():
         p[i, j] = p[j, i] = test.p
-    holm, williams = over_pairs(p), all_pairs_williams(relevant, table)
+    holm, williams = over_pairs(p), all_pairs_by_formula(relevant, table)
     adjusted = over_pairs(williams.p)
     return tuple(ColumnPair(
         i, j, paired[i, j], float(holm[i, j]), chi_squared(*_counts(right[i]), *_counts(right[j])),

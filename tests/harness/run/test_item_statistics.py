@@ -19,7 +19,7 @@ from harness.run import correlate, item_statistics
 from harness.run.correlate import Judged
 from harness.run.item_statistics import Request, restated
 from harness.statistics.estimates import STATISTICS
-from harness.statistics.levels import LEVELS
+from harness.statistics.panel import LEVELS
 from harness.statistics.williams import FORMULAS
 from tests.suite_run import SuiteRun
 

@@ -17,7 +17,7 @@ from harness.results import files
 from harness.results.rows import RankingRow
 from harness.run import placement
 from harness.statistics.significance import holm
-from harness.statistics.williams import all_pairs_williams
+from harness.statistics.williams import all_pairs_by_formula
 
 DATASETS = ("persona-usr", "dailydialog-gupta", "fed-turn")
 BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
@@ -107,7 +107,7 @@ def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
         own = pq.read_table(part).column("score:repetition").to_numpy()
         for human in points.human.values():
             for row in shown:
-                found = all_pairs_williams(human, np.array([own, points.scores[row["metric"], row["column"]]]),
+                found = all_pairs_by_formula(human, np.array([own, points.scores[row["metric"], row["column"]]]),
                                            "spearman")
                 p.append(found.p[0, 1])
                 won.append((row["column"], found.delta[0, 1] > 0))

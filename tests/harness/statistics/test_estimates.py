@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from harness.statistics import estimates
 from harness.statistics.coefficients import partial
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate, full_name
 from harness.statistics.panel import Panel, Vector, codes, panel
@@ -132,3 +133,23 @@ def test_where_there_is_no_partial_correlation_the_reason_is_said() -> None:
         row = estimate(rows, "partial")
         assert np.isnan(row.value)
         assert note in row.note
+
+
+def test_intervals_by_hand() -> None:
+    for variance, n, ends in (
+        (estimates.pearson_variance, 100, (0.336643, 0.634140)),  # artanh(0.5) = 0.549306; 1.959964 / sqrt(97) = 0.199
+        (estimates.spearman_variance, 100, (0.325897, 0.641302)),  # sqrt((1 + 0.5**2 / 2) / 97) for the standard error
+        (estimates.kendall_variance, 100, (0.394458, 0.592522)),  # sqrt(0.437 / 96) = 0.067469; 0.549306 -+ 0.132237
+        (estimates.with_control(estimates.pearson_variance), 101, (0.336643, 0.634140)),  # one control costs a row
+    ):
+        assert estimates.fisher(0.5, n, variance) == pytest.approx(ends, abs=2e-6)
+    assert estimates.fisher(-1.0, 10, estimates.pearson_variance) == (-1, -1)
+    assert np.isnan(estimates.fisher(0.5, 4, estimates.kendall_variance)).all()
+    assert np.isnan(estimates.fisher(np.nan, 40, estimates.kendall_variance)).all()
+
+
+def test_pearsons_equals_scipys(rng: np.random.Generator) -> None:
+    oracle = stats.pearsonr(*rng.normal(size=(2, 40)))
+    for level in (0.5, 0.95, 0.99):
+        interval = estimates.fisher(float(oracle.statistic), 40, estimates.pearson_variance, level)
+        assert interval == pytest.approx(tuple(oracle.confidence_interval(level)), abs=1e-12)

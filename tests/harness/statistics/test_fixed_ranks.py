@@ -7,7 +7,7 @@ import numpy as np
 from harness.statistics import fixed_ranks
 from harness.statistics.coefficients import spearman
 from harness.statistics.panel import codes, panel
-from harness.statistics.williams import all_pairs_williams
+from harness.statistics.williams import all_pairs_by_formula
 
 TARGET = ("dataset", "quality")
 
@@ -18,7 +18,8 @@ def test_the_kernel_equals_single_panels_williams_and_itself(rng: np.random.Gene
     scores = human + rng.normal(size=(5, 30))
     human[2] = scores[1, 4] = scores[3, 4] = scores[3, 5] = np.nan
     groups = fixed_ranks.grouped({TARGET: human}, {TARGET: scores})
-    expected, tests = all_pairs_williams(human, scores, "spearman"), fixed_ranks.every_pair(groups[TARGET], scores)
+    expected = all_pairs_by_formula(human, scores, "spearman")
+    tests = fixed_ranks.williams_of_every_pair(groups[TARGET], scores)
     off = ~np.eye(5, dtype=bool)
     for name in ("delta", "value", "p", "r", "n"):
         np.testing.assert_allclose(getattr(tests, name)[off], getattr(expected, name)[off], atol=1e-10)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.statistics import levels, pairwise
+from harness.statistics import pairwise
+from harness.statistics import panel as levels
 from harness.statistics.bootstrap import bootstrap
 from harness.statistics.coefficients import pearson
 from harness.statistics.estimates import STATISTICS, at_level, estimate
-from harness.statistics.levels import LEVELS
-from harness.statistics.panel import Panel, panel
+from harness.statistics.panel import LEVELS, Panel, panel
 
 
 def grouped(human: list[float], metric: list[float], system: list[int], context: list[int]) -> Panel:

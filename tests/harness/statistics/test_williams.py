@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.statistics.williams import FORMULAS as TESTS
-from harness.statistics.williams import all_pairs_williams, correlation_matrix, shared_rows, williams
+from harness.statistics.williams import all_pairs_by_formula, correlation_matrix, shared_rows, williams
 
 PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many places as printed, p, source
     ("williams", .4, .5, .1, 103, "-0.89", .37, "Steiger (1980), p. 249; psych::r.test, Steiger case A"),
@@ -84,7 +84,7 @@ def test_every_pair_equals_the_test_of_that_pair_alone(name: str) -> None:
     for holes, groups in ((0, 1), (.15, 10)):
         scores = human * .5 + rng.normal(size=(5, 60)).round(1)
         scores[rng.random(scores.shape) < holes] = np.nan
-        tests = all_pairs_williams(human, scores, name)
+        tests = all_pairs_by_formula(human, scores, name)
         for i, j in combinations(range(5), 2):
             expected = oracle(human, scores[i], scores[j], name)
             assert (tests.delta[i, j], tests.p[i, j], tests.n[i, j]) == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -95,7 +95,7 @@ def test_every_pair_equals_the_test_of_that_pair_alone(name: str) -> None:
 
 def test_a_constant_metric_and_too_few_rows_have_no_test() -> None:
     human = np.array([1., 2, 3, 4, 5])
-    tests = all_pairs_williams(human, np.array([[1., 1, 1, 1, 1], [2, 1, 4, 3, 5], [1, 2, np.nan, np.nan, np.nan]]))
+    tests = all_pairs_by_formula(human, np.array([[1., 1, 1, 1, 1], [2, 1, 4, 3, 5], [1, 2, np.nan, np.nan, np.nan]]))
     assert np.isnan(tests.p).all()
     assert tests.n[1, 2] == 2
     with pytest.raises(ValueError, match="pearson, spearman, kendall"):

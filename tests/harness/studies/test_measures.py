@@ -19,7 +19,7 @@ from harness.errors import BadConfig
 from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.estimates import STATISTICS, at_level
-from harness.statistics.levels import LEVELS
+from harness.statistics.panel import LEVELS
 from harness.statistics.resampled_levels import COEFFICIENTS, Single, Values, has_room
 from harness.statistics.resampled_levels import values as resampled
 from harness.studies import TargetGroup, measures
