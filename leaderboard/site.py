@@ -12,14 +12,14 @@ import functools
 import gc
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import TypeAlias
 
 from harness.results.rows import Results
 from leaderboard import pages as modules
-from leaderboard.blocks import menu
-from leaderboard.blocks.tables import Page
+from leaderboard.blocks.tables import Cell, Entry, Group, Heading, Page, Section, Table
+from leaderboard.model.index import plural, slug
 from leaderboard.pages import changes, dataset, front, quality
 from leaderboard.render import html, latex, markdown, rows
 
@@ -27,6 +27,9 @@ Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
 MARKDOWN = "LEADERBOARD.md"
 CHANGES = "changes.csv"
 STYLE = "style.css"
+WORDS = {"Datasets": "By dataset", "Qualities": "By quality", "Metrics": "By metric"}
+"""The name of a group of pages in the menu."""
+
 SCRIPTS = ("tables.js",)
 """The scripts of every page, beside theme.js, which comes before anything is drawn."""
 
@@ -56,6 +59,27 @@ def builders() -> tuple[Build, ...]:
     return tuple(module.build for module in loaded if hasattr(module, "build"))
 
 
+def menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
+    """List the pages without a group, and every group at the place of its first page."""
+    entries = (Entry(f"{slug(page.group)}.html", WORDS.get(page.group, page.group), page.group) if page.group
+               else Entry(page.path, page.label) for page in pages)
+    return tuple(dict.fromkeys(entries))
+
+
+def lists(pages: Sequence[Page]) -> tuple[Page, ...]:
+    """Make a page for every group, which lists its pages; a group that has a page of that path needs none."""
+    paths, listed = {page.path for page in pages}, []
+    for entry in (entry for entry in menu(pages) if entry.group and entry.path not in paths):
+        rows = tuple((Cell(page.label, link=page.path), Cell(page.title if page.title != page.label else ""),
+                      Cell(page.detail)) for page in pages if page.group == entry.group)
+        headings = (Heading("Page", "stub"), Heading("Title"), Heading("What it is"))
+        table = Table("list", plural(len(rows), "page"), headings, (Group(rows),), data="as each page says")
+        listed.append(Page(path=entry.path, title=entry.label, label=entry.label,
+                           lead=f"{entry.group} of this run, a page each.",
+                           sections=(Section("pages", entry.group, (table,)),), markdown=False))
+    return tuple(listed)
+
+
 def _files(results: Results, before: Results | None) -> dict[str, bytes]:
     tables: dict[str, Callable[[Results], bytes]] = dict(rows.FILES)
     if before is not None:
@@ -67,10 +91,11 @@ def _files(results: Results, before: Results | None) -> dict[str, bytes]:
     pages = sorted(built, key=lambda page: page.order)
     papers = latex.files(pages)
     downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
-    entries = menu.menu(pages)
+    entries = menu(pages)
     return {
-        **{page.path: html.html(page, entries, menu.siblings(page, pages), downloads,
-                                BOARD_SCRIPTS if page.data else SCRIPTS) for page in (*pages, *menu.lists(pages))},
+        **{page.path: html.html(page, entries, [other for other in pages if page.group and other.group == page.group],
+                                downloads, BOARD_SCRIPTS if page.data else SCRIPTS)
+           for page in (*pages, *lists(pages))},
         MARKDOWN: markdown.document([page for page in pages if page.markdown]),
         **files, **papers, STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
     }

@@ -144,6 +144,15 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the menu; `group` is the group of pages that it leads to, if any."""
+
+    path: str
+    label: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page. `group` names the list it is in; a page without one is in the navigation itself.
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from harness.results.rows import DatasetEntry, MetricEntry, Reliability, Results, Run, TrainingEntry
+from harness.results.rows import DatasetEntry, Reliability, Results, Run, TrainingEntry
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
 """What a cause is about; weights are those of models, and other files that scores are made with."""
@@ -70,37 +70,40 @@ class Causes:
 def causes(before: Results, results: Results) -> Causes:
     """Find everything that differs between two results and may change a number."""
     old_data = {entry.name: entry for entry in before.datasets}
-    old_metrics = {entry.name: entry for entry in before.metrics}
-    reliability = _reliability(before.reliability), _reliability(results.reliability)
+    signatures = {entry.name: entry.signature for entry in before.metrics}
+    same = (before.run.version, before.run.commit) == (results.run.version, results.run.commit)
     return Causes(
         datasets={entry.name: differ for entry in results.datasets if entry.name in old_data
-                  and (differ := of_dataset(old_data[entry.name], entry, *reliability))},
-        metrics={entry.name: differ for entry in results.metrics if entry.name in old_metrics
-                 and (differ := of_metric(old_metrics[entry.name], entry, before.trainings, results.trainings))},
+                  and (differ := tuple(_dataset(old_data[entry.name], entry, before, results)))},
+        metrics={entry.name: tuple(
+            replace(cause, detail=_training(cause, before.trainings, results.trainings))
+            for cause in sorted(differ, key=lambda cause: KINDS.index(cause.kind))) for entry in results.metrics
+            if entry.name in signatures and (differ := signature_causes(signatures[entry.name], entry.signature))},
         every=tuple(_options(before.run, results.run, scores=True)),
         run=(*environment(before.run, results.run), *_options(before.run, results.run, scores=False)),
-        unsure=_unsure(before.run, results.run))
+        unsure=same and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
 
 
-def of_dataset(old: DatasetEntry, new: DatasetEntry, before: Mapping[tuple[str, str, str], float],
-               after: Mapping[tuple[str, str, str], float]) -> tuple[Cause, ...]:
-    """List what differs in a dataset: its items, the ratings, how a quality is rated."""
-    items = _versions("items", old.items, old.fingerprint, new.items, new.fingerprint)
-    ratings = _ratings(old, new)
-    if ratings is None and not items and not (old.ratings_fingerprint and new.ratings_fingerprint):
-        moved = sorted({quality for name, quality, method in before.keys() & after.keys()
-                        if name == new.name and before[name, quality, method] != after[name, quality, method]})
-        if moved:
-            ratings = Cause("data", "ratings", "", "", f"other reliability on {', '.join(moved)}")
-    return tuple(cause for cause in (items, ratings) if cause is not None)
+def _dataset(old: DatasetEntry, new: DatasetEntry, before: Results, after: Results) -> Iterator[Cause]:
+    """List what differs in a dataset: its items, the votes.
 
-
-def of_metric(old: MetricEntry, new: MetricEntry, before: Sequence[TrainingEntry],
-              after: Sequence[TrainingEntry]) -> tuple[Cause, ...]:
-    """List what differs in a metric, by its signature; of weights also how their training differed."""
-    differ = [Cause(row.kind, row.name, row.old, row.new, _training(row, before, after))
-              for row in signature_causes(old.signature, new.signature)]
-    return tuple(sorted(differ, key=lambda cause: KINDS.index(cause.kind)))
+    Votes differ by their fingerprint where both have one, else by how many there are, or by what reliability they have.
+    """
+    if old.fingerprint != new.fingerprint:
+        yield _versions("items", old.items, old.fingerprint, new.items, new.fingerprint)
+    if old.ratings_fingerprint and new.ratings_fingerprint:
+        if old.ratings_fingerprint != new.ratings_fingerprint:
+            yield _versions("ratings", old.ratings, old.ratings_fingerprint, new.ratings, new.ratings_fingerprint)
+        return
+    first, second = ({quality.name: quality.rated for quality in entry.qualities} for entry in (old, new))
+    differ = sorted(name for name in first.keys() & second.keys() if first[name] != second[name])
+    if old.ratings != new.ratings or differ:
+        detail = f"other numbers of rated items for {', '.join(differ)}" if differ else ""
+        yield Cause("data", "ratings", str(old.ratings), str(new.ratings), detail)
+    elif old.fingerprint == new.fingerprint:
+        agreed, agree = (_reliability(run.reliability, new.name) for run in (before, after))
+        if moved := sorted({key[0] for key in agreed.keys() & agree.keys() if agreed[key] != agree[key]}):
+            yield Cause("data", "ratings", "", "", f"other reliability on {', '.join(moved)}")
 
 
 def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
@@ -180,28 +183,14 @@ def _kind(name: str, old: str, new: str) -> Kind:
     return "weights" if same else "options"
 
 
-def _versions(name: str, old: int, old_digest: str, new: int, new_digest: str) -> Cause | None:
-    if old_digest == new_digest:
-        return None
+def _versions(name: str, old: int, old_digest: str, new: int, new_digest: str) -> Cause:
     return Cause("data", name, f"{old} ({old_digest[:12]})", f"{new} ({new_digest[:12]})")
 
 
-def _ratings(old: DatasetEntry, new: DatasetEntry) -> Cause | None:
-    """Say whether the votes differ: by their fingerprint where both have one, else by how many there are."""
-    if old.ratings_fingerprint and new.ratings_fingerprint:
-        return _versions("ratings", old.ratings, old.ratings_fingerprint, new.ratings, new.ratings_fingerprint)
-    first, second = ({quality.name: quality.rated for quality in entry.qualities} for entry in (old, new))
-    differ = sorted(name for name in first.keys() & second.keys() if first[name] != second[name])
-    if old.ratings == new.ratings and not differ:
-        return None
-    detail = f"other numbers of rated items for {', '.join(differ)}" if differ else ""
-    return Cause("data", "ratings", str(old.ratings), str(new.ratings), detail)
-
-
-def _reliability(rows: Iterable[Reliability]) -> dict[tuple[str, str, str], float]:
-    """Return the reliability that depends on the votes alone; rounded, because machines differ."""
-    return {(row.dataset, row.quality, row.method): round(row.value, 6) for row in rows
-            if math.isfinite(row.value) and row.method not in DRAWN}
+def _reliability(rows: Iterable[Reliability], dataset: str) -> dict[tuple[str, str], float]:
+    """Return the reliability on a dataset that depends on the votes alone; rounded, because machines differ."""
+    return {(row.quality, row.method): round(row.value, 6) for row in rows
+            if row.dataset == dataset and math.isfinite(row.value) and row.method not in DRAWN}
 
 
 def _options(old: Run, new: Run, *, scores: bool) -> Iterable[Cause]:
@@ -218,7 +207,9 @@ def _both(old: object, new: object) -> tuple[str, str]:
     """Write two values of an option; of two lists only what the other lacks."""
     if isinstance(old, list) and isinstance(new, list):
         return _more(old, new), _more(new, old)
-    return _json(old), _json(new)
+    first, second = (value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+                     for value in (old, new))
+    return first, second
 
 
 def _more(own: list[object], other: list[object]) -> str:
@@ -229,21 +220,15 @@ def _more(own: list[object], other: list[object]) -> str:
     return "the same, in another order" if len(own) == len(other) else "nothing more"
 
 
-def _unsure(old: Run, new: Run) -> bool:
-    """Whether the same commit may be other code: unknown, or with changes that were not committed."""
-    same = (old.version, old.commit) == (new.version, new.commit)
-    return same and (old.commit is None or old.commit.endswith(DIRTY))
-
-
 def _training(row: Cause, before: Iterable[TrainingEntry], after: Iterable[TrainingEntry]) -> str:
     """Say how the training of weights differed, where both trainings are known."""
     old, new = _trained(row.old, before), _trained(row.new, after)
     if old is None or new is None:
         return ""
-    pairs = (("seed", old.seed, new.seed), ("steps", old.steps, new.steps), ("best step", old.kept, new.kept),
-             ("encoder", old.encoder, new.encoder), ("corpora", ", ".join(old.corpora), ", ".join(new.corpora)),
-             ("commit", (old.commit or "not known")[:12], (new.commit or "not known")[:12]))
-    differ = [f"{name} {first} → {second}" for name, first, second in pairs if first != second]
+    first, second = ({"seed": entry.seed, "steps": entry.steps, "best step": entry.kept, "encoder": entry.encoder,
+                      "corpora": ", ".join(entry.corpora), "commit": (entry.commit or "not known")[:12]}
+                     for entry in (old, new))
+    differ = [f"{name} {value} → {second[name]}" for name, value in first.items() if value != second[name]]
     return f"trained with {', '.join(differ)}" if differ else "trained again in the same way"
 
 
@@ -252,7 +237,3 @@ def _trained(identity: str, trainings: Iterable[TrainingEntry]) -> TrainingEntry
     name, _, digest = identity.partition("@")
     return next((entry for entry in trainings if digest and entry.name == name
                  and entry.digest.startswith(digest[:12])), None)
-
-
-def _json(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -7,14 +7,14 @@ is ever compared with people's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.results.rows import Correlation, RankingRow, Results
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.causes import Cause, Causes, Kind, causes, kinds
-from leaderboard.model.index import Column, Index, has_value, make_index, ordered, origin_of
+from leaderboard.model.index import Column, has_value, make_index, ordered, origin_of
 
 VISIBLE = 0.0005
 """Below this a difference does not show in three decimals."""
@@ -122,14 +122,18 @@ def changes(before: Results, results: Results) -> Changes:
     differ = causes(before, results)
     changed = (_change(key[0], old[key], new[key], differ) for key in old.keys() & new.keys()
                if old[key].value != new[key].value)
+    metrics, metrics_before = ({entry.name for entry in run.metrics} for run in (results, before))
+    datasets, datasets_before = (
+        {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in run.datasets}
+        for run in (results, before))
     return Changes(
         statistic=statistic, causes=differ, common=len(old.keys() & new.keys()),
-        changed=tuple(sorted(changed, key=lambda change: (-abs(change.difference), _order(change.new)))),
-        new=_one_sided(new, old, _reasons(before, statistic)),
-        gone=_one_sided(old, new, _reasons(results, statistic)), boards=tuple(_boards(before, results)),
-        metrics=_names(before, results, lambda run: {entry.name for entry in run.metrics}),
-        datasets=_names(before, results, lambda run: {
-            f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in run.datasets}))
+        changed=tuple(sorted(changed, key=lambda change: (
+            -abs(change.difference), change.column, change.new.dataset, change.new.quality))),
+        new=_one_sided(new, old, before, statistic), gone=_one_sided(old, new, results, statistic),
+        boards=tuple(_boards(before, results)),
+        metrics=(tuple(sorted(metrics - metrics_before)), tuple(sorted(metrics_before - metrics))),
+        datasets=(tuple(sorted(datasets - datasets_before)), tuple(sorted(datasets_before - datasets))))
 
 
 def _values(results: Results, statistic: str) -> dict[Key, Correlation]:
@@ -145,36 +149,28 @@ def _change(origin: str, old: Correlation, new: Correlation, differ: Causes) -> 
     return Change(origin, old, new, own, kinds((*own, *differ.run)), unexplained)
 
 
-def _one_sided(rows: Mapping[Key, Correlation], others: Mapping[Key, Correlation],
-               why: Callable[[Key], str]) -> tuple[OneSided, ...]:
-    return tuple(OneSided(key[0], rows[key], why(key)) for key in sorted(rows.keys() - others.keys()))
-
-
-def _reasons(results: Results, statistic: str) -> Callable[[Key], str]:
-    """Return a function that says why results have no value."""
-    index = make_index(results)
+def _one_sided(rows: Mapping[Key, Correlation], others: Mapping[Key, Correlation], lacking: Results,
+               statistic: str) -> tuple[OneSided, ...]:
+    """List what only one of two results has, with the reason why the other lacks it."""
+    index = make_index(lacking)
     origins = {entry.name: origin_of(entry) for entry in index.datasets}
     targets = {(entry.name, quality.name) for entry in index.datasets for quality in entry.qualities}
-    metrics = {entry.name for entry in results.metrics}
+    metrics = {entry.name for entry in lacking.metrics}
 
     def why(key: Key) -> str:
         origin, dataset, quality, metric, column = key
-        if origins.get(dataset) != origin:
-            return _absent(index, dataset, origin, dataset in origins)
+        if dataset not in origins:
+            reasons = {skip.reason for skip in lacking.skips if skip.dataset == dataset}
+            return "; ".join(("the dataset is not in that run", *sorted(reasons)))
+        if origins[dataset] != origin:
+            return f"that run has {'real data' if origin == 'sample' else 'the bundled sample'} under this name"
         if (dataset, quality) not in targets:
             return "the quality is not in that run"
         if metric not in metrics:
             return "the metric is not in that run"
         return index.why((dataset, quality), (metric, column), statistic)
 
-    return why
-
-
-def _absent(index: Index, dataset: str, origin: str, other_origin: bool) -> str:
-    if other_origin:
-        return f"that run has {'real data' if origin == 'sample' else 'the bundled sample'} under this name"
-    reasons = {skip.reason for skip in index.results.skips if skip.dataset == dataset}
-    return "; ".join(("the dataset is not in that run", *sorted(reasons)))
+    return tuple(OneSided(key[0], rows[key], why(key)) for key in sorted(rows.keys() - others.keys()))
 
 
 def _boards(before: Results, results: Results) -> Iterable[BoardChange]:
@@ -183,33 +179,18 @@ def _boards(before: Results, results: Results) -> Iterable[BoardChange]:
         then = next((board for board in boards(before, name, origin)[:1] if board.statistic == now.statistic), None)
         if then is None or now.rules[0] not in then.rules:
             continue
-        old, new = _ranked(then, now.rules[0]), _ranked(now, now.rules[0])
-        first, second = ({column: rows[column] for column in rows if column in old and column in new}
+        old, new = ({column: row for column in board.columns if (row := board.row(column, now.rules[0])) is not None}
+                    for board in (then, now))
+        first, second = ({column: rows[column].rank or 0 for column in rows if column in old and column in new}
                          for rows in (old, new))
+        ups = {column: sum(rank < first[column] for rank in first.values())
+               - sum(rank < second[column] for rank in second.values()) for column in second}
         yield BoardChange(
-            now, tuple(RankChange(column, old[column], new[column], _above(first, column) - _above(second, column))
-                       for column in second),
+            now, tuple(RankChange(column, old[column], new[column], up) for column, up in ups.items()),
             tuple((column, row) for column, row in new.items() if column not in old),
-            tuple((column, row) for column, row in old.items() if column not in new), (_targets(then), _targets(now)))
-
-
-def _ranked(board: Board, rule: str) -> dict[Column, RankingRow]:
-    return {column: row for column in board.columns if (row := board.row(column, rule)) is not None}
-
-
-def _above(rows: Mapping[Column, RankingRow], column: Column) -> int:
-    """Count the columns with a better rank."""
-    return sum((row.rank or 0) < (rows[column].rank or 0) for row in rows.values())
+            tuple((column, row) for column, row in old.items() if column not in new),
+            (_targets(then), _targets(now)))
 
 
 def _targets(board: Board) -> int:
     return max((row.targets for row in board.ranking.values()), default=0)
-
-
-def _names(before: Results, results: Results, names_of: Callable[[Results], set[str]]) -> tuple[Names, Names]:
-    old, new = names_of(before), names_of(results)
-    return tuple(sorted(new - old)), tuple(sorted(old - new))
-
-
-def _order(row: Correlation) -> tuple[str, str, str, str]:
-    return row.metric, row.column, row.dataset, row.quality

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.results.rows import MetricEntry, Results
+from harness.results.rows import Results
 from leaderboard.model.index import Column, once
 
 COMPOSITE = "composite"
@@ -36,20 +35,23 @@ class Cost:
 
 @once
 def costs(results: Results) -> dict[Column, Cost]:
-    """Describe every column of results."""
-    seconds, extra = _seconds(results), _parts(results)
-    columns = {(row.metric, row.column) for row in results.correlations}
-    return {(entry.name, name): Cost(entry.family, needs(entry, extra.get((entry.name, name), ())), entry.trained_on,
-                                     seconds.get(entry.name, math.nan))
-            for entry in results.metrics
-            for name in {*entry.columns, *(name for metric, name in columns if metric == entry.name)}}
-
-
-def needs(entry: MetricEntry, parts: Iterable[str] = ()) -> tuple[str, ...]:
-    """Name what a metric needs beside the response: parts of an item, a model, training, human ratings."""
-    every = [*entry.needs, *parts, *(["model"] if entry.models else ()), *(["training"] if entry.trained_on else ()),
-             *([RATINGS] if FITTED in entry.trained_on else ())]
-    return tuple(dict.fromkeys(every))
+    """Describe every column of results: parts of an item, a model, training and human ratings are what one can need."""
+    spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for row in results.timings:
+        if row.items > 0:
+            spent[row.metric].append((row.items, row.seconds))
+    extra, columns = _parts(results), {(row.metric, row.column) for row in results.correlations}
+    known: dict[Column, Cost] = {}
+    for entry in results.metrics:
+        rows = spent[entry.name]
+        seconds = 1000 * math.fsum(own for _, own in rows) / sum(items for items, _ in rows) if rows else math.nan
+        more = [name for name, has in (("model", entry.models), ("training", entry.trained_on),
+                                       (RATINGS, FITTED in entry.trained_on)) if has]
+        for column in {*((entry.name, name) for name in entry.columns), *(
+                column for column in columns if column[0] == entry.name)}:
+            needs = tuple(dict.fromkeys((*entry.needs, *extra.get(column, ()), *more)))
+            known[column] = Cost(entry.family, needs, entry.trained_on, seconds)
+    return known
 
 
 def _parts(results: Results) -> dict[Column, tuple[str, ...]]:
@@ -68,12 +70,3 @@ def _parts(results: Results) -> dict[Column, tuple[str, ...]]:
     return {column: tuple(part for part in PARTS
                           if by_metric[column[0]] - datasets == by_metric[column[0]] & without[part] != set())
             for column, datasets in scored.items()}
-
-
-def _seconds(results: Results) -> dict[str, float]:
-    spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for row in results.timings:
-        if row.items > 0:
-            spent[row.metric].append((row.items, row.seconds))
-    return {metric: 1000 * math.fsum(seconds for _, seconds in rows) / sum(items for items, _ in rows)
-            for metric, rows in spent.items()}

@@ -155,7 +155,9 @@ def by_length(points: ItemScores) -> Parts:
         return Parts((), np.zeros(0, dtype=np.int64))
     edges = np.quantile(points.words, (0.25, 0.5, 0.75))
     quarters, numbers = np.unique(np.searchsorted(edges, points.words, side="left"), return_inverse=True)
-    return Parts(tuple(_range(points.words[numbers == number]) for number in range(quarters.size)), numbers)
+    ends = [(own.min(), own.max()) for number in range(quarters.size) if (own := points.words[numbers == number]).size]
+    return Parts(tuple(plural(int(low), "word") if low == high else f"{low} to {high} words" for low, high in ends),
+                 numbers)
 
 
 def differences(people: Vector, metric: Vector, parts: Parts) -> tuple[PartDifference, ...]:
@@ -186,8 +188,3 @@ def _within(first: Vector, second: Vector, part: Numbers, counts: Numbers) -> Ve
     spread = np.sqrt(total(x * x) * total(y * y))
     known = (counts >= LEAST) & (spread > 0)
     return np.where(known, total(x * y) / np.where(known, spread, 1.0), np.nan)
-
-
-def _range(words: Numbers) -> str:
-    low, high = int(words.min()), int(words.max())
-    return plural(low, "word") if low == high else f"{low} to {high} words"

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from harness.results.rows import DatasetEntry, QualityEntry
 from leaderboard.model.boards import Board, has_interval
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, Target, has_value, origin_of
+from leaderboard.model.index import Column, Index, has_value, origin_of
 from leaderboard.model.pairs import make_pairs
 from leaderboard.render.escaping import visible
 
@@ -50,17 +50,21 @@ def page_numbers(index: Index, entries: Sequence[TargetEntry], columns: Sequence
     datasets = list({entry.name: entry for entry, _ in entries}.values())
     places = {entry.name: place for place, entry in enumerate(datasets)}
     targets = [(entry.name, quality.name) for entry, quality in entries]
-    pairs = make_pairs(index.results)
+    pairs, known = make_pairs(index.results), costs(index.results)
     content = {
         "statistics": index.statistics,
         "datasets": [{"name": visible(entry.name), "level": entry.level, "origin": origin_of(entry)}
                      for entry in datasets],
         "targets": [[places[entry.name], visible(quality.name), visible(quality.dimension), quality.rated,
-                     _decimals(index.one_rater.get(target, math.nan))]
+                     round(value, 3) if math.isfinite(value := index.one_rater.get(target, math.nan)) else None]
                     for (entry, quality), target in zip(entries, targets, strict=True)],
-        "columns": _columns(index, columns),
-        "values": {statistic: [[_millionths(index, target, column, statistic) for target in targets]
-                               for column in columns] for statistic in index.statistics},
+        "columns": [{
+            "label": visible(index.labels[column]), "metric": visible(column[0]), "column": visible(column[1]),
+            "family": visible(known[column].family) if column in known else "",
+            "needs": [visible(need) for need in known[column].needs] if column in known else []} for column in columns],
+        "values": {statistic: [[
+            round(row.value * MILLION) if (row := index.correlation(target, column, statistic)) and has_value(row)
+            else None for target in targets] for column in columns] for statistic in index.statistics},
         "fitted": [[row, place] for row, column in enumerate(columns) for name, place in places.items()
                    if index.is_fitted(column, name)],
         "boards": {name: {"targets": board.targets, "rule": board.rule, "ranks": _ranks(board.ranking, columns)}
@@ -71,31 +75,9 @@ def page_numbers(index: Index, entries: Sequence[TargetEntry], columns: Sequence
     return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _columns(index: Index, columns: Sequence[Column]) -> list[dict[str, object]]:
-    known = costs(index.results)
-    return [{"label": visible(index.labels[column]), "metric": visible(column[0]), "column": visible(column[1]),
-             "family": visible(known[column].family) if column in known else "",
-             "needs": [visible(need) for need in known[column].needs] if column in known else []}
-            for column in columns]
-
-
-def _millionths(index: Index, target: Target, column: Column, statistic: str) -> int | None:
-    row = index.correlation(target, column, statistic)
-    return round(row.value * MILLION) if row is not None and has_value(row) else None
-
-
-def _decimals(value: float) -> float | None:
-    return round(value, 3) if math.isfinite(value) else None
-
-
 def _ranks(board: Board | None, columns: Sequence[Column]) -> dict[str, list[list[object] | None]]:
     """The interval and the letters of each row's rank, under each rule; nothing where there are none."""
-    ranks: dict[str, list[list[object] | None]] = {}
-    for rule in board.rules if board else ():
-        rows = [board.row(column, rule) for column in columns] if board else []
-        known: list[list[object] | None] = [
-            [round(row.low), round(row.high), row.letters] if row is not None and has_interval(row) else None
-            for row in rows]
-        if any(known):
-            ranks[rule] = known
-    return ranks
+    ranks: dict[str, list[list[object] | None]] = {rule: [
+        [round(row.low), round(row.high), row.letters] if (row := board.row(column, rule)) and has_interval(row)
+        else None for column in columns] for rule in board.rules} if board else {}
+    return {rule: rows for rule, rows in ranks.items() if any(rows)}

@@ -71,16 +71,14 @@ def _run(run: Run) -> Facts:
 
 
 def _options(run: Run) -> Block:
+    def words(value: object) -> str:
+        if isinstance(value, list) and all(isinstance(name, str) for name in value):
+            return ", ".join(value)
+        return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
     if not run.options:
         return Prose("None: every option had its default.")
-    return Facts(tuple((name.capitalize(), Cell(_words(run.options[name]))) for name in sorted(run.options)))
-
-
-def _words(value: object) -> str:
-    """Write the value of an option; a list of names as in a sentence."""
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return Facts(tuple((name.capitalize(), Cell(words(run.options[name]))) for name in sorted(run.options)))
 
 
 def _repeat(run: Run) -> tuple[Block, ...]:
@@ -94,12 +92,12 @@ def _repeat(run: Run) -> tuple[Block, ...]:
 
 def _datasets(index: Index) -> Block:
     with_votes = any(entry.ratings_fingerprint for entry in index.datasets)
-    rows = tuple((
+    rows = ((
         Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
         Cell(entry.origin, small=ORIGINS.get(entry.origin, "")), count_cell(entry.items), count_cell(entry.ratings),
         Cell(entry.licence or "not stated"), Cell(entry.fingerprint, code=True),
         *((Cell(entry.ratings_fingerprint, code=True),) if with_votes else ())) for entry in index.datasets)
-    return _table("dataset-table", "Datasets as they were in the run", (
+    return _table("dataset", "Datasets as they were in the run", (
         Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Origin"),
         Heading("Items", "number"), Heading("Ratings", "number"), Heading("Licence"),
         Heading("Fingerprint", "code", "of the items"),
@@ -108,44 +106,40 @@ def _datasets(index: Index) -> Block:
 
 def _skips(results: Results) -> tuple[Block, ...]:
     grouped = skips(results)
-    rows = tuple((Cell(reason), count_cell(len(skipped)), Cell(pairs(skipped))) for reason, skipped in grouped)
-    table = _table("skip-table", "Skipped pairs of metric and dataset by reason",
-                   (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Which")), rows)
-    if not rows:
-        return (table,)
+    rows = ((Cell(reason), count_cell(len(skipped)), Cell(pairs(skipped))) for reason, skipped in grouped)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, never zero.")
-    return (Prose(words), table)
+    table = _table("skip", "Skipped pairs of metric and dataset by reason",
+                   (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Which")), rows)
+    return (Prose(words), table) if grouped else (table,)
 
 
 def _failures(results: Results) -> Block:
-    rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(row.error)) for row in
-                 sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error)))
-    return _table("failure-table", "Pairs of metric and dataset that failed",
+    rows = (tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures))
+    return _table("failure", "Pairs of metric and dataset that failed",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), rows)
 
 
 def _timings(results: Results) -> Block:
-    timings = sorted(results.timings, key=lambda row: (row.metric, row.dataset, row.items, row.seconds))
-    rows = tuple((Cell(row.metric), Cell(row.dataset), Cell(str(row.items)), Cell(f"{row.seconds:.2f}"))
-                 for row in timings)
-    total = f"{len(rows)} pairs of metric and dataset, {math.fsum(row.seconds for row in timings):.1f} seconds in all"
-    return _table("timing-table", "Seconds that each metric took on each dataset, when it was scored",
+    timings = sorted((row.metric, row.dataset, row.items, row.seconds) for row in results.timings)
+    rows = ((Cell(metric), Cell(dataset), Cell(str(items)), Cell(f"{seconds:.2f}"))
+            for metric, dataset, items, seconds in timings)
+    total = f"{len(timings)} pairs of metric and dataset, {math.fsum(row[3] for row in timings):.1f} seconds in all"
+    return _table("timing", "Seconds that each metric took on each dataset, when it was scored",
                   (Heading("Metric", "stub"), Heading("Dataset"), Heading("Items", "number"),
-                   Heading("Seconds", "number")), rows, folded=total)
+                   Heading("Seconds", "number")), rows, total)
 
 
 def _metrics(index: Index) -> Block:
-    rows = tuple((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.title), Cell(entry.family),
-                  Cell(", ".join(entry.models)), Cell(entry.signature, code=True))
-                 for entry in sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name)))
-    return _table("metric-table", "Metrics as they were in the run", (
+    metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
+    rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.title), Cell(entry.family),
+             Cell(", ".join(entry.models)), Cell(entry.signature, code=True)) for entry in metrics)
+    return _table("metric", "Metrics as they were in the run", (
         Heading("Metric", "stub"), Heading("Title"), Heading("Family"), Heading("Models"),
-        Heading("Signature", "code")), rows, folded=f"{len(rows)} metrics with their signatures")
+        Heading("Signature", "code")), rows, f"{len(metrics)} metrics with their signatures")
 
 
-def _table(anchor: str, caption: str, headings: tuple[Heading, ...], rows: tuple[Row, ...],
-           folded: str = "") -> Block:
-    if not rows:
-        return Prose("None.")
-    return Table(anchor, caption, headings, (Group(rows),), data=DATA, folded=folded)
+def _table(name: str, caption: str, headings: tuple[Heading, ...], rows: Iterable[Row], folded: str = "") -> Block:
+    listed = tuple(rows)
+    return Table(f"{name}-table", caption, headings, (Group(listed),), data=DATA, folded=folded) if listed \
+        else Prose("None.")

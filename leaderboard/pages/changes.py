@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from harness.results.rows import Results, Run
+from harness.results.rows import Results
 from leaderboard.blocks.cells import count_cell, metric_cell, number, number_cell
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Section, Table
 from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, summary
-from leaderboard.model.changes import BoardChange, Change, Changes, OneSided, RankChange, changes
+from leaderboard.model.changes import BoardChange, Change, Changes, OneSided, changes
 from leaderboard.model.index import DATA, ORIGIN_TITLES, ORIGINS, Column, Index, make_index, origin_of, plural, slug
 from leaderboard.model.index import statistic_title as title_of
 
@@ -32,6 +32,8 @@ def compare(before: Results, results: Results) -> Page:
     """Build the page about earlier results and those that are published."""
     compared, index = changes(before, results), make_index(results)
     origins = {origin_of(entry) for run in (before, results) for entry in run.datasets}
+    run = before.run
+    commit = f"commit {run.commit[:12]}" if run.commit else "commit not known"
     sections = (
         *_unexplained(index, compared),
         Section("short", "In short", (_short(compared),)),
@@ -45,7 +47,7 @@ def compare(before: Results, results: Results) -> Page:
                                                     ("Now", Cell(results.run.command, code=True)))),)))
     return Page(path="changes.html", title="What changed since the earlier run", label="Changes", sections=sections,
                 lead=f"Every correlation of this run ({title_of(compared.statistic)}) beside that of an earlier run, "
-                     f"{_version(before.run)}: how far it changed, and what differs that may be why.",
+                     f"version {run.version}, {commit}: how far it changed, and what differs that may be why.",
                 order=7, tested=False, markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
 
 
@@ -56,10 +58,6 @@ def why(change: Change) -> str:
     if change.unexplained:
         return UNEXPLAINED.lower()
     return f"no cause of its own; the whole run: {', '.join(change.kinds)}"
-
-
-def _version(run: Run) -> str:
-    return f"version {run.version}, " + (f"commit {run.commit[:12]}" if run.commit else "commit not known")
 
 
 def _unexplained(index: Index, compared: Changes) -> tuple[Section, ...]:
@@ -121,13 +119,22 @@ def _differences(differ: Causes) -> tuple[Block, ...]:
 
 def _board(index: Index, change: BoardChange) -> Section:
     board, (old, new) = change.board, change.targets
+    anchor = f"ranks-{slug(board.name)}-{slug(board.origin)}"
     blocks: list[Block] = []
     if old != new:
         blocks.append(Prose(f"The board had {plural(old, 'target')} and has {new} now, so its averages are over other "
                             "targets."))
     visible = [row for row in change.rows if row.visible]
     if visible:
-        blocks.append(_ranks(index, change, visible))
+        rule = RULES.get(board.rules[0], (board.rules[0], ""))[0]
+        headings = (Heading("Rank", "rank", "now"), Heading("Metric", "stub"), Heading("Rank", "number", "earlier"),
+                    Heading("Places up", "number", "among those in both"), Heading(rule, "number", "earlier"),
+                    Heading(rule, "number", "now"), Heading("Difference", "number"))
+        lines = ((count_cell(row.new.rank or 0), _metric(index, row.column), count_cell(row.old.rank or 0),
+                  Cell(f"{row.up:+d}".replace("-", "−") if row.up else "0", value=row.up), number_cell(row.old.value),
+                  number_cell(row.new.value), _signed(row.new.value - row.old.value)) for row in visible)
+        blocks.append(_both_runs(table_of(index, board.origin, f"{anchor}-table", f"{board.caption}, earlier and now",
+                                          headings, lines, board.name)))
     same = len(change.rows) - len(visible)
     blocks.append(Prose(f"{plural(same, 'column')} of metrics kept their place among each other, and their average."
                         if visible else f"All {same} columns that have a rank in both kept place and average."))
@@ -136,26 +143,11 @@ def _board(index: Index, change: BoardChange) -> Section:
         if rows:
             named = [f"{index.labels.get(column, column[1])} ({row.rank})" for column, row in rows]
             blocks.append(Prose(f"{words}: {_listed(named, 30)}."))
-    return Section(f"ranks-{slug(board.name)}-{slug(board.origin)}",
-                   f"Ranks: {board.title}, {ORIGIN_TITLES[board.origin]}", tuple(blocks))
-
-
-def _ranks(index: Index, change: BoardChange, rows: Sequence[RankChange]) -> Table:
-    board = change.board
-    rule = RULES.get(board.rules[0], (board.rules[0], ""))[0]
-    headings = (Heading("Rank", "rank", "now"), Heading("Metric", "stub"), Heading("Rank", "number", "earlier"),
-                Heading("Places up", "number", "among those in both"), Heading(rule, "number", "earlier"),
-                Heading(rule, "number", "now"), Heading("Difference", "number"))
-    lines = ((count_cell(row.new.rank or 0), _metric(index, row.column), count_cell(row.old.rank or 0),
-              Cell(f"{row.up:+d}".replace("-", "−") if row.up else "0", value=row.up), number_cell(row.old.value),
-              number_cell(row.new.value), _signed(row.new.value - row.old.value)) for row in rows)
-    return _both_runs(table_of(index, board.origin, f"ranks-{slug(board.name)}-{slug(board.origin)}-table",
-                               f"{board.caption}, earlier and now", headings, lines, board.name))
+    return Section(anchor, f"Ranks: {board.title}, {ORIGIN_TITLES[board.origin]}", tuple(blocks))
 
 
 def _changed(index: Index, compared: Changes, origin: str) -> Section:
-    changed = [change for change in compared.changed if change.origin == origin]
-    visible = [change for change in changed if change.visible]
+    visible = [change for change in compared.changed if change.origin == origin and change.visible]
     blocks: list[Block] = []
     if len(visible) > MOST:
         blocks.append(Prose(f"The {MOST} that changed most; changes.csv has all {len(visible)}.", link="changes.csv"))
@@ -171,17 +163,15 @@ def _table(index: Index, changed: Sequence[Change], origin: str, anchor: str, ca
     headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
                 Heading("Earlier", "number"), Heading("Now", "number"), Heading("Difference", "number"),
                 Heading("Beyond", "words", "the earlier interval"), Heading("Why"))
-    return _both_runs(table_of(index, origin, f"{anchor}-{origin}-table", caption, headings,
-                               (_line(index, change) for change in changed)))
-
-
-def _line(index: Index, change: Change) -> Row:
-    old, new = change.old, change.new
-    interval = f"95 % interval {number(old.low)} to {number(old.high)}"
-    return (_metric(index, change.column), Cell(new.dataset, link=index.dataset_paths.get(new.dataset, "")),
-            Cell(new.quality), replace(number_cell(old.value), title=interval), number_cell(new.value),
-            _signed(change.difference), Cell({True: "yes", False: "no", None: "not known"}[change.beyond]),
-            Cell(why(change)))
+    rows = []
+    for change in changed:
+        old, new = change.old, change.new
+        interval = f"95 % interval {number(old.low)} to {number(old.high)}"
+        rows.append((_metric(index, change.column), Cell(new.dataset, link=index.dataset_paths.get(new.dataset, "")),
+                     Cell(new.quality), replace(number_cell(old.value), title=interval), number_cell(new.value),
+                     _signed(change.difference), Cell({True: "yes", False: "no", None: "not known"}[change.beyond]),
+                     Cell(why(change))))
+    return _both_runs(table_of(index, origin, f"{anchor}-{origin}-table", caption, headings, rows))
 
 
 def _one_sided(index: Index, rows: Iterable[OneSided], compared: Changes, *, new: bool) -> tuple[Block, ...]:

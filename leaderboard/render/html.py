@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import jinja2
 import markupsafe
 
-from leaderboard.blocks.menu import Entry
-from leaderboard.blocks.tables import Cell, Facts, Gallery, Page, Picture, Row, Table
+from leaderboard.blocks.tables import Cell, Entry, Facts, Gallery, Page, Picture, Row, Table
 from leaderboard.render.escaping import drawing, shown, visible
 
 BANNER = ("Computed on the bundled sample: made by a script with simulated raters, not by people. "
@@ -22,6 +21,7 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
           "form-action 'none'")
 """What a page may load: its own sheet and scripts, and nothing from elsewhere."""
 
+KINDS = {"table": Table, "picture": Picture, "gallery": Gallery, "facts": Facts}
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
 
 
@@ -38,10 +38,7 @@ def _templates() -> jinja2.Environment:
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=shown)
-    env.tests["table"] = lambda block: isinstance(block, Table)
-    env.tests["picture"] = lambda block: isinstance(block, Picture)
-    env.tests["gallery"] = lambda block: isinstance(block, Gallery)
-    env.tests["facts"] = lambda block: isinstance(block, Facts)
+    env.tests |= {name: lambda block, kind=kind: isinstance(block, kind) for name, kind in KINDS.items()}
     env.filters |= {"href": _href, "rows": _rows, "content": _content, "drawing": drawing, "json": _json}
     return env
 

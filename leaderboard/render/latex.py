@@ -123,28 +123,21 @@ def _chunks(groups: Sequence[Group]) -> list[list[Group]]:
 
 def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group], place: int, count: int) -> str:
     headings = [table.headings[column] for column in shown]
-    turned = len(shown) > TURNED
+    weak = any("weak" in cell.marks for row in table.rows for cell in row)
+    read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
+    warning = f" {text(BANNER)}" if table.sample else ""
+    caption = f"{text(table.caption)}. Data: {text(table.data)}. {read}.{warning}"
+    align = "".join("r" if heading.kind in ("rank", "number") else "l" for heading in headings)
     part = f" Part {place + 1} of {count}." if count > 1 else ""
     label = f"tab:{name}" + (f"-{place + 1}" if place else "")
     body = f"{chr(10)}\\midrule\n".join("\n".join(_group(group, shown)) for group in groups)
     return "\n".join((
         r"\begin{table}[htbp]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}",
-        f"\\caption{{{_caption(table)}{part}}}",
+        f"\\caption{{{caption}{part}}}",
         f"\\label{{{label}}}",
-        f"\\begin{{tabular}}{{{''.join(map(_align, headings))}}}", r"\toprule",
-        " & ".join(_heading(heading, turned) for heading in headings) + r" \\", r"\midrule",
+        f"\\begin{{tabular}}{{{align}}}", r"\toprule",
+        " & ".join(_heading(heading, len(shown) > TURNED) for heading in headings) + r" \\", r"\midrule",
         body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
-
-
-def _caption(table: Table) -> str:
-    weak = any("weak" in cell.marks for row in table.rows for cell in row)
-    read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
-    warning = f" {text(BANNER)}" if table.sample else ""
-    return f"{text(table.caption)}. Data: {text(table.data)}. {read}.{warning}"
-
-
-def _align(heading: Heading) -> str:
-    return "r" if heading.kind in ("rank", "number") else "l"
 
 
 def _heading(heading: Heading, turned: bool) -> str:

@@ -78,7 +78,8 @@ def _board_table(index: Index, every: Sequence[Board]) -> Table:
     first, others = every[0], every[1:]
     beside = [row_heads(index, board) for board in others]
     behind = _behind(index, first)
-    rows = {column: (*head, *_others(column, beside), *(cell(column) for cell in behind.values()))
+    rows = {column: (*head, *(replace(rows[column][2], small="") if column in rows else Cell(MISSING)
+                              for rows in beside), *(cell(column) for cell in behind.values()))
             for column, head in row_heads(index, first).items()}
     averages = (replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first))
     return Table(
@@ -106,10 +107,6 @@ def _behind(index: Index, board: Board) -> dict[Heading, Callable[[Column], Cell
             **({Heading("s/1,000", "number"): cost} if priced else {})}
 
 
-def _others(column: Column, beside: Sequence[dict[Column, Row]]) -> Row:
-    return tuple(replace(rows[column][2], small="") if column in rows else Cell(MISSING) for rows in beside)
-
-
 def _entry(what: str, count: int, reason: str, which: str) -> str:
     line = plain(f"{what} {plural(count, 'pair')} of metric and dataset: {reason} ({which})")
     return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
@@ -127,11 +124,8 @@ def _lines(row: Row, sizes: Sequence[int], headings: Sequence[Heading], stub: in
     if name.model and len(_words(name)) > sizes[stub]:
         below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
         row = (*row[:stub], replace(name, model=""), *row[stub + 1:])
-    line = "  ".join(_fit(_words(cell), size, heading)
-                     for cell, size, heading in zip(row, sizes, headings, strict=True)).rstrip()
+    words = [value if len(value) <= size else value[:size - 1] + "…"
+             for value, size in zip(map(_words, row), sizes, strict=True)]
+    line = "  ".join(value.rjust(size) if heading.kind in ("number", "rank") else value.ljust(size)
+                     for value, size, heading in zip(words, sizes, headings, strict=True)).rstrip()
     return [line, below] if below else [line]
-
-
-def _fit(value: str, size: int, heading: Heading) -> str:
-    short = value if len(value) <= size else value[:size - 1] + "…"
-    return short.rjust(size) if heading.kind in ("number", "rank") else short.ljust(size)

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from harness.results.rows import Comparison, Results, Timing
-from leaderboard.blocks import menu
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
 from leaderboard.pages import front
-from leaderboard.site import builders
+from leaderboard.site import builders, lists, menu
 from tests.leaderboard.conftest import row, table
 
 
@@ -150,9 +149,9 @@ def test_a_page_holds_the_comparisons_on_its_own_targets(site: dict[str, bytes])
 
 def test_every_page_is_in_the_menu_or_in_a_list_that_is(results: Results, site: dict[str, bytes]) -> None:
     pages = sorted((page for build in builders() for page in build(results)), key=lambda page: page.order)
-    shown = {entry.path for entry in menu.menu(pages)}
+    shown = {entry.path for entry in menu(pages)}
     assert {page.path for page in pages if not page.group} <= shown
-    for listed in menu.lists(pages):
+    for listed in lists(pages):
         assert listed.path in shown
     assert 'href="quality/overall.html"' in site["qualities.html"].decode()
     assert "By quality</a>" in site["dataset/fed-turn.html"].decode()
