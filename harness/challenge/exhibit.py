@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from harness.challenge import tables
 from harness.challenge.outcome import Outcome
 from harness.results.rows import Exhibit
-from harness.studies._picture import Map, svg
+from harness.studies._picture import Map, heat_maps
 
 TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
            "missing": ("zero", "a missing score counts 0"),
@@ -39,8 +39,9 @@ def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
         labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
                    "white 0, blue 1. The numbers are in the table of correlations.")
-        picture = svg("How alike the submissions are", [Map("How alike the submissions are", labels, values, caption)])
-        yield picture.decode(), caption
+        title = "How alike the submissions are"
+        picture, _ = heat_maps(title, [Map(title, labels, values, caption)])
+        yield picture, caption
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:

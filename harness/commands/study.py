@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.storage.files import sweep, write_atomically
 from harness.errors import BadConfig
-from harness.results import exhibits
 from harness.run.settings import command_line, expanded
-from harness.studies import StudyRequest, load, names
+from harness.studies import StudyRequest, files, load, names
 
 if TYPE_CHECKING:
     from harness.studies import Findings
@@ -68,13 +67,13 @@ def run(args: argparse.Namespace) -> int:
     folder = request.out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    exhibit = exhibits.of_study(args.study, study.TITLE, lead(study), command(args), found)
-    for name, content in {**found.files, exhibits.FILE: exhibits.encoded(exhibit)}.items():
+    kept = files(args.study, command(args), found)
+    for name, content in kept.items():
         write_atomically(folder / name, content)
     _print(found, args.json)
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"kept in {folder.resolve()}: {', '.join((*found.files, exhibits.FILE))}; "
+    print(f"kept in {folder.resolve()}: {', '.join(kept)}; "
           "`harness publish` puts it on the pages", file=sys.stderr)
     return 1 if found.failures else 0
 
@@ -95,11 +94,6 @@ def _request(args: argparse.Namespace) -> StudyRequest:
                         expanded(args.folder) if args.folder else None, choice)
 
 
-def lead(study: object) -> str:
-    """What a study asks: the first paragraph of its module."""
-    return " ".join((study.__doc__ or "").partition("\n\n")[0].split())
-
-
 def command(args: argparse.Namespace) -> str:
     """The command line that repeats the study, without the folders of this machine."""
     parser = argparse.ArgumentParser(add_help=False)
@@ -113,8 +107,9 @@ def _print(found: Findings, as_json: bool) -> None:
     from leaderboard.render import text
 
     if as_json:
-        for entry in found.objects:
-            print(json.dumps(entry, ensure_ascii=False))
+        for kind, entries in found.plain().items():
+            for entry in entries:
+                print(json.dumps({"kind": kind, **entry}, ensure_ascii=False))
         return
     for table in found.tables:
         rows = tuple(tuple(map(Cell, row)) for row in table.rows)

@@ -1,7 +1,7 @@
 """What papers print about agreement with people, one number a row; README.md says from where.
 
-`table("dstc10")` gives the rows of one paper, with every printed digit. `sizes()` gives what two papers print about the
-challenge's datasets, which has columns of its own.
+`Tables.of("dstc10")` gives the rows of one paper, with every printed digit. `sizes()` gives what two papers print about
+the challenge's datasets, which has columns of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval")
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:
-    """A printed number; percentages are divided by 100, and no printed digit is lost."""
+    """A printed number; percentages are divided by 100, and no printed digit is lost.
+
+    A note with the word "uncertain" is of a cell that could not be placed with certainty when the table was read.
+    """
 
     source: str
     table: str
@@ -33,11 +36,6 @@ class PrintedNumber:
     p_value: str
     significant: bool | None
     note: str
-
-    @property
-    def uncertain(self) -> bool:
-        """Whether the cell could not be placed with certainty when the table was read."""
-        return "uncertain" in self.note
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +52,50 @@ class DatasetSize:
     unit: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The rows of a paper, found by what they are about."""
+
+    rows: tuple[PrintedNumber, ...]
+
+    @classmethod
+    def of(cls, name: str) -> Tables:
+        """All tables of a paper, in the order of print."""
+        return cls(table(name))
+
+    def where(self, **wanted: str | None) -> Tables:
+        """The rows with these fields; the note need only contain what is wanted of it."""
+        return Tables(tuple(row for row in self.rows if all(
+            str(value) in row.note if field == "note" else getattr(row, field) == value
+            for field, value in wanted.items())))
+
+    def row(self, **wanted: str) -> PrintedNumber:
+        """The only row with these fields."""
+        (row,) = self.where(**wanted).rows
+        return row
+
+    def value(self, **wanted: str | None) -> Decimal | None:
+        """The first value with these fields, if there is one."""
+        return next((row.value for row in self.where(**wanted).rows), None)
+
+    def values(self, field: str) -> tuple[str, ...]:
+        """The different values of a field, in the order of print."""
+        return tuple(dict.fromkeys(str(getattr(row, field)) for row in self.rows))
+
+
 @cache
 def table(name: str) -> tuple[PrintedNumber, ...]:
     """The rows of one paper, in the order of print."""
-    return tuple(_row(line) for line in _lines(name))
+    return tuple(PrintedNumber(**line | {  # type: ignore[arg-type]
+        "value": Decimal(line["value"]), "significant": {"yes": True, "no": False}.get(line["significant"])})
+        for line in _lines(name))
 
 
 @cache
 def sizes() -> tuple[DatasetSize, ...]:
     """The dataset tables of the two papers about the challenge."""
     return tuple(DatasetSize(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
-                      int(line["qualities"]), int(line["annotations"]), _unit(line["note"]))
+                             int(line["qualities"]), int(line["annotations"]), _unit(line["note"]))
                  for line in _lines("datasets"))
 
 
@@ -73,13 +104,7 @@ def _lines(name: str) -> Iterator[dict[str, str]]:
     yield from csv.DictReader(text.splitlines())
 
 
-def _row(line: dict[str, str]) -> PrintedNumber:
-    return PrintedNumber(line["source"], line["table"], line["split"], line["dataset"], line["quality"], line["level"],
-               line["metric"], line["statistic"], Decimal(line["value"]), line["p_value"],
-               {"yes": True, "no": False}.get(line["significant"]), line["note"])
-
-
 def _unit(note: str) -> int:
     """1 for a count printed in full, 100 for 5.4K, 1000 for 400K."""
-    found = re.search(r"printed as \d+(?:\.(\d+))?K", note)
-    return 10 ** (3 - len(found[1] or "")) if found else 1
+    thousands = re.search(r"printed as \d+(?:\.(\d+))?K", note)
+    return 10 ** (3 - len(thousands[1] or "")) if thousands else 1

@@ -1,6 +1,6 @@
 """Exhibits on disk: what a study found, kept as OUT/studies/NAME/exhibit.json for the pages to show.
 
-    of_study(name, title, lead, command, findings) -> Exhibit -> encoded -> exhibit.json
+    Exhibit -> encoded -> exhibit.json; markdown(exhibit) and csv_of(rows) write it for readers and spreadsheets
     gathered(OUT) -> the exhibits that are there, and a line for each file that is none
 
 A file is from outside, whoever wrote it: it is read as text and nothing else, and its pictures are made safe where they
@@ -9,34 +9,24 @@ are put on a page (leaderboard/pages/exhibits.py).
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
+import math
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 from harness.errors import BadReport
 from harness.results.records import Refused, load, mapping, value_of
 from harness.results.rows import Exhibit
 
-if TYPE_CHECKING:
-    from harness.studies import Findings
-
 SCHEMA = 1
 FILE = "exhibit.json"
 LARGEST = 16_000_000
 """Bytes of a file that is read; studies of everything write about one in a hundred of it."""
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def of_study(name: str, title: str, lead: str, command: str, findings: Findings) -> Exhibit:
-    """Make an exhibit of what a study found; what failed is said among the remarks."""
-    failed = tuple(f"Failed, and not in the study: {line}." for line in findings.failures)
-    return Exhibit(
-        name=name, kind="study", title=title, lead=lead, command=command,
-        grids=findings.tables,
-        pictures=tuple(_picture(content) for file, content in findings.files.items() if file.endswith(".svg")),
-        remarks=(*findings.remarks, *failed))
+MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
 def encoded(exhibit: Exhibit) -> bytes:
@@ -82,8 +72,32 @@ def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
     return tuple(exhibits), tuple(warnings)
 
 
-def _picture(content: bytes) -> tuple[str, str]:
-    """A picture of a study with what it says of itself; the studies draw them, so they parse."""
-    root = ET.fromstring(content)  # noqa: S314 - drawn by the study a moment ago
-    said = (root.findtext(f"{SVG}{name}") or root.findtext(name) or "" for name in ("title", "desc"))
-    return content.decode(), ". ".join(part.strip().rstrip(".") for part in said if part.strip()) + "."
+def number(value: float, digits: int = 2) -> str:
+    """A rounded number with a real minus sign; a dash where it is missing."""
+    return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
+    """A CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(
+        [f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t") else cell for cell in row]
+        for row in rows)
+    return stream.getvalue().encode()
+
+
+def markdown(exhibit: Exhibit) -> bytes:
+    """The tables as Markdown, in which names from outside mark nothing up."""
+    lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
+    for grid in exhibit.grids:
+        lines += [f"## {grid.caption}", "", _row(grid.head), "|" + " --- |" * len(grid.head), *map(_row, grid.rows), "",
+                  f"On: {grid.data}.", ""]
+    return "\n".join([*lines, *(line for remark in exhibit.remarks for line in (remark, ""))]).encode()
+
+
+def _row(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(map(_plain, texts)) + " |"
+
+
+def _plain(text: str) -> str:
+    return MARKS.sub(r"\\\1", " ".join(text.split()))

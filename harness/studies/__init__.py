@@ -4,7 +4,7 @@ A study is one module or package of this folder, found by its name, with
 
     TITLE                               what it is about, in a line
     FLAGS                               which of --metric, --dataset, --quality, --split and --from it takes
-    study(request) -> Findings          ask and answer
+    study(request) -> Findings          ask and answer; the first paragraph of its docstring leads its page
 
 A `StudyRequest` has what the command line says, and makes what a study needs when it is first used: the datasets, the
 scored targets of a run, or the models and stores of a run for a study with data of its own. A file whose name begins
@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
+import math
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +26,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-from harness.results.rows import Grid
+from harness.results import exhibits
+from harness.results.rows import Exhibit, Grid
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
@@ -48,13 +51,21 @@ class TargetGroup:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The answer of a study: tables and remarks to read, objects for a program, and files by their names."""
+    """The answer of a study: tables and remarks to read, objects for a program by their kind, and a picture at most.
+
+    A picture is SVG, and what it shows in words.
+    """
 
     tables: tuple[Grid, ...]
     remarks: tuple[str, ...]
-    objects: tuple[Mapping[str, object], ...]
-    files: Mapping[str, bytes]
+    objects: Mapping[str, Sequence[Mapping[str, object]]]
+    pictures: tuple[tuple[str, str], ...] = ()
     failures: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, list[dict[str, object]]]:
+        """The objects with numbers to nine figures, and None for what is missing."""
+        return {kind: [{name: _plain(value) for name, value in entry.items()} for entry in entries]
+                for kind, entries in self.objects.items()}
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,32 @@ def load(name: str) -> Study:
     if name not in names():
         raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
     return cast("Study", importlib.import_module(f"{__name__}.{name}"))
+
+
+def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
+    """What is kept of a study: a page, a CSV file for each kind of object, its picture and the exhibit of the site."""
+    study = load(name)
+    failed = tuple(f"Failed, and not in the study: {line}." for line in findings.failures)
+    exhibit = Exhibit(name, "study", study.TITLE, " ".join((study.__doc__ or "").partition("\n\n")[0].split()), command,
+                      findings.tables, findings.pictures, (*findings.remarks, *failed))
+    return {
+        f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit),
+        **{f"{kind}.csv": exhibits.csv_of([entries[0], *map(_cells, entries)])
+           for kind, entries in findings.plain().items() if entries},
+        **{f"{name}.svg": picture.encode() for picture, _ in findings.pictures}}
+
+
+def _cells(entry: Mapping[str, object]) -> Iterator[object]:
+    yield from (json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+                for value in entry.values())
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
+    if not isinstance(value, float):
+        return value
+    return float(f"{value + 0:.9g}") if math.isfinite(value) else None
 
 
 def target_groups(targets: Iterable[TargetData], datasets: Iterable[DatasetEntry]) -> Iterator[TargetGroup]:

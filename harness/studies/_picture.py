@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from harness.results.exhibits import number
 from harness.statistics.panel import Array
 
 AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
@@ -28,17 +29,18 @@ class Map:
     told: str = ""
 
 
-def svg(title: str, maps: Sequence[Map]) -> bytes:
-    """The maps below one another."""
+def heat_maps(title: str, maps: Sequence[Map]) -> tuple[str, str]:
+    """The maps below one another, and what they show in words."""
     heights = [TITLE + LABEL + SQUARE * len(one.labels) for one in maps]
     width = LABEL + SQUARE * max(len(one.labels) for one in maps) + 20
     parts = [f'<g transform="translate(0 {sum(heights[:number])})">\n{_map(one)}</g>\n'
              for number, one in enumerate(maps)]
     described = " ".join(_described(one) for one in maps)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {sum(heights) + 20}" role="img" '
-            f'aria-labelledby="title description" font-family="system-ui, sans-serif" font-size="12">\n'
-            f'<title id="title">{escape(title)}</title>\n<desc id="description">{escape(described)}</desc>\n'
-            f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n').encode()
+    picture = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {sum(heights) + 20}" role="img" '
+               f'aria-labelledby="title description" font-family="system-ui, sans-serif" font-size="12">\n'
+               f'<title id="title">{escape(title)}</title>\n<desc id="description">{escape(described)}</desc>\n'
+               f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
+    return picture, f"{title}. {described}"
 
 
 def _described(one: Map) -> str:
@@ -50,7 +52,7 @@ def _described(one: Map) -> str:
         return f"{one.title}: no two measures can be compared."
     (low, *apart), (high, *near) = min(pairs), max(pairs)
     return (f"{one.title}: Kendall's tau between the rankings of metrics by {len(one.labels)} measures, from {low:.2f} "
-            f"({' and '.join(apart)}) to {high:.2f} ({' and '.join(near)}). The numbers are in measures.md.")
+            f"({' and '.join(apart)}) to {high:.2f} ({' and '.join(near)}). The numbers are in agreement.csv.")
 
 
 def _map(one: Map) -> str:
@@ -67,7 +69,7 @@ def _map(one: Map) -> str:
 def _square(one: Map, i: int, j: int) -> str:
     value = float(one.values[i, j])
     x, y = LABEL + j * SQUARE, TITLE + LABEL + i * SQUARE
-    shown = f"{round(value, 2) + 0.0:.2f}".replace("-", "−") if math.isfinite(value) else "–"
+    shown = number(value)
     return (f'<g><title>{escape(f"{one.labels[i]} and {one.labels[j]}: {shown}")}</title>'
             f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{colour(value)}" stroke="#ffffff"/>'
             f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{shown}</text></g>')

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.corpora import dailydialogpp as data
@@ -19,15 +18,11 @@ from harness.errors import BadConfig
 from harness.run.cache import Cache
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
-from harness.studies.dailydialogpp.changes import changes
+from harness.studies.dailydialogpp.changes import changes, lexicon
 from harness.studies.dailydialogpp.columns import ReplyScores, ScoredColumn, columns
-from harness.studies.dailydialogpp.conicity import Conicity, Hidden, conicities, sentences
-from harness.studies.dailydialogpp.lexicon import Lexicon, lexicon
+from harness.studies.dailydialogpp.conicity import spaces
 from harness.studies.dailydialogpp.page import findings
 from metrics.errors import MissingResource
-from metrics.metric import signature
-from metrics.models.memory import Vectors
-from metrics.models.service import Models
 from metrics.registry import Chosen
 
 TITLE = "Relevant, random and adversarial replies: DailyDialog++"
@@ -39,11 +34,12 @@ def study(request: StudyRequest) -> Findings:
     source = _source(request)
     context, limit = request.workspace, request.selection.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
-    words, missing = _lexicon(context.models)
-    scores = ReplyScores(contexts, changes(request.seed, words), request.seed, context.models, context.store,
+    scores = ReplyScores(contexts, changes(request.seed, None), request.seed, context.models, context.store,
                          Progress(len(request.plan.chosen)))
-    if missing:
-        scores.skips["nouns only, synonyms"] = missing
+    try:
+        scores.changes = changes(request.seed, lexicon(context.models.resource("wordnet").path))
+    except MissingResource as error:
+        scores.skips["nouns only, synonyms"] = str(error)
     found = compare(request.plan.chosen, scores, context.cache)
     return dataclasses.replace(found, failures=(*request.broken, *found.failures))
 
@@ -58,9 +54,9 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
         scores.progress.advance()
         if own:
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
-    spaces = tuple(_conicities(metrics, scores, cache))
+    cones = dict(spaces(metrics, scores, cache))
     scores.models.close()
-    return findings(TITLE, rows, spaces, scores)
+    return findings(rows, cones, scores)
 
 
 def _source(request: StudyRequest) -> Path:
@@ -74,30 +70,3 @@ def _source(request: StudyRequest) -> Path:
         raise BadConfig(f"DailyDialog++ is not here: `harness fetch --corpora {data.CORPUS}`, or name the folder of "
                         f"its dev.json and test.json ({data.URL}, folder dataset) by --from")
     return source
-
-
-def _lexicon(models: Models) -> tuple[Lexicon | None, str]:
-    try:
-        return lexicon(models.resource("wordnet").path), ""
-    except MissingResource as error:
-        return None, str(error)
-
-
-def _conicities(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[Conicity]:
-    """The conicity of the encoder where a metric takes one, and of what the last layers of trained metrics read."""
-    replies, models = scores.replies("test", "none"), scores.models
-    spaces: list[tuple[str, Callable[[], str], Callable[[], Vectors]]] = []
-    if any("encoder" in chosen.metric.card.models for chosen in metrics):
-        spaces.append(("replies alone", lambda: models.identity("encoder"), lambda: sentences(models, replies)))
-    spaces += [(chosen.label, partial(signature, chosen.metric, models),
-                partial(chosen.metric.hidden, replies.dataset.items, models))
-               for chosen in metrics
-               if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}]
-    for name, identity, vectors in spaces:
-        try:
-            key = [replies.dataset.fingerprint, identity()]
-            values = cache.get("conicity", key, lambda make=vectors: conicities(make(), replies))  # type: ignore[misc]
-        except MissingResource as error:
-            scores.skips[f"conicity, {name}"] = str(error)
-        else:
-            yield Conicity(name, values)

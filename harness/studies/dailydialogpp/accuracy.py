@@ -128,13 +128,10 @@ def compare_pairs(scores: Sequence[Vector], at: Sequence[float], replies: Replie
     p = np.full((size, size), np.nan)
     for (i, j), test in paired.items():
         p[i, j] = p[j, i] = test.p
+    counts = [(int(np.nansum(line)), int(np.isfinite(line).sum())) for line in right]
     holm, williams = over_pairs(p), all_pairs_by_formula(relevant, table)
     adjusted = over_pairs(williams.p)
     return tuple(ColumnPair(
-        i, j, paired[i, j], float(holm[i, j]), chi_squared(*_counts(right[i]), *_counts(right[j])),
+        i, j, paired[i, j], float(holm[i, j]), chi_squared(*counts[i], *counts[j]),
         float(williams.delta[i, j]), float(williams.value[i, j]), float(williams.p[i, j]), float(adjusted[i, j]))
         for i, j in pairs)
-
-
-def _counts(right: Vector) -> tuple[int, int]:
-    return int(np.nansum(right)), int(np.isfinite(right).sum())

@@ -1,20 +1,31 @@
 """Changes to relevant replies (Sai et al., 2020): some should cost a reply its relevance, some should not.
 
-Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's (`lexicon`),
-so those two changes need it. "Nouns" keeps nouns alone, which can leave nothing. A synonym comes in its base form,
+Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's, so
+those two changes need it. "Nouns" keeps nouns alone, which can leave nothing. A synonym comes in its base form,
 since it replaces what WordNet knows the word by. The paper names neither its list of stop words nor its tagger: here
 the stop words are the function words of English below, with their contractions, and there is no tagger.
+
+Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A line of
+`index.sense` reads `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
+senses of a lemma by how common they are, the count says how often a sense was met in tagged texts. A word is looked up
+as it is and in its base forms (wndb(5WN), morphy(7WN)). Its part of speech is the one whose senses were met most often,
+whatever its sentence is. Function words are left out first: WordNet knows "I" as iodine and "a" as a unit of length.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from harness.studies.dailydialogpp.lexicon import Lexicon
+from metrics.errors import MissingResource
 
 Change = Callable[[str], str]
 
@@ -36,57 +47,71 @@ STOP = frozenset(word for words in FUNCTION_WORDS.values() for word in words.spl
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _MARK = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)|[^\w\s'’]")
 
+TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
+FILES = {"noun": "noun.exc", "verb": "verb.exc", "adjective": "adj.exc", "adverb": "adv.exc"}
+ENDINGS = {
+    "noun": (("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+             ("men", "man"), ("ies", "y")),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adverb": (),
+}
 
-def unchanged(text: str) -> str:
-    """The reply as it is."""
-    return text
-
-
-def reverse(text: str) -> str:
-    """The words from the last to the first."""
-    return " ".join(text.split()[::-1])
-
-
-def jumble(seed: int) -> Change:
-    """The words in a random order, which depends on the reply and the seed alone."""
-
-    def jumbled(text: str) -> str:
-        own = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])
-        words = text.split()
-        return " ".join(words[place] for place in np.random.default_rng([seed, own]).permutation(len(words)))
-
-    return jumbled
+Word: TypeAlias = tuple[str, str]
+"""A part of speech, and a lemma or the place of a set of lemmas in it."""
 
 
-def no_punctuation(text: str) -> str:
-    """Without marks, but for those inside a word."""
-    return " ".join(_MARK.sub(" ", text).split())
+@dataclass
+class Lexicon:
+    """The senses of each lemma as (number, set, count), the lemmas of each set as (count, lemma), irregular forms."""
+
+    senses: dict[Word, list[tuple[int, str, int]]] = field(default_factory=dict)
+    members: dict[Word, list[tuple[int, str]]] = field(default_factory=dict)
+    irregular: dict[Word, list[str]] = field(default_factory=dict)
+
+    def part_of_speech(self, word: str) -> str:
+        """The part of speech in which a word is met most often; empty for a word that WordNet does not know."""
+        met = {part: sum(count for form in forms for _, _, count in self.senses[part, form])
+               for part in ENDINGS if (forms := self._forms(part, word.lower()))}
+        return max(met, key=lambda part: met[part]) if met else ""
+
+    def synonym(self, word: str) -> str:
+        """Another single word for the most common sense that has one, in its part of speech; empty without any."""
+        part, lowered = self.part_of_speech(word), word.lower()
+        for form in self._forms(part, lowered) if part else ():
+            for _, synset, _ in sorted(self.senses[part, form]):
+                others = [(-count, other) for count, other in self.members[part, synset]
+                          if other not in (form, lowered) and "_" not in other]
+                if others:
+                    return min(others)[1]
+        return ""
+
+    def _forms(self, part: str, word: str) -> list[str]:
+        """The word and its base forms, as far as WordNet has them in this part of speech."""
+        base = self.irregular.get((part, word)) or [
+            word.removesuffix(old) + new for old, new in ENDINGS[part] if word.endswith(old)]
+        return [form for form in dict.fromkeys((word, *base)) if (part, form) in self.senses]
 
 
-def no_stop_words(text: str) -> str:
-    """Without the function words."""
-    return " ".join(word for word in text.split() if not is_stop(word))
-
-
-def only_nouns(lexicon: Lexicon) -> Change:
-    """Only the words that are mostly nouns."""
-
-    def nouns(text: str) -> str:
-        return " ".join(word for word in _WORD.findall(text)
-                        if not is_stop(word) and lexicon.part_of_speech(word) == "noun")
-
-    return nouns
-
-
-def synonyms(lexicon: Lexicon) -> Change:
-    """Every noun, verb, adjective and adverb that has a synonym replaced by it, its first letter as large as before."""
-
-    def other(match: re.Match[str]) -> str:
-        word = match[0]
-        new = "" if is_stop(word) else lexicon.synonym(word)
-        return (new.capitalize() if word[0].isupper() else new) or word
-
-    return lambda text: _WORD.sub(other, text)
+@functools.lru_cache(maxsize=1)
+def lexicon(path: Path) -> Lexicon:
+    """Read the archive."""
+    words = Lexicon()
+    try:
+        with ZipFile(path) as archive:
+            for line in archive.read("wordnet/index.sense").decode().splitlines():
+                key, offset, number, count = line.split()
+                lemma, _, rest = key.partition("%")
+                part = TYPES[rest[0]]
+                words.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
+                words.members.setdefault((part, offset), []).append((int(count), lemma))
+            for part, name in FILES.items():
+                for line in archive.read(f"wordnet/{name}").decode().splitlines():
+                    word, *forms = line.split()
+                    words.irregular[part, word] = forms
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
+    return words
 
 
 def is_stop(word: str) -> bool:
@@ -97,8 +122,25 @@ def is_stop(word: str) -> bool:
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
     """Every change by its name; those that need WordNet only with it."""
-    known = {"unchanged": unchanged, "reverse": reverse, "jumble": jumble(seed), "no punctuation": no_punctuation,
-             "no stop words": no_stop_words}
+
+    def jumble(text: str) -> str:
+        """The words in a random order, which depends on the reply and the seed alone."""
+        own = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])
+        words = text.split()
+        return " ".join(words[place] for place in np.random.default_rng([seed, own]).permutation(len(words)))
+
+    known: dict[str, Change] = {
+        "unchanged": str, "reverse": lambda text: " ".join(text.split()[::-1]), "jumble": jumble,
+        "no punctuation": lambda text: " ".join(_MARK.sub(" ", text).split()),  # but for marks inside a word
+        "no stop words": lambda text: " ".join(word for word in text.split() if not is_stop(word))}
     if lexicon is not None:
-        known |= {"nouns only": only_nouns(lexicon), "synonyms": synonyms(lexicon)}
+        known["nouns only"] = lambda text: " ".join(
+            word for word in _WORD.findall(text) if not is_stop(word) and lexicon.part_of_speech(word) == "noun")
+        known["synonyms"] = lambda text: _WORD.sub(lambda match: _synonym(match[0], lexicon), text)
     return known
+
+
+def _synonym(word: str, lexicon: Lexicon) -> str:
+    """A synonym of a noun, verb, adjective or adverb that has one, its first letter as large as before."""
+    new = "" if is_stop(word) else lexicon.synonym(word)
+    return (new.capitalize() if word[0].isupper() else new) or word

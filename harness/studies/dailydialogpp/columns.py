@@ -131,7 +131,9 @@ def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
 def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
     """The ways in which a metric is scored, the main one last."""
     metric = chosen.metric
-    if not compares(metric):
+    has = options(metric)
+    if not ("references" in metric.card.needs or has.get("against") == "references"
+            or ("references" in has and "against" not in has)):
         yield ReferenceUse(chosen.label, metric, "none", "none", main=True)
         return
     if metric.card.name in WEIGHTED:
@@ -147,13 +149,6 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
         yield ReferenceUse(chosen.label, own, way, "several", main=way == ways[-1])
 
 
-def compares(metric: Metric) -> bool:
-    """Whether the metric compares the response with references, some of its columns at least."""
-    has = options(metric)
-    return ("references" in metric.card.needs or has.get("against") == "references"
-            or ("references" in has and "against" not in has))
-
-
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     """Scores on both parts, thresholds from the first, confusion matrices on the second."""
     whole = use.metric.card.scope == "dataset"  # then the other replies matter, and should be as in the test
@@ -166,7 +161,8 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
     rows = []
     for column in use.metric.card.columns:
         own = before.columns[column][tuned], relevant[tuned]
-        at = threshold(*own, use.metric.card.family == "trained" and _is_probability(column))
+        probability = column not in BLENDS and not column.endswith(("-referenced", "-mlm"))
+        at = threshold(*own, use.metric.card.family == "trained" and probability)
         best = threshold(*own, trained=False)
         values = after.columns[column]
         rows.append(ScoredColumn(
@@ -174,11 +170,6 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
             values, {kind: confusion(values, test, kind, at.value) for kind in NEGATIVES},
             {kind: accuracy(values, test, kind, best.value) for kind in NEGATIVES}))
     return rows
-
-
-def _is_probability(column: str) -> bool:
-    """Whether a trained metric's column is a learnt probability, and not a cosine, a blend or a rank."""
-    return column not in BLENDS and not column.endswith(("-referenced", "-mlm"))
 
 
 def _shares(use: ReferenceUse, own: Sequence[ScoredColumn], scores: ReplyScores) -> dict[str, dict[str, float]]:

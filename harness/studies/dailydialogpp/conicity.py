@@ -10,16 +10,21 @@ encoder's sentence vectors of the replies alone, which know nothing of the conte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from benchmarks.dataset import Item
+from harness.run.cache import Cache
+from harness.studies.dailydialogpp.columns import ReplyScores
 from harness.studies.dailydialogpp.replies import Replies
+from metrics.errors import MissingResource
+from metrics.metric import signature
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
+from metrics.registry import Chosen
 
 SETS = {"P": ("positive",), "P+R": ("positive", "random"), "P+A": ("positive", "adversarial")}
 
@@ -30,14 +35,6 @@ class Hidden(Protocol):
 
     def hidden(self, items: Sequence[Item], models: Models) -> Vectors:
         """One vector per item (items, width)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conicity:
-    """The conicity of each set, mean over contexts, in one space."""
-
-    space: str
-    values: Mapping[str, float]
 
 
 def conicity(vectors: Vectors) -> float:
@@ -55,6 +52,24 @@ def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
             for name, kinds in SETS.items()}
 
 
-def sentences(models: Models, replies: Replies) -> Vectors:
-    """The replies alone, as the run's encoder reads them."""
-    return models.encoder().sentences([item.response.text for item in replies.dataset.items if item.response], "mean")
+def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[tuple[str, dict[str, float]]]:
+    """The conicities in the encoder's space where a metric takes one, and in those of trained metrics' last layers."""
+    replies, models = scores.replies("test", "none"), scores.models
+
+    def sentences() -> Vectors:
+        texts = [item.response.text for item in replies.dataset.items if item.response]
+        return models.encoder().sentences(texts, "mean")
+
+    every: list[tuple[str, Callable[[], str], Callable[[], Vectors]]] = []
+    if any("encoder" in chosen.metric.card.models for chosen in metrics):
+        every.append(("replies alone", partial(models.identity, "encoder"), sentences))
+    every += [(chosen.label, partial(signature, chosen.metric, models),
+               partial(chosen.metric.hidden, replies.dataset.items, models))
+              for chosen in metrics
+              if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}]
+    for name, identity, vectors in every:
+        try:
+            key = [replies.dataset.fingerprint, identity()]
+            yield name, cache.get("conicity", key, lambda make=vectors: conicities(make(), replies))  # type: ignore[misc]
+        except MissingResource as error:
+            scores.skips[f"conicity, {name}"] = str(error)

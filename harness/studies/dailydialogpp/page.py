@@ -1,78 +1,126 @@
-"""What the study of DailyDialog++ says: tables for the terminal, a page, CSV files, and a picture of the scores."""
+"""What the study of DailyDialog++ says, beside what Sai et al. (2020) print: tables, remarks, and objects."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from benchmarks.corpora.dailydialogpp import Kind
+from harness.published import Tables
+from harness.results.exhibits import number
 from harness.results.rows import Grid
 from harness.studies import Findings
-from harness.studies._writing import csv_lines, csv_objects, finite, markdown, number
-from harness.studies.dailydialogpp import published as paper
 from harness.studies.dailydialogpp.accuracy import ColumnPair, compare_pairs
-from harness.studies.dailydialogpp.boxes import Strip, boxes
-from harness.studies.dailydialogpp.columns import NEGATIVES, ReplyScores, ScoredColumn
-from harness.studies.dailydialogpp.conicity import SETS, Conicity
-from harness.studies.dailydialogpp.replies import KINDS
+from harness.studies.dailydialogpp.columns import NEGATIVES, ReplyScores, ScoredColumn, Way
+from harness.studies.dailydialogpp.conicity import SETS
 
 ACCURACY = ("metric", "references", "threshold", "acc. random", "paper", "r random", "paper", "acc. advers.", "paper",
             "r advers.", "paper")
-CONFUSION = ("metric", "negatives", "tp", "fn", "fp", "tn", "missing", "paper tp", "fn", "fp", "tn")
+COUNTS = ("tp", "fn", "fp", "tn")
+CONFUSION = ("metric", "negatives", *COUNTS, "missing", "paper tp", "fn", "fp", "tn")
 PAIRS = ("best, beside", "negatives", "accuracy", "beside", "McNemar p", "chi² p", "r", "beside", "Williams p")
-TRAINING = ("metric", "trained with", "acc. random", "paper", "acc. advers.", "paper")
-PICTURE = "![Scores by kind of reply; percentiles are in the picture's description](scores.svg)"
 Pairs = dict[Kind, tuple[ColumnPair, ...]]
 
+PAPER = Tables.of("deb")
+METRICS = {
+    "bleu-1": "BLEU-1", "bleu-2": "BLEU-2", "bleu-3": "BLEU-3", "bleu-4": "BLEU-4", "meteor": "METEOR",
+    "rouge-l": "ROUGE-L", "delta-bleu": "deltaBLEU", "embedding-average": "Embedding Average",
+    "vector-extrema": "Vector Extrema", "greedy-matching": "Greedy Matching", "bert-score-f": "BERTScore",
+    "adem": "ADEM", "bert-regressor": "BERT regressor", "bert-dnn": "BERT+DNN", "ruber-unreferenced": "RUBER",
+    "ruber-unreferenced-large": "RUBER-Large", "deb": "DEB",
+}
+"""The paper's name of a column, with the size of a metric that has several; its RUBER is the unreferenced part."""
 
-def findings(title: str, rows: Sequence[ScoredColumn], spaces: Sequence[Conicity], scores: ReplyScores) -> Findings:
+TRAINED = frozenset({"adem", "bert-regressor", "bert-dnn", "ruber-unreferenced", "ruber-unreferenced-large", "deb"})
+"""The paper's trained metrics, of which it prints one row whatever the references."""
+
+QUALITIES: dict[Kind, str] = {"random": "pos vs rand neg", "adversarial": "pos vs adv neg"}
+WAYS: dict[Way, str] = {"single": "single reference", "avg": "multi reference, avg", "max": "multi reference, max",
+                        "standard": "multi reference, standard", "none": "trained metric"}
+TRAINING = {"random": "trained/finetuned on rand neg", "adversarial": "trained/finetuned on adv neg",
+            "both": "trained/finetuned on rand + adv neg"}
+"""What the paper says of the negatives of a training, by the option `negatives`."""
+
+CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order", "jumble": "jumble word order",
+           "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
+           "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
+"""What each change is called in Table 4."""
+
+
+def printed(column: str, way: Way, negatives: Kind, statistic: str, trained_with: str = "random") -> Decimal | None:
+    """Accuracy or point-biserial correlation in Table 3, or in Table 7 where the table before has none."""
+    notes = {"Table 3": WAYS[way]}
+    if column in TRAINED:
+        notes = {"Table 3": WAYS["none"]} if trained_with == "random" else {}
+        notes["Table 7"] = TRAINING.get(trained_with, "?")
+    rows = PAPER.where(metric=METRICS.get(column), quality=QUALITIES[negatives], statistic=statistic)
+    values = (rows.value(table=table, note=note) for table, note in notes.items())
+    return next((value for value in values if value is not None), None)
+
+
+def printed_count(column: str, negatives: Kind, part: str) -> Decimal | None:
+    """A number of the confusion matrix in Table 5: tp, fn, fp or tn."""
+    return PAPER.value(table="Table 5", metric=METRICS.get(column), quality=QUALITIES[negatives],
+                       statistic=f"count-{part}")
+
+
+def printed_share(column: str, change: str) -> Decimal | None:
+    """The share of changed replies that still count as relevant, in Table 4."""
+    return PAPER.value(table="Table 4", metric=METRICS.get(column), quality=CHANGES[change])
+
+
+def key(row: ScoredColumn) -> str:
+    """The name by which a column is looked up; the large form of a metric has its own."""
+    return f"{row.column}-large" if "=large" in row.label and row.column in METRICS else row.column
+
+
+def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, float]], scores: ReplyScores) -> Findings:
     """Everything that is printed and kept."""
     of = f"DailyDialog++, {len(scores.contexts['test'])} contexts of the test part"
     main = sorted((row for row in rows if row.main), key=lambda row: (-row.matrices["random"].accuracy, row.name))
     replies = scores.replies("test", "none")
     pairs = {kind: compare_pairs([row.scores for row in main], [row.threshold.value for row in main], replies, kind)
              for kind in NEGATIVES}
-    tables = tuple(table for table in (
+    grids = (
         Grid("accuracy", "Relevant replies told from irrelevant ones", ACCURACY, tuple(map(_accuracy, rows)), of),
         Grid("confusion", "Confusion matrices", CONFUSION, tuple(_confusion(main)), of),
         Grid("contests", "The best beside all others", PAIRS, tuple(_best(main, pairs)), of),
-        Grid("changes", "Changed relevant replies that are still taken for relevant", ("metric", *paper.CHANGES),
+        Grid("changes", "Changed relevant replies that are still taken for relevant", ("metric", *CHANGES),
              tuple(_changed(main)), of),
-        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(spaces)), of),
-        Grid("training", "Training with and without adversarial replies", TRAINING, tuple(_training(main)), of),
-    ) if table.rows)
-    remarks = tuple(_remarks(scores))
-    files = {"dailydialogpp.md": markdown(title, remarks, tables, PICTURE if main else ""),
-             **{f"{table.name}.csv": csv_lines(table.head, table.rows) for table in tables},
-             "accuracy.csv": csv_objects(_accuracy_objects(rows)),
-             "contests.csv": csv_objects(_pair_objects(main, pairs))}
-    if main:
-        strips = [Strip(row.name if row.way in ("none", "standard") else f"{row.name}, {row.way}",
-                        {kind: row.scores[replies.kinds == kind] for kind in KINDS}, row.threshold.value)
-                  for row in main]
-        files["scores.svg"] = boxes(f"Scores on {of}", strips)
-    return Findings(tables, remarks, tuple(_objects(rows, main, pairs, spaces)), files,
-                    tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
+        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(cones)), of))
+    return Findings(
+        tuple(grid for grid in grids if grid.rows), tuple(_remarks(scores)),
+        {"accuracy": list(_accuracy_objects(rows)), "contest": list(_pair_objects(main, pairs)),
+         "change": [{"metric": row.name, "change": change, "share": value, "paper": _float(_paper_share(row, change))}
+                    for row in main for change, value in row.shares.items()],
+         "conicity": [{"space": space, **values} for space, values in cones.items()]},
+        failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
+
+
+def _paper(row: ScoredColumn, kind: Kind, statistic: str) -> Decimal | None:
+    return printed(key(row), row.way, kind, statistic, row.training or "random")
+
+
+def _paper_share(row: ScoredColumn, change: str) -> Decimal | None:
+    return printed_share(key(row), change) if row.training in (None, "random") else None
 
 
 def _accuracy(row: ScoredColumn) -> tuple[str, ...]:
     texts = [row.name, row.way, number(row.threshold.value, 3)]
     for kind in NEGATIVES:
         matrix = row.matrices[kind]
-        texts += [_percent(matrix.accuracy), _percent(paper.figure(row, kind, "accuracy")),
-                  number(matrix.correlation.value), _text(paper.figure(row, kind, "point-biserial"))]
+        texts += [_percent(matrix.accuracy), _percent(_paper(row, kind, "accuracy")),
+                  number(matrix.correlation.value), _text(_paper(row, kind, "point-biserial"))]
     return tuple(texts)
 
 
 def _confusion(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
     for row in main:
         for kind, matrix in row.matrices.items():
-            name = paper.key(row.label, row.column)
-            printed = [paper.count(name, kind, part) if paper.training(row) == "random" else None
-                       for part in ("tp", "fn", "fp", "tn")]
-            yield (row.name, kind, *map(str, (matrix.tp, matrix.fn, matrix.fp, matrix.tn, matrix.missing)),
-                   *map(_text, printed))
+            counts = [printed_count(key(row), kind, part) if row.training in (None, "random") else None
+                      for part in COUNTS]
+            yield (row.name, kind, *(str(getattr(matrix, part)) for part in (*COUNTS, "missing")), *map(_text, counts))
 
 
 def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...]]:
@@ -80,39 +128,29 @@ def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...
     for kind, compared in pairs.items():
         accuracies = [row.matrices[kind].accuracy for row in main]
         best = max(range(len(main)), key=lambda place: accuracies[place] if accuracies[place] >= 0 else -1)
-        for pair in compared:
-            if best in (pair.first, pair.second):
-                other = pair.second if pair.first == best else pair.first
-                r = [number(main[place].matrices[kind].correlation.value) for place in (best, other)]
-                yield (f"{main[best].name}, {main[other].name}", kind, _percent(accuracies[best]),
-                       _percent(accuracies[other]), _p(pair.mcnemar_holm), _p(pair.chi_squared.p), *r, _p(pair.p_holm))
+        for pair in (pair for pair in compared if best in (pair.first, pair.second)):
+            other = pair.second if pair.first == best else pair.first
+            r = [number(main[place].matrices[kind].correlation.value) for place in (best, other)]
+            yield (f"{main[best].name}, {main[other].name}", kind, _percent(accuracies[best]),
+                   _percent(accuracies[other]), _p(pair.mcnemar_holm), _p(pair.chi_squared.p), *r, _p(pair.p_holm))
 
 
 def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
     for row in main:
-        yield (row.name, *(_percent(row.shares.get(change, math.nan)) for change in paper.CHANGES))
-        printed = [paper.share(paper.key(row.label, row.column), change) for change in paper.CHANGES]
-        if any(value is not None for value in printed) and paper.training(row) == "random":
-            yield (f"{row.name} in the paper", *map(_percent, printed))
+        yield (row.name, *(_percent(row.shares.get(change, math.nan)) for change in CHANGES))
+        shares = [_paper_share(row, change) for change in CHANGES]
+        if any(value is not None for value in shares):
+            yield (f"{row.name} in the paper", *map(_percent, shares))
 
 
-def _conicity(spaces: Sequence[Conicity]) -> Iterator[tuple[str, ...]]:
-    for each in spaces:
-        yield (each.space, *(number(each.values[name]) for name in SETS))
-    if spaces:
-        printed = {name: paper.conicity(name) for name in SETS}
-        for space in printed["P"]:
-            yield (f"{space} (paper)", *(_text(printed[name].get(space)) for name in SETS))
-
-
-def _training(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
-    """The metrics that can be trained on several kinds of irrelevant reply."""
-    for row in main:
-        if row.training in paper.TRAINING:
-            texts = [text for kind in NEGATIVES for text in (
-                _percent(row.matrices[kind].accuracy),
-                _percent(paper.accuracy_trained(paper.key(row.label, row.column), row.training, kind)))]
-            yield (row.name, row.training, *texts)
+def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
+    for space, values in cones.items():
+        yield (space, *(number(values[name]) for name in SETS))
+    if cones:
+        rows = PAPER.where(statistic="conicity")
+        for space in rows.where(quality="set P").values("metric"):
+            yield (f"{space} (paper)", *(_text(rows.value(quality=f"set {name.replace('+', ' u ')}", metric=space))
+                                         for name in SETS))
 
 
 def _remarks(scores: ReplyScores) -> Iterator[str]:
@@ -131,48 +169,32 @@ def _remarks(scores: ReplyScores) -> Iterator[str]:
         yield f"left out, {what}: {reason}"
 
 
-def _objects(rows: Sequence[ScoredColumn], main: Sequence[ScoredColumn], pairs: Pairs,
-             spaces: Sequence[Conicity]) -> Iterator[dict[str, object]]:
-    yield from ({"kind": "accuracy", **entry} for entry in _accuracy_objects(rows))
-    yield from ({"kind": "contest", **entry} for entry in _pair_objects(main, pairs))
-    for row in main:
-        for change, value in row.shares.items():
-            printed = paper.share(paper.key(row.label, row.column), change) if paper.training(row) == "random" else None
-            yield {"kind": "change", "metric": row.name, "change": change, "share": finite(value, 6),
-                   "paper": _float(printed)}
-    for each in spaces:
-        yield {"kind": "conicity", "space": each.space,
-               **{name: finite(value, 6) for name, value in each.values.items()}}
-
-
 def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object]]:
     for row in rows:
         for kind, matrix in row.matrices.items():
             r = matrix.correlation
             yield {"metric": row.name, "references": row.way, "main": row.main, "negatives": kind,
-                   "threshold": finite(row.threshold.value, 6), "rule": row.threshold.rule,
-                   "accuracy": finite(matrix.accuracy, 6),
-                   "accuracy_paper": _float(paper.figure(row, kind, "accuracy")),
-                   "r": finite(r.value, 6), "r_low": finite(r.low, 6), "r_high": finite(r.high, 6), "p": _float(r.p),
-                   "r_paper": _float(paper.figure(row, kind, "point-biserial")),
-                   "accuracy_at_best": finite(row.at_best[kind], 6), "tp": matrix.tp, "fn": matrix.fn,
-                   "fp": matrix.fp, "tn": matrix.tn, "missing": matrix.missing}
+                   "threshold": row.threshold.value, "rule": row.threshold.rule, "accuracy": matrix.accuracy,
+                   "accuracy_paper": _float(_paper(row, kind, "accuracy")),
+                   "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
+                   "r_paper": _float(_paper(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
+                   **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
 
 
 def _pair_objects(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[dict[str, object]]:
     for kind, compared in pairs.items():
         for pair in compared:
             yield {"negatives": kind, "first": main[pair.first].name, "second": main[pair.second].name,
-                   "accuracy": finite(pair.mcnemar.first, 6), "accuracy_second": finite(pair.mcnemar.second, 6),
-                   "mcnemar": finite(pair.mcnemar.statistic, 6), "mcnemar_method": pair.mcnemar.method,
-                   "mcnemar_p": _float(pair.mcnemar.p), "mcnemar_p_holm": _float(pair.mcnemar_holm),
-                   "chi_squared": finite(pair.chi_squared.statistic, 6), "chi_squared_p": _float(pair.chi_squared.p),
-                   "r_difference": finite(pair.delta, 6), "williams_t": finite(pair.t, 6),
-                   "williams_p": _float(pair.p), "williams_p_holm": _float(pair.p_holm)}
+                   "accuracy": pair.mcnemar.first, "accuracy_second": pair.mcnemar.second,
+                   "mcnemar": pair.mcnemar.statistic, "mcnemar_method": pair.mcnemar.method,
+                   "mcnemar_p": pair.mcnemar.p, "mcnemar_p_holm": pair.mcnemar_holm,
+                   "chi_squared": pair.chi_squared.statistic, "chi_squared_p": pair.chi_squared.p,
+                   "r_difference": pair.delta, "williams_t": pair.t, "williams_p": pair.p,
+                   "williams_p_holm": pair.p_holm}
 
 
-def _float(value: Decimal | float | None) -> float | None:
-    return None if value is None else finite(float(value))
+def _float(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _text(value: Decimal | None) -> str:

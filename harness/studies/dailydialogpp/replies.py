@@ -36,44 +36,27 @@ class Replies:
 def make_replies(name: str, contexts: Sequence[Context], beside: Beside, seed: int, kinds: Sequence[Kind] = KINDS,
                  change: Callable[[str], str] = str) -> Replies:
     """Every reply of these kinds, `change`d; the contexts one after the other."""
-    rows = [(kind, number, item) for number, context in enumerate(contexts)
-            for kind, item in _items(context, beside, seed, kinds, change)]
+    rows = [(kind, number, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
+                                tuple(_references(context, k, beside, seed))))
+            for number, context in enumerate(contexts) for kind in kinds
+            for k, text in enumerate(context.replies[kind])]
     items = tuple(item for _, _, item in rows)
-    return Replies(Dataset(_card(name, len(items)), items, (), "imported"),
+    card = DatasetCard(
+        name=name, title="DailyDialog++", split="test", level="turn", qualities=(Quality("relevance", 0, 1),),
+        size=len(items), sources=(Source(URL),), licence="none stated", citation="Sai et al. 2020")
+    return Replies(Dataset(card, items, (), "imported"),
                    np.array([kind for kind, _, _ in rows]), np.array([number for _, number, _ in rows], np.int64))
 
 
-def _items(context: Context, beside: Beside, seed: int, kinds: Sequence[Kind], change: Callable[[str], str],
-           ) -> Iterator[tuple[Kind, Item]]:
-    for kind in kinds:
-        for k, text in enumerate(context.replies[kind]):
-            yield kind, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
-                             tuple(_references(context, k, beside, seed)))
-
-
 def _references(context: Context, k: int, beside: Beside, seed: int) -> Iterator[Reference]:
-    if beside == "none":
-        return
-    others = _without(context.replies["positive"], k)
+    def without(kind: Kind) -> list[str]:
+        return [text for place, text in enumerate(context.replies[kind]) if place != k % len(context.replies[kind])]
+
     if beside == "single":
-        yield Reference(others[_draw(seed, f"{context.name}_{k}", len(others))])
-        return
-    yield from map(Reference, others)
+        own = int.from_bytes(hashlib.sha256(f"{context.name}_{k}".encode()).digest()[:8])
+        others = without("positive")
+        yield Reference(others[int(np.random.default_rng([seed, own]).integers(len(others)))])
+    elif beside != "none":
+        yield from map(Reference, without("positive"))
     if beside == "weighted":
-        yield from (Reference(text, -1.0) for text in _without(context.replies["random"], k))
-
-
-def _without(texts: Sequence[str], k: int) -> list[str]:
-    left_out = k % len(texts)
-    return [text for place, text in enumerate(texts) if place != left_out]
-
-
-def _draw(seed: int, name: str, of: int) -> int:
-    own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
-    return int(np.random.default_rng([seed, own]).integers(of))
-
-
-def _card(name: str, size: int) -> DatasetCard:
-    return DatasetCard(
-        name=name, title="DailyDialog++", split="test", level="turn", qualities=(Quality("relevance", 0, 1),),
-        size=size, sources=(Source(URL),), licence="none stated", citation="Sai et al. 2020")
+        yield from (Reference(text, -1.0) for text in without("random"))

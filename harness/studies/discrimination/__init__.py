@@ -3,73 +3,112 @@
 Worse by utterance replacement (UR): one utterance is a random one of another dialogue. By speaker-level shuffling
 (SS): the utterances of one speaker are in another order. Twenty worse ones of each dialogue; systems that learn are
 trained on the corpus's training part with the same strategy, five times. `trials` has the data, `trainings` the
-trainings, `page` the tables.
+trainings.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+import numpy as np
 
 from benchmarks.corpora import corpora
 from harness.errors import BadConfig
+from harness.published import Tables
+from harness.results.rows import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings
-from harness.studies.discrimination.page import PRINTED, Accuracies, findings, share_text
 from harness.studies.discrimination.trainings import Training
-from harness.studies.discrimination.trials import KINDS, PARTS, CorpusPart
-from metrics.registry import Chosen
+from harness.studies.discrimination.trials import KINDS, PARTS, STRATEGIES
 
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)
+PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
+"""The systems, by the name that the paper gives them."""
+
 SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
 """Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
+
+Accuracies = Mapping[Training, Sequence[float]]
+"""The accuracy of each training with every seed."""
 
 
 def study(request: StudyRequest) -> Findings:
     """Train what was not trained before, and count."""
-    order = list(PRINTED)
-    systems = sorted((chosen for chosen in request.plan.chosen if chosen.metric.card.name in PRINTED),
-                     key=lambda chosen: order.index(chosen.metric.card.name))
+    systems = [chosen for name in PRINTED for chosen in request.plan.chosen if chosen.metric.card.name == name]
     if not systems:
         raise BadConfig(f"this study is of {', '.join(PRINTED)}; none of them was asked for")
     for chosen in systems:
-        _check_options(chosen)
+        for option in SET.get(chosen.metric.card.name, ()):
+            if getattr(chosen.metric, option) != getattr(type(chosen.metric)(), option):
+                raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:
         raise BadConfig(f"none of the corpora is here: `harness fetch --corpora {PARTS[0].corpus}` brings one of them")
-    accuracies, failures = _accuracies(request, systems, parts)
-    found = findings(TITLE, trainings.SEEDS, accuracies, [part.title for part in PARTS if part not in parts])
-    return dataclasses.replace(found, failures=(*request.broken, *failures))
-
-
-def _check_options(chosen: Chosen) -> None:
-    """Refuse a value of an option that the study sets itself."""
-    plain = type(chosen.metric)()
-    for option in SET.get(chosen.metric.card.name, ()):
-        if getattr(chosen.metric, option) != getattr(plain, option):
-            raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
-
-
-def _accuracies(request: StudyRequest, systems: Sequence[Chosen], parts: Sequence[CorpusPart],
-                ) -> tuple[list[Accuracies], list[str]]:
-    context = request.workspace
+    space = request.workspace
     planned = [Training(chosen.label, chosen.metric, part, kind, request.seed, request.selection.limit, request.home,
-                        context.cache.root, context.models.choice)
+                        space.cache.root, space.models.choice)
                for part in parts for kind in KINDS for chosen in systems]
-    trainings.encode_all(context.models, planned)
+    trainings.encode_all(space.models, planned)
     progress, start = Progress(len(planned)), time.monotonic()
-    done: dict[Training, Accuracies] = {}
-    failures: list[str] = []
+    accuracies: dict[Training, list[float]] = {}
+    failures = list(request.broken)
     for training, values in trainings.run_all(planned, trainings.workers()):
         progress.advance()
         if isinstance(values, str):
             failures.append(f"{training.label} on {training.part.title}, {training.kind}: {values}")
-            continue
-        own = Accuracies(training.label, training.metric.card.name, training.part, training.kind, tuple(values))
-        done[training] = own
-        progress.line(f"{own.label:<12} {own.part.title:<20} {own.kind} {share_text(own):<14} "
-                      f"{time.monotonic() - start:6.0f} s")
-    return [done[training] for training in planned if training in done], failures
+        else:
+            accuracies[training] = values
+            progress.line(f"{training.label:<12} {training.part.title:<20} {training.kind} {_percent(values):<14} "
+                          f"{time.monotonic() - start:6.0f} s")
+    return findings({training: accuracies[training] for training in planned if training in accuracies},
+                    [part.title for part in PARTS if part not in parts], tuple(failures))
+
+
+def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple[str, ...] = ()) -> Findings:
+    """Everything that is printed and kept."""
+    return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
+        "system": training.label, "corpus": training.part.corpus, "split": training.part.split,
+        "negatives": training.kind, "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
+        "paper": None if (printed := paper(training)) is None else float(printed)}
+        for training, values in accuracies.items()]}, failures=failures)
+
+
+def spread(values: Sequence[float]) -> float:
+    """The standard deviation over the seeds, n − 1 below; 0 where all are the same."""
+    return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
+
+
+def paper(training: Training) -> Decimal | None:
+    """The figure of Table 2."""
+    return Tables.of("dynaeval").value(table="Table 2", metric=PRINTED[training.metric.card.name],
+                                       dataset=training.part.printed, quality=STRATEGIES[training.kind])
+
+
+def _percent(values: Sequence[float]) -> str:
+    """The mean in per cent, with its spread over the seeds."""
+    return f"{100 * float(np.mean(values)):.2f}" + (f" ± {100 * spread(values):.2f}" if spread(values) else "")
+
+
+def _table(accuracies: Accuracies) -> Grid:
+    columns = list(dict.fromkeys((each.part, each.kind) for each in accuracies))
+    cells = {(each.label, each.part, each.kind): (_percent(values), "" if (printed := paper(each)) is None
+                                                  else f"{100 * printed:.2f}") for each, values in accuracies.items()}
+    rows = tuple((label, *(text for column in columns for text in cells.get((label, *column), ("", ""))))
+                 for label in dict.fromkeys(each.label for each in accuracies))
+    return Grid("discrimination", "Dialogues scored above a worse one, in per cent",
+                ("system", *(text for part, kind in columns for text in (f"{part.title} {kind.upper()}", "paper"))),
+                rows, ", ".join(dict.fromkeys(f"{part.title} {part.split}" for part, _ in columns)))
+
+
+def _remarks(absent: Sequence[str]) -> Iterator[str]:
+    yield ("UR: one utterance is that of another dialogue; SS: one speaker's utterances are in another order. Twenty "
+           "worse dialogues of each, the same for all systems; a tie counts half. ± is the standard deviation over "
+           f"{trainings.SEEDS} seeds of the training, or of the draw.")
+    yield ("ConvAI2 is its validation part, as in the paper, and is trained on what the file of PersonaChat holds; the "
+           "paper has 17,878 dialogues of it. What stands in an evaluation set is not trained on.")
+    if absent:
+        yield f"Not here, and left out: {', '.join(absent)} (`harness fetch --corpora`)."

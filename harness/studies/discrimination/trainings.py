@@ -128,6 +128,7 @@ class Work:
     def __init__(self, training: Training) -> None:
         self.training = training
         self.models = Models(training.home, training.choice)
+        self.encoder: str = training.metric.encoder if training.reads else ""
         self._texts: Sequence[str] | None = None
         self._vectors: Vectors | None = None
 
@@ -142,34 +143,17 @@ class Work:
                 self.models.identity("encoder", self.encoder)]
 
     @property
-    def encoder(self) -> str:
-        """The encoder that the metric asks for; empty for that of the run."""
-        return self.training.metric.encoder if self.training.reads else ""
-
-    @property
     def recipe(self) -> Recipe:
         """The metric's own, on one corpus and with fewer steps."""
         own: Recipe = self.training.metric.recipe
         steps = self.training.part.steps
         return dataclasses.replace(own, corpora=(self.training.part.corpus,), steps=steps, every=max(1, steps // 4))
 
-    @property
-    def metric(self) -> Any:
-        """The metric with the strategy of the training, and the window that the paper has for its corpus."""
-        own: dict[str, Any] = {"negatives": self.training.kind}
-        if hasattr(self.training.metric, "window"):
-            own["window"] = self.training.part.window
-        return dataclasses.replace(self.training.metric, **own)
-
-    @cached_property
-    def features(self) -> PooledVectors:
-        """The encoder's vectors, kept on disk as for a training."""
-        return PooledVectors(self.training.home / "training", self.models.encoder(self.encoder))
-
     def read(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts; those of the last texts stay, since all seeds train on the same."""
         if self._vectors is None or self._texts != texts:
-            self._texts, self._vectors = texts, self.features(texts)
+            features = PooledVectors(self.training.home / "training", self.models.encoder(self.encoder))
+            self._texts, self._vectors = texts, features(texts)
         return self._vectors
 
     @cached_property
@@ -202,7 +186,10 @@ class Work:
     def _fitted(self, seed: int) -> Callable[[Any], Scores]:
         from metrics.training.loop import fit, randomness
 
-        metric = self.metric
+        own: dict[str, Any] = {"negatives": self.training.kind}
+        if hasattr(self.training.metric, "window"):
+            own["window"] = self.training.part.window  # that of the paper for the corpus
+        metric = dataclasses.replace(self.training.metric, **own)
         self.data.seed = seed
         with randomness(seed, self.models.machine):
             objective = metric.objective(self.data)

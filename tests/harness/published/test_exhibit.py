@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness import studies
 from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.errors import BadReport
@@ -92,14 +94,19 @@ def test_a_broken_file_stops_nothing(tmp_path: Path) -> None:
         assert "harness study measures" in warning
 
 
-def test_a_study_gives_its_tables_pictures_remarks_and_failures() -> None:
-    svg = b'<svg xmlns="http://www.w3.org/2000/svg"><title>Title</title><desc>What it shows.</desc></svg>'
-    found = exhibits.of_study("s", "T", "L", "C", Findings(
-        (Grid("real", "Caption", ("a",), (("1",),), "real data"),), ("remark",), (), {"a.svg": svg, "a.csv": b"x"},
-        ("m: broke",)))
-    assert found == Exhibit("s", "study", "T", "L", "C", (Grid("real", "Caption", ("a",), (("1",),), "real data"),),
-                            ((svg.decode(), "Title. What it shows."),),
-                            ("remark", "Failed, and not in the study: m: broke."))
+def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
+    table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
+    kept = studies.files("measures", "C", Findings(
+        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
+        (("<svg/>", "In words."),), ("m: broke",)))
+    assert {name: kept[name] for name in kept if not name.endswith(("md", "json"))} == {
+        "pair.csv": b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n", "measures.svg": b"<svg/>"}
+    assert "| \\<1\\> |" in kept["measures.md"].decode()
+    found = exhibits.read(put(tmp_path, "measures", kept[exhibits.FILE]))
+    assert found.lead.startswith("How much the choice of a measure matters:")
+    assert replace(found, title="T", lead="L") == Exhibit(
+        "measures", "study", "T", "L", "C", (table,), (("<svg/>", "In words."),),
+        ("remark", "Failed, and not in the study: m: broke."))
 
 
 def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:

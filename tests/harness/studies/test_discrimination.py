@@ -22,7 +22,6 @@ from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import trainings  # noqa: E402
-from harness.studies.discrimination.page import Accuracies, findings  # noqa: E402
 from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval import metric as _dialogues  # noqa: E402
@@ -80,14 +79,18 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
-def test_the_paper_stands_beside() -> None:
-    found = findings("", 5, [Accuracies("dynaeval", "dynaeval", PARTS[0], "ur", (0.95, 0.97)),
-                      Accuracies("cosim", "cosim", PARTS[0], "ur", (0.9, 0.9)),
-                      Accuracies("cosim", "cosim", PARTS[1], "ss", (0.5, 0.5))])
+def test_the_paper_stands_beside(home: Path) -> None:
+    def training(name: str, part: int, kind: Any) -> trainings.Training:
+        metric = registry.choose(name).metric
+        return trainings.Training(name, metric, PARTS[part], kind, 0, None, home, home, Choice())
+
+    found = discrimination.findings({
+        training("dynaeval", 0, "ur"): (0.95, 0.97), training("cosim", 0, "ur"): (0.9, 0.9),
+        training("cosim", 1, "ss"): (0.5, 0.5)})
     (table,) = found.tables
     assert table.head == ("system", "EmpatheticDialogues UR", "paper", "ConvAI2 SS", "paper")
     assert table.rows == (("dynaeval", "96.00 ± 1.41", "94.30", "", ""), ("cosim", "90.00", "63.54", "50.00", "92.93"))
-    assert Accuracies("s-dicoh", "s-dicoh", DAILY, "ss", (1.0,)).paper == Decimal("0.8492")
+    assert discrimination.paper(training("s-dicoh", 2, "ss")) == Decimal("0.8492")
 
 
 @pytest.fixture
@@ -111,9 +114,9 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     assert all(0 <= entry["accuracy"] <= 1 and len(entry["accuracies"]) == 1 for entry in entries)
     folder = tmp_path / "studies" / "discrimination"
     page = (folder / "discrimination.md").read_text()
-    assert "| s-dicoh |" in page
+    assert "| s\\-dicoh |" in page
     assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in page
-    with (folder / "discrimination.csv").open() as stream:
+    with (folder / "accuracy.csv").open() as stream:
         assert [row["system"] for row in csv.DictReader(stream)][:2] == ["random", "cosim"]
 
     def trained(*_: object) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.results.rows import Exhibit, Grid, Look, Results
-from harness.studies._picture import Map, svg
+from harness.studies._picture import Map, heat_maps
 from leaderboard.blocks.tables import Picture, Prose, Table
 from leaderboard.pages import exhibits
 from leaderboard.pages.exhibits import Unsafe, on_sample, sanitised, sections
@@ -67,7 +67,7 @@ def test_what_is_no_picture_is_refused_and_said() -> None:
 
 
 @pytest.mark.parametrize("picture", [
-    svg("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]))]).decode(),
+    heat_maps("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]))])[0],
     curve("name", [Look(1, 0.5, 0.6), Look(2, 0.4, 0.5)], 2).decode()])
 def test_our_own_pictures_lose_nothing_that_is_seen(picture: str) -> None:
     before, after = ET.fromstring(picture), ET.fromstring(sanitised(picture, "told"))  # noqa: S314

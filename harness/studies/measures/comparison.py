@@ -9,10 +9,15 @@
 A ranking is by the mean over cells. Two measures are compared on the cells on which both exist and the metrics that
 both measure there, so that no data comes between them. The questions are those of Gao et al. (2024), 'Analyzing and
 Evaluating Correlation Measures in NLG Meta-Evaluation'; how they are answered is this harness's own.
+
+Resamples are counts of items: the whole, random halves, and a bootstrap. What is drawn, or falls into one half or the
+other, is a context with all its items, since items of one context are not independent; where no context is shared
+these are the items. All qualities of a dataset share its resamples.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,19 +28,65 @@ import numpy as np
 from harness.run.correlate import TargetData
 from harness.statistics.bootstrap import all_p_values
 from harness.statistics.coefficients import kendall
-from harness.statistics.panel import Array, Panel, Vector
-from harness.statistics.resampled_levels import MEASURES, Measure, Values, values
+from harness.statistics.panel import Array, Codes, Panel, Vector
+from harness.statistics.resampled_levels import FEW, MEASURES, Measure, Single, Values, values
 from harness.studies import TargetGroup
-from harness.studies._resamples import MOST, Amount, resamples
 
 ALPHA = 0.05
 DECIMALS = 10
 """Means that are nearer than this are tied."""
 
+MOST = 2000
+"""Of more rated items, so many are taken at random, in whole contexts but for the last."""
+
 DEFAULT: Measure = ("items", "spearman")
 
 Name: TypeAlias = tuple[str, str]
 """Metric and column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How many halvings and how many bootstrap draws; resamples stand as whole, first halves, second halves, draws."""
+
+    halvings: int
+    draws: int
+
+    @property
+    def first(self) -> slice:
+        """The first halves."""
+        return slice(1, 1 + self.halvings)
+
+    @property
+    def second(self) -> slice:
+        """The second halves, in the order of the first."""
+        return slice(1 + self.halvings, 1 + 2 * self.halvings)
+
+    @property
+    def drawn(self) -> slice:
+        """The bootstrap."""
+        return slice(1 + 2 * self.halvings, None)
+
+
+def resamples(cell: TargetData, seed: int, amount: Amount) -> tuple[Codes, Single]:
+    """The rows of the cell that are looked at, and how often each resample holds them: (resamples, rows)."""
+    own = int.from_bytes(hashlib.sha256(cell.dataset.encode()).digest()[:8], "big")
+    rng = np.random.default_rng([seed, own])
+    unit = units(cell.context)
+    size = int(unit.max()) + 1
+    order = rng.permutation(size)
+    half = rng.permuted(np.tile(2 * np.arange(size) < size, (amount.halvings, 1)), axis=1)
+    drawn = rng.multinomial(size, np.full(size, 1 / size), size=amount.draws)
+    rated = np.flatnonzero(np.isfinite(cell.judged.means))
+    rows = np.sort(rated[np.argsort(order[unit[rated]], kind="stable")][:MOST])
+    counts = np.concatenate([np.ones((1, size)), half, ~half, drawn]).astype(np.float32)
+    return rows, counts[:, unit[rows]]
+
+
+def units(context: Codes) -> Codes:
+    """What each item is drawn with: its context, or nothing where contexts are fewer than FEW."""
+    contexts = np.unique(context, return_inverse=True)[1].ravel()
+    return contexts if contexts.max(initial=-1) + 1 >= FEW else np.arange(len(context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +129,10 @@ def means(shared: SharedTargets, measure: Measure, resamples: slice) -> Array:
     return np.asarray(np.round(np.mean(rows, axis=0), DECIMALS))
 
 
-def rankings(shared: SharedTargets, measures: Sequence[Measure]) -> list[Vector]:
-    """The mean over cells of every metric on the whole data, for each measure."""
-    return [means(shared, measure, slice(1))[0] for measure in measures]
+def ranking(shared: SharedTargets, measure: Measure) -> Vector:
+    """The mean over cells of every metric on the whole data."""
+    values: Vector = means(shared, measure, slice(1))[0]
+    return values
 
 
 def agreement(first: Vector, second: Vector) -> float:
@@ -160,20 +212,14 @@ def _row(cells: Sequence[MeasuredTarget], measure: Measure, amount: Amount) -> M
     own_power, default = power(beside, measure, DEFAULT)
     same, spread = consistency(beside, measure, amount)
     return MeasureRow(measure, len(own.targets), len(beside.names), own_power, default, same, spread,
-               consistency(beside, DEFAULT, amount)[0], _tau(beside, measure, DEFAULT), _ranking(own, measure))
+                      consistency(beside, DEFAULT, amount)[0], _tau(beside, measure, DEFAULT), _tied(own, measure))
 
 
 def _tau(shared: SharedTargets, first: Measure, second: Measure) -> float:
-    return agreement(*rankings(shared, (first, second))) if shared.names else math.nan
+    return agreement(ranking(shared, first), ranking(shared, second)) if shared.names else math.nan
 
 
-def _ranking(shared: SharedTargets, measure: Measure) -> tuple[tuple[Name, ...], ...]:
-    if not shared.names:
-        return ()
-    (values,) = rankings(shared, [measure])
+def _tied(shared: SharedTargets, measure: Measure) -> tuple[tuple[Name, ...], ...]:
+    values = ranking(shared, measure).tolist() if shared.names else []
     return tuple(tuple(name for name, other in zip(shared.names, values, strict=True) if other == value)
-                 for value in _distinct(values))
-
-
-def _distinct(values: Vector) -> list[float]:
-    return sorted(set(values.tolist()), reverse=True)
+                 for value in sorted(set(values), reverse=True))
