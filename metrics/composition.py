@@ -78,6 +78,11 @@ class Composite:
         """Whether a development dataset is scored with weights that were learned on it as well."""
         return False
 
+    @property
+    def scale(self) -> str:
+        """`none` where the scores are taken as they are."""
+        return "standard" if self.learns else "none"
+
     def made_of(self) -> tuple[Input, ...]:
         """Its inputs."""
         raise NotImplementedError
@@ -88,6 +93,8 @@ class Composite:
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """The inputs on one scale: (s − mean) / spread on the development datasets, cut at three spreads."""
+        if self.scale == "none":
+            return table
         means, spreads = evidence.scale()
         return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -FURTHEST, FURTHEST))
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from metrics.composite.mme_crs import DRAWN, Without, sub_metrics
-from metrics.composition import Composite, Input, InputScores
-from metrics.evidence import Evidence
+from metrics.composition import Composite, Input
 from metrics.metric import MetricCard
 
 
@@ -33,7 +32,3 @@ class MmeAvg(Composite):
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the groups of MME-CRS."""
         return sub_metrics(self.without, self.encoder)
-
-    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """Spreads from the mean, or the scores as they are."""
-        return table if self.scale == "none" else Composite.scaled(self, table, evidence)

@@ -26,7 +26,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from metrics.composition import Composite, Input, InputScores, named
+from metrics.composition import Composite, Input, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
@@ -68,10 +68,6 @@ class MmeCrs(Composite):
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Correlation Re-Scaling; the weights sum to 1."""
         return crs_weights(evidence, dimension, self.power)
-
-    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """Spreads from the mean, or the scores as they are."""
-        return table if self.scale == "none" else Composite.scaled(self, table, evidence)
 
 
 def sub_metrics(without: Without, encoder: str) -> tuple[Input, ...]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, InputScores, named
+from metrics.composition import Composite, Input, named
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -51,10 +51,6 @@ class Weighted(Composite):
         if not self.learns:
             return np.array([weight for weight, _ in _fixed(self.inputs)])
         return crs_weights(evidence, dimension, self.power)
-
-    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """The scores as they are where weights are fixed, else spreads from the mean."""
-        return Composite.scaled(self, table, evidence) if self.learns else table
 
 
 def _fixed(text: str) -> list[tuple[float, str]]:

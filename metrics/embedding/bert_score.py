@@ -12,6 +12,7 @@ with `idf`, a text whose tokens all weigh nothing scores 0, where the package ha
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item, Reference
-from metrics.embedding._layers import baseline, layer_of, recommended
 from metrics.errors import BadOption
 from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
 from metrics.models.memory import Vectors
@@ -39,6 +39,19 @@ SHARING = 1_024
 
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that have them."""
+LAYERS = {
+    "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,
+    "bert-base-multilingual-cased": 9, "bert-base-uncased": 9, "bert-large-uncased": 18, "deberta-base": 9,
+    "deberta-base-mnli": 9, "deberta-large": 16, "deberta-large-mnli": 18, "deberta-v3-base": 9, "deberta-v3-large": 12,
+    "deberta-v3-small": 4, "deberta-xlarge": 18, "deberta-xlarge-mnli": 40, "distilbert-base-uncased": 5,
+    "distilroberta-base": 5, "electra-base-discriminator": 9, "electra-large-discriminator": 14, "mpnet-base": 8,
+    "roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19, "sup-simcse-bert-base-uncased": 10,
+    "sup-simcse-bert-large-uncased": 18, "sup-simcse-roberta-base": 10, "sup-simcse-roberta-large": 16,
+    "unsup-simcse-bert-base-uncased": 10, "unsup-simcse-bert-large-uncased": 18, "unsup-simcse-roberta-base": 8,
+    "unsup-simcse-roberta-large": 13, "xlm-roberta-base": 9, "xlm-roberta-large": 17, "xlnet-base-cased": 5,
+    "xlnet-large-cased": 7,
+}
+"""The layer that agrees best with the ratings of WMT16, by the name of the model without its owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +81,8 @@ class BertScore:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
         encoder = self._encoder(models)
-        base = baseline(self.baseline, layer_of(encoder)) if self.baseline else None
+        layer = encoder.layer or (int(encoder.networks[0].config.num_hidden_layers) if self.baseline else 0)
+        base = _baseline(self.baseline, layer) if self.baseline else None
         groups = [(together, replies[start : start + SHARING]) for together, replies in sharing(items, self.references)
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
@@ -85,7 +99,7 @@ class BertScore:
 
     def _encoder(self, models: Models) -> Encoder:
         last = models.encoder(self.encoder)
-        layer = self.layer or recommended(last)
+        layer = self.layer or LAYERS.get(last.name.rpartition("/")[-1].casefold(), 0)
         return models.encoder(self.encoder, layer) if layer else last
 
     def _one(self, precisions: Column, recalls: Column) -> Column:
@@ -169,6 +183,20 @@ class _Reader:
         every = times.total() + 1
         self._weights = {number: math.log(every / (count + 1)) for number, count in holding.items()}
         self._other = math.log(every)
+
+
+def _baseline(file: File, layer: int) -> Column:
+    """P, R and F of a layer in a file of the package's kind, `LAYER,P,R,F`."""
+    lines = csv.reader(file.content().decode(errors="replace").replace("\t", ",").splitlines())
+    for line in lines:
+        if line and line[0].strip() == str(layer):
+            try:
+                _, *values = map(float, line)
+                precision, recall, f = values
+            except ValueError:
+                break
+            return np.array([precision, recall, f])
+    raise BadOption(f"bert-score: {file} holds no line LAYER,P,R,F for layer {layer}")
 
 
 def _texts(together: Sequence[Reference], replies: Sequence[tuple[int, str]]) -> Iterator[str]:

@@ -84,19 +84,18 @@ def read(name: str, folder: Path) -> Checkpoint:
     """The checkpoint in a folder, once its files are seen to be whole."""
     config, card = _json(name, folder / CONFIG), _json(name, folder / CARD)
     _belongs(name, folder, config)
-    if not isinstance(config.get("network"), dict):
-        raise _damaged(name, folder / CONFIG, "does not hold the network's arguments")
-    digests_noted = card.get("sha256")
-    if not isinstance(digests_noted, dict):
-        raise _damaged(name, folder / CARD, "does not hold the sha256 of the files beside it")
-    digests = [_checked(name, folder / file, digests_noted.get(file)) for file in (WEIGHTS, CONFIG)]
+    for path, content, key in ((CONFIG, config, "network"), (CARD, card, "sha256")):
+        if not isinstance(content.get(key), dict):
+            raise _damaged(name, folder / path, f"does not hold {key!r}, an object")
+    digests = [_checked(name, folder / file, card["sha256"].get(file)) for file in (WEIGHTS, CONFIG)]
     return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
 
 
 def here(home: Path) -> Iterator[Checkpoint | str]:
     """Every checkpoint on this machine, or for a damaged one what is wrong with it."""
-    names = {path.name for root in (own(home), SHIPPED) if root.is_dir() for path in root.iterdir() if path.is_dir()}
-    for name in sorted(name for name in names if not name.startswith(".")):
+    names = {path.name for root in (home / "checkpoints", SHIPPED) if root.is_dir() for path in root.iterdir()
+             if path.is_dir() and not path.name.startswith(".")}
+    for name in sorted(names):
         for folder in _folders(name, home):
             try:
                 yield read(name, folder)
@@ -106,11 +105,17 @@ def here(home: Path) -> Iterator[Checkpoint | str]:
 
 def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> Checkpoint:
     """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
+    from safetensors.torch import save_file
+
     check_place(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     try:
-        _write(beside, weights, config, card)
+        save_file(storage.packed(weights), beside / WEIGHTS)
+        (beside / WEIGHTS).chmod(0o644)
+        (beside / CONFIG).write_bytes(_text(config))
+        digests = {file: hashlib.sha256((beside / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
+        (beside / CARD).write_bytes(_text({**card, "sha256": digests}))
         beside.chmod(0o755)
         aside = beside.with_suffix(".old")
         if folder.exists():
@@ -144,14 +149,9 @@ def check_place(folder: Path) -> None:
         raise MetricError(f"{folder}: holds {foreign[0]}, which is no part of a checkpoint; choose another folder")
 
 
-def own(home: Path) -> Path:
-    """Where the user's own checkpoints lie."""
-    return home / "checkpoints"
-
-
 def place(name: str, encoder: str, home: Path) -> Path:
     """Where the user's own weights of that name for an encoder lie; the encoder's identity is empty for none."""
-    return own(home) / name / (_short(encoder) or NO_ENCODER)
+    return home / "checkpoints" / name / (_short(encoder) or NO_ENCODER)
 
 
 def _short(encoder: str) -> str:
@@ -161,7 +161,7 @@ def _short(encoder: str) -> str:
 
 def _folders(name: str, home: Path) -> Iterator[Path]:
     """Where weights of a name can be, the user's own first."""
-    for root in (own(home) / name, SHIPPED / name):
+    for root in (home / "checkpoints" / name, SHIPPED / name):
         if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
             yield root
         elif root.is_dir():
@@ -178,13 +178,18 @@ def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
     return str(encoder["identity"])
 
 
-def _json(name: str, path: Path) -> dict[str, Any]:
+def _read(name: str, path: Path) -> bytes:
     try:
-        content = json.loads(path.read_bytes())
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise _damaged(name, path, "is missing") from error
     except OSError as error:
         raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
+
+
+def _json(name: str, path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(name, path))
     except ValueError as error:
         raise _damaged(name, path, "is not JSON") from error
     if not isinstance(content, dict):
@@ -194,13 +199,7 @@ def _json(name: str, path: Path) -> dict[str, Any]:
 
 def _checked(name: str, path: Path, noted: object) -> str:
     """The sha256 of a file, which must be what the card says."""
-    try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    except FileNotFoundError as error:
-        raise _damaged(name, path, "is missing") from error
-    except OSError as error:
-        raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
+    digest = hashlib.sha256(_read(name, path)).hexdigest()
     if digest != noted:
         raise _damaged(name, path, f"was cut or changed: its sha256 begins with {digest[:12]}, "
                                    f"its card says {str(noted)[:12]}")
@@ -210,16 +209,6 @@ def _checked(name: str, path: Path, noted: object) -> str:
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:
     return MissingResource(f"weights {name}: {path} {problem}; train them anew with `harness train {name} --fresh`, or "
                            "install again what brought them")
-
-
-def _write(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> None:
-    from safetensors.torch import save_file
-
-    save_file(storage.packed(weights), folder / WEIGHTS)
-    (folder / WEIGHTS).chmod(0o644)
-    (folder / CONFIG).write_bytes(_text(config))
-    digests = {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
-    (folder / CARD).write_bytes(_text({**card, "sha256": digests}))
 
 
 def _text(content: Mapping[str, Any]) -> bytes:

@@ -5,8 +5,7 @@ all that decides what comes next into a state file: a training that was killed g
 ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch depends on the
 generator it is drawn with, and on nothing else that changes.
 
-Weights decay where they are matrices; biases and the weights of norms do not. With `recipe.average` it is a running
-mean of the weights that is looked at and kept (decay min(average, (1 + n) / (10 + n)) after n steps).
+Weights decay where they are matrices; biases and the weights of norms do not.
 """
 
 from __future__ import annotations
@@ -111,17 +110,14 @@ class _Training:
         self.objective, self.recipe, self.machine, self.seed = objective, recipe, machine, seed
         self.device = machine.devices[0]
         self.network = objective.network.to(self.device)
-        self.parameters = {name: parameter for name, parameter in self.network.named_parameters()
-                           if parameter.requires_grad}
+        self.parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         if not self.parameters:
             raise MetricError("the network has no parameter that requires a gradient")
-        matrices = [parameter for parameter in self.parameters.values() if parameter.ndim > 1]
-        vectors = [parameter for parameter in self.parameters.values() if parameter.ndim <= 1]
+        matrices, vectors = ([parameter for parameter in self.parameters if (parameter.ndim > 1) == whether]
+                             for whether in (True, False))
         groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": vectors, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=recipe.rate)
         self.generator = np.random.default_rng(seed)
-        self.average = ({name: parameter.detach().clone() for name, parameter in self.parameters.items()}
-                        if recipe.average else {})
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Look] = []
         self.step, self.seconds = 0, 0.0
@@ -148,7 +144,10 @@ class _Training:
         total = torch.zeros((), device=self.device)
         while self.step < end:
             total += self._one()
-        mean, held_out = total.item() / (end - first), self._held_out()
+        mean = total.item() / (end - first)
+        self.network.eval()
+        with torch.no_grad():
+            held_out = float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
         if not (math.isfinite(mean) and math.isfinite(held_out)):
             which = "training" if not math.isfinite(mean) else "held-out"
             raise MetricError(f"the {which} loss is no finite number between steps {first + 1} and {end}: take a lower "
@@ -156,8 +155,7 @@ class _Training:
         look = Look(end, mean, held_out)
         self.curve.append(look)
         if self._least is look:
-            with self._averaged():
-                self.best = {name: tensor.to("cpu", copy=True) for name, tensor in learned(self.network).items()}
+            self.best = {name: tensor.to("cpu", copy=True) for name, tensor in learned(self.network).items()}
         self.seconds += time.perf_counter() - start
         return look
 
@@ -170,11 +168,8 @@ class _Training:
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss(self.objective.draw(self.generator))
         loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-        torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), CLIP)
+        torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
         self.optimizer.step()
-        decay = min(self.recipe.average, (1 + self.step) / (10 + self.step))
-        for name, mean in self.average.items():
-            mean.lerp_(self.parameters[name].detach(), 1 - decay)
         self.step += 1
         return loss.detach()
 
@@ -184,28 +179,6 @@ class _Training:
         with torch.autocast(self.machine.kind, dtype=torch.bfloat16,
                             enabled=self.machine.kind == "cuda" and self.machine.precision == "bf16"):
             return self.objective.loss(self.network, on_device(batch, self.device))
-
-    def _held_out(self) -> float:
-        """The mean loss of the batches that are held out, of the averaged weights where there are some."""
-        import torch
-
-        self.network.eval()
-        with torch.no_grad(), self._averaged():
-            return float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
-
-    @contextlib.contextmanager
-    def _averaged(self) -> Iterator[None]:
-        """With the running means in the place of the weights."""
-        self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
-
-    def _swap(self) -> None:
-        for name, mean in self.average.items():
-            parameter = self.parameters[name]
-            parameter.data, self.average[name] = mean, parameter.data
 
     def fitted(self) -> Fitted:
         """Put the best weights into the network, and hand them over."""
@@ -227,7 +200,7 @@ class _Training:
         torch.save({
             "about": self._about, "step": self.step, "seconds": self.seconds,
             "curve": [dataclasses.astuple(look) for look in self.curve],
-            "network": learned(self.network), "average": self.average, "best": self.best,
+            "network": learned(self.network), "best": self.best,
             "optimizer": self.optimizer.state_dict(),
             "generator": json.dumps(self.generator.bit_generator.state),
             "torch": torch.get_rng_state(),
@@ -246,7 +219,6 @@ class _Training:
         if not isinstance(state, dict) or state.get("about") != self._about:
             return
         self.network.load_state_dict(state["network"], strict=False)
-        self.average = {name: mean.to(self.device) for name, mean in state["average"].items()}
         self.best, self.step, self.seconds = state["best"], state["step"], state["seconds"]
         self.curve = [Look(*look) for look in state["curve"]]
         self.optimizer.load_state_dict(state["optimizer"])

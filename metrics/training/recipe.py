@@ -40,8 +40,6 @@ class Recipe:
     decay: float = 0.01
     every: int = 100
     patience: int = 5
-    average: float = 0.0
-    """How much of the running mean of the weights stays at a step, such as 0.999; 0 for the weights themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,9 @@ class TrainingData:
         if name not in self._split:
             parts: tuple[list[Dialogue], list[Dialogue]] = ([], [])
             for dialogue in self.corpora[name].dialogues:
-                parts[_held_out(dialogue)].append(dialogue)
+                words = "\n".join(utterance.text for utterance in dialogue.utterances).encode(errors="replace")
+                held_out = int.from_bytes(hashlib.sha256(words).digest()[:4]) % HELD_OUT == 0
+                parts[held_out].append(dialogue)
             self._split[name] = parts
         return self._split[name]
 
@@ -113,8 +113,3 @@ class Trainable(Protocol):
 
     def objective(self, data: TrainingData) -> Objective:
         """Prepare the network and its batches."""
-
-
-def _held_out(dialogue: Dialogue) -> bool:
-    words = "\n".join(utterance.text for utterance in dialogue.utterances)
-    return int.from_bytes(hashlib.sha256(words.encode(errors="replace")).digest()[:4]) % HELD_OUT == 0

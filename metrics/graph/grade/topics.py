@@ -21,7 +21,7 @@ from metrics.errors import BadOption
 from metrics.metric import Column
 from metrics.models.memory import Vectors
 from metrics.models.pooled import PooledVectors
-from metrics.text import conceptnet, keywords, neighbours
+from metrics.text import concepts, keywords
 from metrics.text.topic_graph import Graph, Hops, Nodes
 from metrics.trained.heads.table import BLOCK
 
@@ -49,7 +49,7 @@ class TopicSource:
 
     def features(self, words: Sequence[str]) -> Vectors:
         """For each word (3, width): its vector, and the means over its neighbours, zeros where there are none."""
-        nodes = conceptnet.aligned(self.graph, words)
+        nodes = concepts.aligned(self.graph, words)
         near = self.graph.neighbours(nodes[nodes >= 0], self.first, self.second)
         around = [np.full((len(words), several.shape[1]), -1) for several in near]
         for whole, several in zip(around, near, strict=True):
@@ -63,7 +63,7 @@ class TopicSource:
 
     def hops(self, words: Sequence[str], left: Nodes, right: Nodes) -> Hops:
         """The hops between the words at these places; 0 for the same word, -1 where there is no way."""
-        nodes = conceptnet.aligned(self.graph, words)
+        nodes = concepts.aligned(self.graph, words)
         codes, back = np.unique(left * len(words) + right, return_inverse=True)
         first, second = np.divmod(codes, max(len(words), 1))
         hops = self.graph.hops(nodes[first], nodes[second])
@@ -151,17 +151,17 @@ def source(models: Models, encoder: str, graph: str, first: int, second: int, ve
     read = of_file(models, vectors) if vectors else of_encoder(models, encoder)
     if first < 0 or second < 0:
         raise BadOption(f"first={first}, second={second}: the numbers of neighbours are 0 or more")
-    if graph == conceptnet.NAME:
-        return TopicSource(conceptnet.graph(models), read, first, second)
+    if graph == concepts.CONCEPTNET:
+        return TopicSource(concepts.conceptnet(models), read, first, second)
     weights = models.encoder(encoder).weights
     digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
-    return TopicSource(neighbours.graph(models.home, digest, of_encoder(models, encoder)), read, first, second)
+    return TopicSource(concepts.neighbours(models.home, digest, of_encoder(models, encoder)), read, first, second)
 
 
 def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:
     """What the topic graphs depend on besides options and encoder, for a signature."""
-    named = f"conceptnet@{models.resource(conceptnet.NAME).digest[:12]}" if graph == conceptnet.NAME else (
-        neighbours.identity())
+    named = f"conceptnet@{models.resource(concepts.CONCEPTNET).digest[:12]}" if graph == concepts.CONCEPTNET else (
+        concepts.identity())
     parts = [f"topics={named}", f"counts={keywords.shipped().digest[:12]}"]
     return (*parts, f"nodes={models.identity('vectors', vectors)}") if vectors else tuple(parts)
 

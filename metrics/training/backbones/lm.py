@@ -7,6 +7,10 @@ drawn from less than their size would have it: by the square root of their turns
 The tokenizer is learned first, from the same dialogues. The checkpoint holds matrices in eight bits
 (small_lm.py); `notes` have what that costs on what is held out, in bits per character of the text as it was
 written, which can be compared between tokenizers.
+
+Over a vocabulary of thousands most of the time goes into the scores of every piece at every place: written, read and
+written again for softmax, loss and gradient. Here they are made for a few hundred places at a time, and turned into
+their gradient at once, while they lie in the cache.
 """
 
 from __future__ import annotations
@@ -18,27 +22,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.models.small_lm import END, Pieces
+from metrics.models.small_lm import END, Pieces, configuration
 from metrics.models.storage import packed, unpacked
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 Tokens = npt.NDArray[np.uint16]
-
 SAMPLE = 60_000
 """Utterances that the tokenizer is learned from, of all corpora alike."""
-
+PLACES = 256
+"""For how many places scores are made at a time."""
 TOKENS = 2_048
 """Tokens of a batch in training."""
-
 LONG = 0.25
 """How many batches hold windows as long as the network reads; the others hold twice as many of half the length."""
-
 ROWS = 8
 """Windows in a batch that is held out."""
-
 HELD_OUT_BATCHES = 24
 """Batches of the held-out loss."""
 
@@ -69,8 +71,6 @@ class CausalLanguageModel:
 
     def objective(self, data: TrainingData) -> Objective:
         """Learn the tokenizer, prepare the network, windows of all corpora, and windows of what is held out."""
-        from metrics.training.dialogue_lm import DialogueLM
-
         pieces = Pieces.learned(_sample(data), self.pieces)
         tokenizer = pieces.tokenizer()
         streams = [self._stream(data.dialogues(name), tokenizer) for name in data.corpora]
@@ -127,8 +127,6 @@ def _sample(data: TrainingData) -> list[str]:
 
 
 def _tensor(rows: Sequence[Tokens]) -> Any:
-    import torch
-
     return torch.from_numpy(np.stack(rows).astype(np.int32))
 
 
@@ -146,8 +144,58 @@ def _told(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, flo
 
 
 def _loss(network: Any, batches: Sequence[Any]) -> float:
-    import torch
-
     device = next(network.parameters()).device
     with torch.no_grad():
         return float(np.mean([float(network(rows.long().to(device))) for rows in batches]))
+
+
+class DialogueLM(torch.nn.Module):  # type: ignore[misc]
+    """A GPT-NeoX over these pieces; its parts are named as transformers names them."""
+
+    def __init__(self, pieces: str, width: int, layers: int, heads: int, positions: int) -> None:
+        from transformers import GPTNeoXModel
+
+        super().__init__()
+        config = configuration(len(Pieces.read(pieces).numbers), width, layers, heads, positions)
+        config._attn_implementation = "eager"  # faster than PyTorch's own, backwards, on the processor
+        self.gpt_neox = GPTNeoXModel(config)
+
+    def forward(self, rows: Any) -> Any:
+        """Tell the mean of −log p of each token after those before it: (rows, tokens) to one number."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=rows.device.type == "cpu" and _quick_in_bf16()):
+            states = self.gpt_neox(input_ids=rows[:, :-1], use_cache=False).last_hidden_state
+        halved = torch.is_autocast_enabled(rows.device.type) or (rows.device.type == "cpu" and _quick_in_bf16())
+        return _CrossEntropy.apply(states.flatten(0, 1), self.gpt_neox.embed_in.weight, rows[:, 1:].flatten(),
+                                   torch.bfloat16 if halved else torch.float32)
+
+
+def _quick_in_bf16() -> bool:
+    """Whether this processor has matrix products in bfloat16."""
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return supported is not None and bool(supported())
+
+
+class _CrossEntropy(torch.autograd.Function):  # type: ignore[misc]
+    """The mean cross entropy of states (places, width) times a table (pieces, width), with its gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, states: Any, table: Any, targets: Any, dtype: Any) -> Any:
+        wanted = ctx.needs_input_grad[0]
+        columns, total = table.detach().to(dtype), torch.zeros((), device=states.device)
+        to_states, to_table = torch.zeros_like(states, dtype=torch.float32), torch.zeros_like(table)
+        for first in range(0, len(states), PLACES):
+            rows, right = states[first : first + PLACES].to(dtype), targets[first : first + PLACES, None]
+            scores = (rows @ columns.T).float()
+            wholes = scores.logsumexp(1, keepdim=True)
+            total += (wholes - scores.gather(1, right)).sum()
+            if wanted:
+                slopes = scores.sub_(wholes).exp_().scatter_add_(1, right, -torch.ones_like(wholes)).to(dtype)
+                to_states[first : first + PLACES] = slopes @ columns
+                to_table += slopes.T @ rows
+        ctx.save_for_backward(to_states / len(states), to_table / len(states))
+        return total / len(states)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Any) -> Any:
+        to_states, to_table = ctx.saved_tensors
+        return to_states * slope, to_table * slope, None, None

@@ -32,16 +32,12 @@ if TYPE_CHECKING:
 
 SHARE = 0.15
 """How much of a text is masked in training; at least one token is."""
-
 TOKENS = 1_024
 """How many tokens a batch holds, about."""
-
 LONGEST = 96
 """Tokens of a text in training; what is longer loses its end, or of a pair the context its beginning."""
-
 ROWS, HELD_OUT_ROWS, CHUNK = 120_000, 1_024, 32
 """Texts to train on at most, texts held out, and how many of them are a batch."""
-
 SMOOTHING = 0.1
 """What a token counts before it was seen."""
 

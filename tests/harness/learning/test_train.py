@@ -50,7 +50,7 @@ def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(registry, "entry_points",
                         lambda group: [EntryPoint("follows", "follows:Follows", GROUP)])
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
-    monkeypatch.setattr(trainables, "_backbones", tuple)
+    monkeypatch.setattr(trainables, "BACKBONES", {})
     monkeypatch.setattr(registry, "_built_in", dict)
     caches = (registry._plugged_in, registry.metric_class)
     for cached in caches:

@@ -20,8 +20,7 @@ bert_score = pytest.importorskip("bert_score")
 
 from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
 from metrics.embedding import bert_score as ours  # noqa: E402
-from metrics.embedding._layers import LAYERS  # noqa: E402
-from metrics.embedding.bert_score import BertScore  # noqa: E402
+from metrics.embedding.bert_score import LAYERS, BertScore  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
 from metrics.metric import File  # noqa: E402
 from metrics.models import weights  # noqa: E402

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.errors import BadOption, MissingResource
-from metrics.lexical._wordnet import WordNet
-from metrics.lexical.meteor import Meteor
+from metrics.lexical.meteor import Meteor, WordNet
 from metrics.models.service import Models
 from metrics.text.words import tokens
 from tests.conftest import make_item

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import shortest_path
 from benchmarks.storage import resources
 from metrics.errors import MissingResource
 from metrics.models.service import Models
-from metrics.text import conceptnet, neighbours
+from metrics.text import concepts
 from metrics.text.topic_graph import Damaged, Graph, write
 
 TERMS = ["tea", "cup", "kitchen", "house", "town", "moon"]
@@ -86,24 +86,24 @@ def test_a_damaged_file_is_noticed(tmp_path: Path) -> None:
 def test_conceptnet_is_made_compact_once_and_anew_where_damaged(tmp_path: Path, home: Path) -> None:
     models = Models(home)
     with pytest.raises(MissingResource, match="harness fetch conceptnet"):
-        conceptnet.graph(models)
+        concepts.conceptnet(models)
     (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
     resources.keep_edges([tmp_path / "edges.tsv"], home)
-    found = conceptnet.graph(models)
+    found = concepts.conceptnet(models)
     cats, milk = found.find(["cats", "milk"])
     assert found.hops(np.array([cats]), np.array([milk])).tolist() == [1]
     (path,) = (home / "graphs").iterdir()
     content = path.read_bytes()
     path.write_bytes(content[:-1])
-    conceptnet.opened.cache_clear()
-    conceptnet.graph(models)
+    concepts.opened.cache_clear()
+    concepts.conceptnet(models)
     assert path.read_bytes() == content
 
 
 def test_a_word_is_aligned_without_its_ending(tmp_path: Path) -> None:
     found = graph(tmp_path / "g", ["city", "watch", "make", "stop", "glass", "bus"], [])
     words = ["cities", "watched", "making", "stopping", "glass", "glasses", "buses", "is", "xyz"]
-    assert [found.term(node) if node >= 0 else "" for node in conceptnet.aligned(found, words).tolist()] == [
+    assert [found.term(node) if node >= 0 else "" for node in concepts.aligned(found, words).tolist()] == [
         "city", "watch", "make", "stop", "glass", "glass", "bus", "", ""]
 
 
@@ -111,7 +111,7 @@ def test_each_word_has_edges_to_its_nearest(tmp_path: Path) -> None:
     angles = np.radians([0, 10, 25, 90, 180])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     words = ["a", "b", "c", "d", "e", "nothing"]
-    neighbours.made(tmp_path / "g", words, np.concatenate([vectors, np.zeros((1, 2), np.float32)]), degree=1)
+    write(tmp_path / "g", *concepts.nearest(words, np.concatenate([vectors, np.zeros((1, 2), np.float32)]), degree=1))
     found = Graph(tmp_path / "g")
     near, _ = found.neighbours(found.find(words), 5, 0)
     # b is the nearest of a and of c, c that of d, d that of e

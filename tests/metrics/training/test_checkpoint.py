@@ -98,9 +98,9 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: (folder / "config.json").write_text("{"), "config.json is not JSON"),
     (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json is not JSON"),
     (lambda folder: (folder / "card.json").write_text("[]"), "card.json is not a JSON object"),
-    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "does not hold the sha256"),
+    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "does not hold 'sha256'"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("encoder")), "which encoder"),
-    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "the network's arguments"),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "does not hold 'network'"),
 ]
 
 
