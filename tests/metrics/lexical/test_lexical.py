@@ -1,0 +1,206 @@
+"""Metrics of words, and the controls: by hand, and against sacreBLEU and rouge-score to the last digit."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from benchmarks.dataset import Item, Reference, Utterance
+from metrics import registry
+from metrics.errors import BadOption
+from metrics.lexical.bleu import ORDERS, Bleu, Smoothing
+from metrics.lexical.chrf import Chrf
+from metrics.lexical.delta_bleu import DeltaBleu
+from metrics.lexical.rouge_l import RougeL
+from metrics.metric import Metric
+from metrics.models.service import Models
+from tests.conftest import make_item
+
+TEXT = st.one_of(
+    st.lists(st.sampled_from(["a", "b", "c", "the", "The", ".", "!", "1,5", "🙂", "Running", "runs"]), max_size=9).map(
+        " ".join), st.text(alphabet="aab .,(!A", max_size=12), st.text(max_size=20))
+TEXTS = st.lists(TEXT.filter(str.strip), min_size=1, max_size=4)
+SMOOTHING = st.sampled_from(["exp", "add-k", "floor", "none"])
+AWKWARD = ["", " ", ".", "?!...", "a", "a a a a a", "the the", "na " * 900, "日本語 です", "<skipped>", "a..5 &amp;"]
+
+
+def scores(metric: Metric, item: Item) -> list[float]:
+    return [float(column[0]) for column in metric.score([item], Models(Path())).values()]
+
+
+def against(metric: Metric, response: str, *references: str) -> list[float]:
+    return scores(metric, make_item("1", response, *references))
+
+
+HALF = 1 / 2
+
+
+def test_against_references_by_hand() -> None:
+    for requested, response, references, expected in (
+        ("bleu", "a b c d", ["a b c d"], [100, 100, 100, 100]),
+        # 3 of 4 words, 2 of 3 bigrams, 1 of 2 trigrams, and of one 4-gram smoothed to a half
+        ("bleu", "a b c x", ["a b c d"], [75, 100 * (3 / 4 * 2 / 3) ** HALF, 100 * (3 / 4 * 2 / 3 * HALF) ** (1 / 3),
+                                          100 * (3 / 4 * 2 / 3 * HALF * HALF) ** (1 / 4)]),
+        # "the" counts at most as often as one reference has it: twice of seven (Papineni et al.)
+        ("bleu", "the the the the the the the", ["the cat is on the mat", "there is a cat on the mat"], [100 * 2 / 7]),
+        # too short by half: BP = exp(1 - 4/2); orders 3 and 4 do not exist and are left out
+        ("bleu", "a b", ["a b c d"], [100 / math.e] * 4),
+        # the closest length counts, of two as close the shorter: no penalty
+        ("bleu", "a b c", ["a b", "a b c d"], [100, 100, 100, 100]),
+        ("bleu", "x y", ["a b"], [0, 0, 0, 0]), ("bleu", "", ["a b"], [0, 0, 0, 0]),
+        ("bleu", "a b", [""], [np.nan] * 4),
+        ("chrf", "abcdef", ["abcdef"], [100]), ("chrf", "x", ["a"], [0]), ("chrf", "", ["a"], [0]),
+        ("chrf", "ab", ["a b"], [100]),  # space is no character
+        ("chrf[char_order=1]", "ab", ["ac"], [50]),  # one of two letters, both ways
+        # order 1: 2 of 2 and 2 of 3, order 2: 1 of 1 and 1 of 2; P = 1, R = (2/3 + 1/2)/2 = 7/12, F2 = 5PR/(4P + R)
+        ("chrf[char_order=2]", "ab", ["abc"], [100 * 5 * 7 / 12 / (4 + 7 / 12)]),
+        # characters 1/3 and 1, words (a b !) 1/3 and 1
+        ("chrf[char_order=1,word_order=1,beta=1]", "a b!", ["b"], [50]),
+        ("chrf[char_order=0,word_order=1,beta=1]", "a b", ["b c"], [50]),
+        # Lin (2004): LCS "police the gunman" is 3 of 4 and 3 of 4; "the gunman" is 2
+        ("rouge-l", "police kill the gunman", ["police killed the gunman"], [3 / 4]),
+        ("rouge-l", "the gunman kill police", ["police killed the gunman"], [2 / 4]),
+        ("rouge-l", "a c", ["a b c d"], [2 / 3]),  # P = 2/2, R = 2/4
+        ("rouge-l[beta=1.2]", "a c", ["a b c d"], [2.44 * 0.5 / 1.94]),  # (1 + 1.44) * 1/2 / (1.44 + 1/2)
+        ("rouge-l", "A-b!", ["a_b"], [1]),  # case and punctuation are no matter, an underscore parts
+        # largest P is 1 (first), largest R is 1 (second): neither reference alone gives 1
+        ("rouge-l", "a b", ["a b c d", "b"], [1]),
+        ("rouge-l", "x", ["a"], [0]), ("rouge-l", "", ["a"], [0]), ("rouge-l", "!", ["?"], [0]),
+    ):
+        found = against(registry.choose(requested).metric, response, *references)
+        assert found[: len(expected)] == pytest.approx(expected, nan_ok=True), (requested, response)
+
+
+def weighted(response: str, *references: tuple[str, float]) -> Item:
+    return Item("1", (), Utterance("system", response), tuple(Reference(*reference) for reference in references))
+
+
+def test_weighted_references_by_hand() -> None:
+    for response, references, expected in (
+        ("a b c d", [("a b c d", 0.5)], 100),  # every n-gram earns the largest weight, whatever it is
+        ("a", [("a", 0.4), ("z", 0.8)], 50),  # one word: held at 0.4 where 0.8 was to be had
+        ("a", [("a", 0.4), ("a", 0.8)], 100),  # the best of the references that hold it
+        # clipped by reference, then weighed: max(1 * 1, 0.75 * 2) of 2; the bigram (a a) is at 0.75 only
+        ("a a", [("a b", 1.0), ("a a", 0.75)], 100 * (1.5 / 2 * 0.75) ** 0.5),
+        # (a b) counts against: 1 + 1 for the words, -0.5 for the bigram, which is no match and smoothed to a half
+        ("a b", [("b a", 1.0), ("a b", -0.5)], 100 * (1 * 0.5) ** 0.5),
+        ("a", [("a", -1.0), ("z", 1.0)], 0),  # only an inept reference says so
+        # x would add 1, y takes 0.5 away: half a match of two; the bigram is smoothed to a half
+        ("x y", [("x q", 1.0), ("y q", -0.5)], 100 * (0.5 / 2 * 0.5) ** 0.5),
+        ("", [("a", 1.0)], 0),
+        # without a reference of positive weight it is missing
+        ("a", [], np.nan), ("a", [("", 1.0)], np.nan), ("a", [("a", 0.0)], np.nan),
+        ("a", [("a", -1.0), ("b", -0.5)], np.nan),
+    ):
+        assert scores(DeltaBleu(), weighted(response, *references)) == pytest.approx([expected], nan_ok=True)
+
+
+def test_without_references_by_hand() -> None:
+    for requested, response, context, expected in (
+        ("distinct", "a b c", (), [1, 1]), ("distinct", "", (), [np.nan, np.nan]),
+        ("distinct", "a a a a", (), [1 / 4, 1 / 3]),  # one word of four, one bigram of three
+        ("distinct", "a b a b", (), [2 / 4, 2 / 3]),  # (a b) (b a) (a b)
+        ("distinct", "no , no", (), [2 / 3, 1]),  # punctuation counts
+        ("distinct", "hi", (), [1, np.nan]),  # no bigram
+        ("distinct", "No no", (), [1, 1]), ("distinct[lowercase=true]", "No no", (), [0.5, 1]),
+        ("length", "Well, I never!", (), [3]), ("length", "", (), [0]),
+        ("context-overlap", "the cat sat", ("a cat ?",), [1 / 3]), ("context-overlap", "The CAT", ("the cat",), [1]),
+        ("context-overlap", "", ("the cat",), [np.nan]), ("context-overlap", "the cat", (), [np.nan]),
+        ("repetition", "one two three", (), [0]), ("repetition", "tea", (), [np.nan]),
+        ("repetition", "so so so so", (), [-2 / 3]),  # so-so three times, twice again
+        ("repetition", "i like tea", ("i like tea", "and you ?"), [-1]),  # the system said both bigrams before
+        ("repetition", "i like tea", ("i like tea",), [0]),  # the user did, not the system
+        ("turns", "ok", ("a", "b"), [3]),
+    ):
+        found = scores(registry.choose(requested).metric, make_item("x", response, context=context))
+        assert found == pytest.approx(expected, nan_ok=True), (requested, response)
+    turns = (Utterance("user", "oh no oh no"), Utterance("system", "good day"), Utterance("system", "good day sir"))
+    repetition = scores(registry.choose("repetition").metric, Item("x", turns, None))
+    assert repetition == pytest.approx([-1 / 3]), "of a whole dialogue the system alone"
+
+
+def test_random_is_uniform_by_id_and_seed() -> None:
+    items = [make_item(f"i{number}", "same") for number in range(2000)]
+    column, other = (registry.choose(requested).metric.score(items, Models(Path()))["random"]
+                     for requested in ("random", "random[seed=1]"))
+    assert 0 <= column.min() < column.max() < 1
+    assert column.mean() == pytest.approx(0.5, abs=0.03)
+    assert abs(np.corrcoef(column, other)[0, 1]) < 0.1
+
+
+def test_options_must_mean_something() -> None:
+    for requested, part in (("chrf[char_order=-1]", "char_order"), ("chrf[char_order=0,word_order=0]", "not both 0"),
+                            ("chrf[beta=0]", "beta"), ("rouge-l[beta=0]", "beta")):
+        with pytest.raises(BadOption, match=part):
+            registry.choose(requested)
+
+
+def sacrebleu(response: str, references: Sequence[str], smoothing: Smoothing = "exp", lower: bool = False,
+              ) -> list[float]:
+    return [BLEU(max_ngram_order=order, effective_order=True, smooth_method=smoothing, lowercase=lower)
+            .sentence_score(response, references).score for order in ORDERS]
+
+
+@settings(max_examples=50, deadline=None)
+@given(TEXT, TEXTS, SMOOTHING, st.booleans())
+def test_bleu_equals_sacrebleu(response: str, references: list[str], smoothing: Smoothing, lowercase: bool) -> None:
+    """And so does ΔBLEU where all weights are the same."""
+    found = against(Bleu(smoothing=smoothing, lowercase=lowercase), response, *references)
+    assert found == sacrebleu(response, references, smoothing, lowercase)
+    assert against(DeltaBleu(smoothing, lowercase), response, *references) == found[3:]
+    each: dict[Any, Any] = np.array([sacrebleu(response, [reference]) for reference in references])  # type: ignore
+    for how, combined in {"mean": np.mean, "max": np.max, "first": lambda every, axis: every[0]}.items():
+        assert against(Bleu(how), response, *references) == pytest.approx(combined(each, axis=0))  # type: ignore
+
+
+def test_bleu_equals_sacrebleu_on_awkward_texts() -> None:
+    for response in AWKWARD:
+        for references in (["a a b", response or "x"], [*AWKWARD], ["", "a b c"]):
+            assert against(Bleu(), response, *references) == sacrebleu(response, references)
+
+
+def test_bleu_equals_sacrebleu_on_real_texts(real_data: Path) -> None:
+    rows = json.loads((real_data / "side" / "dstc7-partial.json").read_text())[::25]
+    rows = [row for row in rows if row["reference"]]
+    items = [make_item(row["dialogue_id"], row["response"], *row["reference"]) for row in rows]
+    expected = zip(*(sacrebleu(row["response"], row["reference"]) for row in rows), strict=True)
+    for column, values in zip(Bleu().score(items, Models(Path())).values(), expected, strict=True):
+        assert column.tolist() == list(values)
+
+
+@settings(max_examples=50, deadline=None)
+@given(TEXT, TEXTS, st.sampled_from([0, 2]), st.sampled_from([1, 2, 3]), st.booleans())
+def test_chrf_equals_sacrebleu(response: str, references: list[str], words: int, beta: int, lowercase: bool) -> None:
+    options: Any = {"word_order": words, "beta": beta, "lowercase": lowercase}
+    package = CHRF(**options)
+    each = [package.sentence_score(response, [reference]).score for reference in references]
+    best = package.sentence_score(response, references).score
+    ways: dict[Any, float] = {"standard": best, "max": best, "first": each[0]}
+    for how, expected in ways.items():
+        assert against(Chrf(how, **options), response, *references) == [expected]
+    assert against(Chrf("mean", **options), response, *references) == pytest.approx([np.mean(each)])
+
+
+@settings(max_examples=50, deadline=None)
+@given(TEXT, TEXTS, st.booleans())
+def test_rouge_l_equals_rouge_score(response: str, references: list[str], stem: bool) -> None:
+    scorer = RougeScorer(["rougeL"], use_stemmer=stem)
+    precisions, recalls, fs = zip(*(scorer.score(reference, response)["rougeL"] for reference in references),
+                                  strict=True)
+    precision, recall = max(precisions), max(recalls)
+    together = 2 * precision * recall / (precision + recall) if precision + recall else 0
+    ways: dict[Any, float] = {"max": max(fs), "first": fs[0], "standard": together}
+    for how, expected in ways.items():
+        assert against(RougeL(how, stem), response, *references) == [expected]
+    assert against(RougeL("mean", stem), response, *references) == pytest.approx([np.mean(fs)])
