@@ -142,8 +142,6 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     from leaderboard import site
 
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
-    for name in ("scores", "report", "site"):
-        (requested.out / name).mkdir(parents=True, exist_ok=True)
     sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
     results = run_plan(plan, work)

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
-from benchmarks.errors import nearest
+from benchmarks.errors import UnknownDataset, nearest
 from harness.errors import BadConfig
 from metrics import registry as metrics
 from metrics.errors import BrokenPlugin
@@ -120,8 +120,11 @@ def _place(requested: str) -> str:
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
-    """The dataset of a card, cut to the limit; None where the selection is of the other kind of data."""
-    dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
+    """The dataset of a card, cut to the limit; None where there is none of the kind of data that is selected."""
+    try:
+        dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
+    except UnknownDataset:  # one of the user's own, which is not imported and has no sample
+        return None
     if selection.data == "real" and dataset.origin == "sample":
         return None
     if selection.limit is None or selection.limit >= len(dataset.items):

@@ -108,7 +108,9 @@ class RunProgress:
         self.terminal.show("")
 
     def began(self, command: str) -> None:
-        """A run begins; a log that cannot be written stops it here."""
+        """A run begins, and its log's folder is made; a log that cannot be written stops it here."""
+        for path in self.logs[:1]:
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
     def planned(self, parts: int, seconds: float) -> None:

@@ -20,6 +20,7 @@ from harness.cli import main
 from harness.results import files
 from harness.results.rows import Results
 from metrics import registry
+from tests.conftest import make_card
 from tests.suite_run import SuiteRun
 
 FEW = ("--metric", "length", "--metric", "random", "--metric", "bleu", "--draws", "0")
@@ -132,6 +133,16 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
     assert [(entry.name, entry.origin) for entry in sample] == [(name, "sample") for name in ("jsalt", "esl", "ncm")]
 
 
+def test_a_dataset_of_ones_own_that_is_not_imported_is_skipped(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: datasets.card(name) for name in ("esl", "ncm")}
+    monkeypatch.setattr(datasets, "cards", lambda: {**known, "own": make_card("own")})
+    results = run(tmp_path / "out", "--all", "--metric", "length", "--draws", "0")
+    assert {row.dataset for row in results.correlations} == set(known)
+    assert [(skip.dataset, skip.reason) for skip in results.skips] == [
+        ("own", "it was not imported, and the bundled sample has no such dataset")]
+
+
 def test_private_ratings_are_joined_at_evaluation(tmp_path: Path, home: Path) -> None:
     sample = imported(home, rated=False)
     rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
@@ -156,7 +167,8 @@ def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> Non
     assert [entry.name for entry in results.datasets if "Private ratings joined: 1 votes" in entry.notes] == ["esl"]
     assert len(results.run.options["ratings sha256"]) == 64
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
-    assert main(argv) == 2
+    assert main([*argv[:-1], str(tmp_path / "refused")]) == 2
+    assert not (tmp_path / "refused").exists(), "a refused run leaves no empty folders"
 
 
 def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun) -> None:
