@@ -1,4 +1,4 @@
-"""The command line: one file per command in harness/commands, found by itself.
+"""The command line: one file per command in harness/commands, found by itself and imported when it is called.
 
 Exit status: 0 done; 1 a metric crashed on a dataset or a check failed, and all else is done; 2 something you can mend,
 said in one line; 130 stopped by Ctrl-C, and the same command goes on; 141 the reader of a pipe went away.
@@ -15,15 +15,13 @@ import errno
 import importlib
 import io
 import os
-import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import harness
 from benchmarks.errors import BenchmarkError
-from harness import commands
 from harness.errors import HarnessError
 from harness.run.redaction import redacted
 from harness.run.settings import home_folder
@@ -34,10 +32,7 @@ GOES_ON = "what was done is kept, the same command goes on"
 
 
 class Command(Protocol):
-    """A module in harness/commands."""
-
-    NAME: str
-    HELP: str
+    """A module in harness/commands; the first line of its docstring is its help."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's own flags."""
@@ -46,33 +41,43 @@ class Command(Protocol):
         """Do it; the exit status."""
 
 
-def discover() -> list[Command]:
-    """Every command, by name."""
-    modules = (importlib.import_module(f"{commands.__name__}.{module.name}")
-               for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_"))
-    return sorted((module for module in modules if hasattr(module, "NAME")), key=lambda module: str(module.NAME))
+def helps() -> dict[str, str]:
+    """What every command does, by its name, from the first lines of the files; none of them is imported."""
+    files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
+    heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
+    return {name: " ".join(head.partition("\n\n")[0].partition("`: ")[2].split()).rstrip(".")
+            for name, head in sorted(heads.items())}
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser over all commands."""
+def load(name: str) -> Command:
+    """The module of a command."""
+    keyword = "_" * (name in ("import", "list"))  # which no module can or should be called
+    return cast("Command", importlib.import_module(f"harness.commands.{name}{keyword}"))
+
+
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser over all commands; with `only`, the flags of that command alone, and no other is imported."""
     top = argparse.ArgumentParser(
         prog="harness", description="Which automatic metric best agrees with people about open-domain dialogue.",
         epilog="`harness run --all` scores everything and makes the leaderboard under ./results/site.")
     top.add_argument("--version", action="version", version=f"harness {harness.__version__}")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in discover():
-        sub = subparsers.add_parser(command.NAME, help=command.HELP, description=command.HELP)
+    for name, text in helps().items():
+        sub = subparsers.add_parser(name, help=text, description=text)
         sub.add_argument("--home", type=Path, metavar="DIR",
                          help="where imported data is kept (default: HARNESS_HOME, else the user's data folder)")
-        command.configure(sub)
-        sub.set_defaults(execute=command.run)
+        if only in ("", name):
+            command = load(name)
+            command.configure(sub)
+            sub.set_defaults(execute=command.run)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit status."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
     try:
+        args = parser(next((word for word in words if not word.startswith("-")), "none")).parse_args(words)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows another
                 stream.reconfigure(errors="replace")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.results.rows import Comparison, Correlation, Reliability, Results
+from harness.commands._output import DATA, table
+from harness.results.rows import Comparison, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
-from leaderboard.blocks.tables import Cell, Group, Heading, Table
-from leaderboard.render.text import text
+from leaderboard.blocks.tables import Kind
 
 ALPHA = 0.05
 Place = tuple[str, str]
@@ -52,11 +52,9 @@ class ReportRows:
 def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: every column by the statistic, the best first."""
     for place, rows in chosen.correlations(report).items():
-        cells = tuple((Cell(row.column), Cell(number(row.value)), Cell(_interval(row)),
-                       Cell(_p(row.p) if math.isfinite(row.p) else MISSING), Cell(str(row.n))) for row in rows)
-        headings = (Heading("Metric", "stub"), Heading("value", "number"), Heading("95 % interval", "number"),
-                    Heading("p", "number"), Heading("n", "number"))
-        yield text(Table("", _titled(place, chosen), headings, (Group(cells),), data=_data(report, place[0])))
+        cells = [(row.column, number(row.value), _interval(row), _p(row.p), str(row.n)) for row in rows]
+        yield _table(report, chosen, place, "", {
+            "Metric": "stub", "value": "number", "95 % interval": "number", "p": "number", "n": "number"}, cells)
     missing = {(row.dataset, row.quality, row.note) for row in report.correlations if row.statistic == chosen.statistic
                and chosen.has(row.dataset, row.quality) and not math.isfinite(row.value)}
     if missing:
@@ -69,18 +67,42 @@ def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
     best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
     for place, rows in _by_place(chosen.comparisons(report)).items():
         wanted = set(chosen.columns) or {best.get(place, "")}
-        shown = [row for row in rows if chosen.every or {row.better, row.worse} & wanted]
-        if shown:
-            ordered = sorted(shown, key=lambda row: (row.p, row.better, row.worse))
-            yield text(_compared(report, chosen, place, ordered)) + _warning(report, chosen, place)
+        cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value), *map(_p, (row.p, row.holm,
+                  row.bh))) for row in sorted(rows, key=lambda row: (row.p, row.better, row.worse))
+                 if chosen.every or {row.better, row.worse} & wanted]
+        if cells:
+            yield _table(report, chosen, place, f", {_test(report, chosen)}, two-sided", {
+                "Better": "stub", "Worse": "text",
+                **dict.fromkeys(("n", "difference", "t", "p", "Holm", "BH"), "number")}, cells) + _warning(
+                report, chosen, place)
 
 
 def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: clusters whose members are all beaten by all of the clusters above, and letters."""
     comparisons = _by_place(chosen.comparisons(report))
     for place, rows in chosen.correlations(report).items():
-        table = _clustered(report, chosen, place, rows, comparisons.get(place, []))
-        yield text(table) + _warning(report, chosen, place)
+        position = {row.column: number for number, row in enumerate(rows)}
+        wins = np.zeros((len(rows), len(rows)), dtype=bool)
+        for contest in comparisons.get(place, []):
+            if contest.holm < ALPHA and {contest.better, contest.worse} <= position.keys():
+                wins[position[contest.better], position[contest.worse]] = True
+        values = np.array([row.value for row in rows])
+        cluster = {row: str(rank) for rank, group in enumerate(significance.clusters(values, wins), start=1)
+                   for row in group}
+        cells = [(cluster.get(one, ""), row.column, number(row.value), _interval(row), str(row.n),
+                  number(row.corrected), letters)
+                 for one, (row, letters) in enumerate(zip(rows, significance.letters(values, wins), strict=True))]
+        caption = f", clusters by {_test(report, chosen)}, Holm, 5 %. {_people(report, place)}"
+        yield _table(report, chosen, place, caption, {
+            "Cluster": "rank", "Metric": "stub", "value": "number", "95 % interval": "number", "n": "number",
+            "corrected": "number", "same letter: not told apart": "text"}, cells) + _warning(report, chosen, place)
+
+
+def _table(report: Results, chosen: ReportRows, place: Place, caption: str, heads: dict[str, Kind],
+           rows: Iterable[Sequence[str]]) -> str:
+    origin = next(entry.origin for entry in report.datasets if entry.name == place[0])
+    title = f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}{caption}"
+    return table(title, heads, DATA["sample" if origin == "sample" else "real"], rows)
 
 
 def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
@@ -110,39 +132,9 @@ def _by_place(rows: Iterable[Comparison]) -> dict[Place, list[Comparison]]:
     return places
 
 
-def _compared(report: Results, chosen: ReportRows, place: Place, rows: list[Comparison]) -> Table:
-    numbers = ("n", "difference", "t", "p", "Holm", "BH")
-    cells = tuple((Cell(row.better), Cell(row.worse), Cell(str(row.n)), Cell(number(row.delta)),
-                   Cell(number(row.value)), *(Cell(_p(value)) for value in (row.p, row.holm, row.bh))) for row in rows)
-    return Table("", f"{_titled(place, chosen)}, {_test(report, chosen)}, two-sided",
-                 (Heading("Better", "stub"), Heading("Worse"), *(Heading(name, "number") for name in numbers)),
-                 (Group(cells),), data=_data(report, place[0]))
-
-
-def _clustered(report: Results, chosen: ReportRows, place: Place, rows: list[Correlation],
-               comparisons: list[Comparison]) -> Table:
-    position = {row.column: number for number, row in enumerate(rows)}
-    wins = np.zeros((len(rows), len(rows)), dtype=bool)
-    for contest in comparisons:
-        if contest.holm < ALPHA and {contest.better, contest.worse} <= position.keys():
-            wins[position[contest.better], position[contest.worse]] = True
-    values = np.array([row.value for row in rows])
-    cluster = {row: place for place, group in enumerate(significance.clusters(values, wins), start=1) for row in group}
-    letters = significance.letters(values, wins)
-    cells = tuple((Cell(str(cluster.get(one, ""))), Cell(row.column), Cell(number(row.value)),
-                   Cell(_interval(row)), Cell(str(row.n)), Cell(number(row.corrected)),
-                   Cell(letters[one])) for one, row in enumerate(rows))
-    return Table("", f"{_titled(place, chosen)}, clusters by {_test(report, chosen)}, Holm, 5 %. "
-                 f"{_people(report, place)}",
-                 (Heading("Cluster", "rank"), Heading("Metric", "stub"), Heading("value", "number"),
-                  Heading("95 % interval", "number"), Heading("n", "number"), Heading("corrected", "number"),
-                  Heading("same letter: not told apart")), (Group(cells),), data=_data(report, place[0]))
-
-
 def _people(report: Results, place: Place) -> str:
     """How far the people agree on a quality."""
-    agreement: dict[str, Reliability] = {row.method: row for row in report.reliability
-                                    if (row.dataset, row.quality) == place}
+    agreement = {row.method: row for row in report.reliability if (row.dataset, row.quality) == place}
     if not agreement:
         return "Correlation of the people: not known"
     known = [f"{method} {number(row.value)}" for method, row in agreement.items() if math.isfinite(row.value)]
@@ -158,18 +150,9 @@ def _test(report: Results, chosen: ReportRows) -> str:
     return f"PERM-BOTH ({report.run.options.get('permutations')} draws, seed {report.run.seed})"
 
 
-def _titled(place: Place, chosen: ReportRows) -> str:
-    return f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}"
-
-
-def _data(report: Results, dataset: str) -> str:
-    origin = next(entry.origin for entry in report.datasets if entry.name == dataset)
-    return "the bundled sample (made by a script, simulated raters)" if origin == "sample" else "real human judgements"
-
-
 def _interval(row: Correlation) -> str:
     return f"{number(row.low)} to {number(row.high)}" if math.isfinite(row.low) else MISSING
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}"
+    return f"{value:.2g}" if math.isfinite(value) else MISSING

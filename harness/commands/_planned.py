@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from benchmarks.dataset import Dataset
 from benchmarks.errors import BadStore
 from harness.run.plan import Plan, load
+from harness.run.workspace import Workspace
 from harness.scoring import composites
-from harness.scoring.executors.tasks import tasks
+from harness.scoring.executors.tasks import Task, tasks
 from harness.scoring.pairs import Pair, pairs
 from harness.scoring.progress import duration
 from metrics.composition import Composite
 from metrics.errors import MissingResource
-
-if TYPE_CHECKING:
-    from benchmarks.dataset import Dataset
-    from harness.run.workspace import Workspace
-    from harness.scoring.executors.tasks import Task
-    from metrics.registry import Chosen
+from metrics.registry import Chosen
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
+from harness.commands._output import DATA, table
 from harness.errors import BadConfig
 from harness.published import measured
 from harness.published.measured import (
@@ -22,10 +23,7 @@ from harness.published.measured import (
 )
 from harness.published.systems import PrintedSystem
 from harness.results import files
-from harness.results.rows import Results
 from leaderboard.blocks.cells import number
-from leaderboard.blocks.tables import Cell, Group, Heading, Table
-from leaderboard.render.text import text as table_text
 
 BEGIN, END = "<!-- harness report --published: begin -->", "<!-- harness report --published: end -->"
 """The lines between which `--into` writes."""
@@ -43,38 +41,18 @@ NOTE = "*: of another quality, or of fewer replies. All columns, or several runs
 def run(args: argparse.Namespace) -> None:
     """Print the table, or write it."""
     if args.published is None:
-        raise BadConfig("--into and --cards go with --published")
+        raise BadConfig("--into goes with --published")
     reports = [files.read(folder / "report") for folder in (args.out, *args.published)]
     beside = measured.gather(reports)
     if not beside.turns:
         raise BadConfig(f"{args.out}: nothing to set beside published figures: none of its turn-level datasets is real "
                         f"and among {', '.join(TURNS)}; `harness import` or `harness fetch` brings them")
-    if args.cards:
-        for line in _amend_cards(args.cards, reports[0]):
-            print(line)
-    elif args.into is None:
+    if args.into is None:
         print(text(beside, beside.rows))
     else:
         _write_into(args.into, markdown(beside))
         print(f"written into {args.into}: {len(beside.rows)} columns of {len(reports)} "
               f"run{'s' if len(reports) > 1 else ''}")
-
-
-def _amend_cards(folder: Path, report: Results) -> Iterator[str]:
-    """Write the correlations of a run into the cards of the checkpoints that it used; say which."""
-    from metrics.training import checkpoint
-
-    rows = {row.column: row for row in measured.gather([report]).rows}
-    for place in sorted(path.parent for path in folder.glob(f"*/{checkpoint.CARD}")):
-        used = checkpoint.read(place.name, place)
-        columns = [column for entry in report.metrics if entry.family != "composite" for column in entry.columns
-                   if f"weights={used.identity}" in entry.signature.split("|") and column in rows]
-        means = {name: {"mean of the turn-level sets": rows[name].mean, **rows[name].sets} for name in columns}
-        if columns:
-            checkpoint.amend(used, {"correlations": {
-                name: {key: round(each.mean, 4) for key, each in sets.items() if math.isfinite(each.mean)}
-                for name, sets in means.items()}})
-            yield f"{place.name}: {', '.join(columns)}"
 
 
 def _write_into(path: Path, content: str) -> None:
@@ -88,45 +66,32 @@ def _write_into(path: Path, content: str) -> None:
 
 def short(beside: PublishedComparison) -> str:
     """A screenful: the best columns, those that papers print figures of, and the controls; empty without any."""
-    rows = _chosen(beside)
-    return text(beside, rows) if rows else ""
-
-
-def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
-    """The table for the terminal, with what the challenge prints of the highest, of its winner and of the baseline."""
-    lines = [line for row in rows for line in _pair(row, beside)]
-    ahead = tuple(_printed(f"challenge: {system.name}", system, beside) for system in _landmarks(beside))
-    headings = (Heading("Column", "stub"), Heading(_mean_title(beside), "number"),
-                *(Heading(SHORT[name], "number") for name in beside.datasets))
-    caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
-               "below a column and below the rest: published figures")
-    groups = (Group(tuple(lines)), Group(ahead))
-    return table_text(Table("", caption, headings, groups, "real human judgements")) + NOTE + "\n"
-
-
-def _chosen(beside: PublishedComparison) -> list[MeasuredColumn]:
     complete = [row for row in beside.rows if row.complete]
     firm = [row for row in complete if row.published or row.column in CONTROLS]
     others = [row for row in complete if row not in firm]
     kept = {row.column for row in (*firm, *others[:max(0, MOST - len(firm))])}
-    return [row for row in complete if row.column in kept]
+    return text(beside, [row for row in complete if row.column in kept]) if kept else ""
 
 
-def _landmarks(beside: PublishedComparison) -> list[PrintedSystem]:
-    return [system for place, system in enumerate(beside.challenge)
-            if place == 0 or system.name in {"MME-CRS", "Deep AM-FM"}]
+def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
+    """The table for the terminal, with what the challenge prints of the highest, of its winner and of the baseline."""
+    ahead = [_printed(f"challenge: {system.name}", system, beside) for place, system in enumerate(beside.challenge)
+             if place == 0 or system.name in {"MME-CRS", "Deep AM-FM"}]
+    caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
+               "below a column and below the rest: published figures")
+    nine = "nine" if beside.turns == TURNS else f"of {len(beside.turns)}"
+    return table(caption, {"Column": "stub", nine: "number", **{SHORT[name]: "number" for name in beside.datasets}},
+                 DATA["real"], [line for row in rows for line in _pair(row, beside)], ahead) + NOTE + "\n"
 
 
-def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[tuple[Cell, ...]]:
-    yield (Cell(row.column), Cell(number(row.mean.mean)),
-           *(Cell(number(row.sets[name].mean)) for name in beside.datasets))
+def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[list[str]]:
+    yield [row.column, number(row.mean.mean), *(number(row.sets[name].mean) for name in beside.datasets)]
     if row.published:
         yield _printed("(published)", row.published, beside)
 
 
-def _printed(title: str, system: PrintedSystem, beside: PublishedComparison) -> tuple[Cell, ...]:
-    return (Cell(title), Cell(number(system.mean(beside.turns))),
-            *(Cell(_value(system, name)) for name in beside.datasets))
+def _printed(title: str, system: PrintedSystem, beside: PublishedComparison, *between: str) -> list[str]:
+    return [title, number(system.mean(beside.turns)), *between, *(_value(system, name) for name in beside.datasets)]
 
 
 def _value(system: PrintedSystem, dataset: str) -> str:
@@ -134,33 +99,26 @@ def _value(system: PrintedSystem, dataset: str) -> str:
     return number(math.nan) if mean is None else number(mean.value) + ("" if mean.same else "*")
 
 
-def _mean_title(beside: PublishedComparison) -> str:
-    return "nine" if beside.turns == TURNS else f"of {len(beside.turns)}"
-
-
 def markdown(beside: PublishedComparison) -> str:
     """Every column with its spread over the sets of weights, what it beats, and what is published of it."""
-    head = ["", "column", _mean_title(beside) if beside.turns != TURNS else "nine sets", "relevance", "beats",
-            "seeds", *beside.datasets]
-    lines = [_line(head), _line(["---:", "---", "---:", "---:", "---", *["---:"] * (1 + len(beside.datasets))])]
+    nine = "nine sets" if beside.turns == TURNS else f"of {len(beside.turns)}"
+    lines = [_line(["", "column", nine, "relevance", "beats", "seeds", *beside.datasets]),
+             _line(["---:", "---", "---:", "---:", "---", *["---:"] * (1 + len(beside.datasets))])]
     places = iter(range(1, len(beside.rows) + 1))
     for row in beside.rows:
-        lines.append(_line(_measured(row, str(next(places)) if row.complete else "", beside)))
+        models = f"<br><sub>{_escaped(', '.join(row.models))}</sub>" if row.models else ""
+        lines.append(_line([
+            str(next(places)) if row.complete else "", f"`{_escaped(row.column)}`{models}", _mean(row.mean),
+            _mean(row.relevance), _beaten(row.beats), str(len(row.mean.values)),
+            *(_mean(row.sets[name]) for name in beside.datasets)]))
         if row.published:
-            lines.append(_line(_published(f"*published: {row.published.name}*", row.published, beside)))
-    lines += [_line(_published(f"*challenge: {system.name}*", system, beside)) for system in beside.challenge]
+            lines.append(_published(f"*published: {row.published.name}*", row.published, beside))
+    lines += [_published(f"*challenge: {system.name}*", system, beside) for system in beside.challenge]
     return "\n".join([textwrap.fill(_legend(beside), 120), "", *lines, ""])
 
 
-def _measured(row: MeasuredColumn, place: str, beside: PublishedComparison) -> list[str]:
-    models = f"<br><sub>{_escaped(', '.join(row.models))}</sub>" if row.models else ""
-    return [place, f"`{_escaped(row.column)}`{models}", _mean(row.mean), _mean(row.relevance), _beaten(row.beats),
-            str(len(row.mean.values)), *(_mean(row.sets[name]) for name in beside.datasets)]
-
-
-def _published(title: str, system: PrintedSystem, beside: PublishedComparison) -> list[str]:
-    return ["", title, number(system.mean(beside.turns)), "", "", "",
-            *(_value(system, name).replace("*", "\\*") for name in beside.datasets)]
+def _published(title: str, system: PrintedSystem, beside: PublishedComparison) -> str:
+    return _line(["", title, *(cell.replace("*", "\\*") for cell in _printed("", system, beside, "", "", "")[1:])])
 
 
 def _mean(mean: MeanOverWeights) -> str:

@@ -1,24 +1,25 @@
-"""`harness calibrate NAME`: learn the weights of a composition from development datasets, here and now."""
+"""`harness calibrate NAME`: learn the weights of a composition from development datasets."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from benchmarks import registry as datasets
+from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
+from harness.learning import calibrate
+from harness.learning.calibrate import LeftOut, weights_shown
 from harness.run.settings import command_line
+from harness.scoring.scorer import Scorer
+from harness.scoring.store import ScoreStore
+from metrics import evidence as evidences
+from metrics import registry
+from metrics.composition import Composite
+from metrics.evidence import Evidence
+from metrics.models.service import Choice, Models
 
-if TYPE_CHECKING:
-    from harness.learning.calibrate import LeftOut
-    from harness.scoring.scorer import Scorer
-    from metrics.composition import Composite
-    from metrics.evidence import Evidence
-    from metrics.models.service import Models
-
-NAME = "calibrate"
-HELP = "learn the weights of a composition from development datasets"
 SHOWN = 4
 """How many weights of a quality are printed."""
 
@@ -42,11 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn the weights, write them, and print them."""
-    from benchmarks.storage.files import write_atomically
-    from harness.learning import calibrate
-    from metrics import evidence as evidences
-    from metrics.models.service import Choice, Models
-
     metric = _chosen(args)
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
     models, left_out = Models(args.home, choice), calibrate.LeftOut()
@@ -65,9 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(args: argparse.Namespace) -> Composite:
-    from metrics import registry
-    from metrics.composition import Composite
-
     if args.seed < 0 or (args.draw or 0) < 0:
         raise BadConfig("--seed and --draw should be 0 or more")
     metric = registry.choose(args.composition).metric
@@ -79,15 +72,11 @@ def _chosen(args: argparse.Namespace) -> Composite:
 
 def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
     """The datasets, one in memory at a time."""
-    from benchmarks import registry
-    from harness.scoring.scorer import Scorer
-    from harness.scoring.store import ScoreStore
-
     store = ScoreStore(args.scores / "scores")
-    cards = [registry.card(name) for name in dict.fromkeys(args.dataset)] or [
-        card for card in registry.cards().values() if card.split == "dev"]
+    cards = [datasets.card(name) for name in dict.fromkeys(args.dataset)] or [
+        card for card in datasets.cards().values() if card.split == "dev"]
     for card in cards:
-        dataset = registry.load(card.name, args.home)
+        dataset = datasets.load(card.name, args.home)
         if dataset.origin == "sample":
             if args.dataset:
                 raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
@@ -103,8 +92,6 @@ def _command(args: argparse.Namespace) -> str:
 
 
 def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:
-    from harness.learning.calibrate import weights_shown
-
     print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
     for what, why in left_out.reasons:
         print(f"left out: {what}: {why}")

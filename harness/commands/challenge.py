@@ -1,23 +1,26 @@
-"""`harness challenge init|template|validate|rank|publish DIR`: run a challenge, from its rules to its pages."""
+"""`harness challenge ACTION DIR`: run a challenge: its rules, its submissions, the official table and its pages."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import itertools
 import re
 import shlex
 import textwrap
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.errors import nearest
+from harness.challenge import folder as written
+from harness.challenge import outcome, published, rulebook, setup
+from harness.challenge.rulebook import Rulebook
+from harness.commands._output import write_site
 from harness.errors import BadConfig
+from harness.results.rows import Exhibit, Grid, Results
+from leaderboard import site
+from leaderboard.render.text import plain
 
-if TYPE_CHECKING:
-    from harness.challenge.rulebook import Rulebook
-    from harness.results.rows import Exhibit, Grid, Results
-
-NAME = "challenge"
-HELP = "run a challenge: its rules, its submissions, the official table and its pages"
 MOST = 40
 """As many lines of a table are printed."""
 
@@ -57,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _folder(given: Path) -> Path:
     """A challenge by its folder, else by the name of one that is shipped."""
-    from importlib.resources import files
-
     shipped = {one.name: one for one in (files("benchmarks") / "challenges").iterdir() if one.is_dir()}
     if given.is_dir() and ((given / "challenge.toml").exists() or str(given) not in shipped):
         return given
@@ -69,8 +70,6 @@ def _folder(given: Path) -> Path:
 
 
 def _init(folder: Path, args: argparse.Namespace) -> int:
-    from harness.challenge import setup
-
     written = setup.init(folder, args.home, args.example)
     print(f"{folder}: {len(written)} files; the rules are in {folder / 'challenge.toml'}")
     print("submissions lie in submissions/TEAM/N/, each with one score file")
@@ -79,15 +78,11 @@ def _init(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _template(folder: Path, args: argparse.Namespace) -> int:
-    from harness.challenge import setup
-
     print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(setup.template(folder, args.home))}")
     return 0
 
 
 def _validate(folder: Path, args: argparse.Namespace) -> int:
-    from harness.challenge import outcome, rulebook
-
     if rulebook.read(folder).published:
         print(f"{folder.name}: published results, without submissions; nothing to validate")
         return 0
@@ -108,9 +103,6 @@ def _validate(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Results, Exhibit, Path]:
-    from harness.challenge import folder as written
-    from harness.challenge import outcome, published, rulebook
-
     rules = rulebook.read(folder)
     if rules.published:
         out = args.out or Path(folder.name)
@@ -125,11 +117,6 @@ def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Results, Exhibit, P
 
 
 def _publish(report: Results, shown: Exhibit, folder: Path) -> None:
-    import dataclasses
-
-    from harness.commands._output import write_site
-    from leaderboard import site
-
     write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), folder)
     print(f"leaderboard: {(folder / 'challenge.html').resolve()}")
 
@@ -143,38 +130,24 @@ def _print(rules: Rulebook, shown: Exhibit) -> None:
 
 def _text(grid: Grid) -> str:
     """A table for the terminal: nothing is cut. Long words wrap; columns for which there is no room are named below."""
-    from leaderboard.render.text import plain
-
-    rows = [tuple(map(plain, row)) for row in grid.rows[:MOST]]
-    columns = [_column(plain(name), [row[place] for row in rows], WRAP if len(grid.head) > 2 else REASON)
-               for place, name in enumerate(grid.head)]
-    sizes = [max(len(line) for lines in column for line in lines) for column in columns]
+    most = WRAP if len(grid.head) > 2 else REASON
+    columns: list[list[list[str]]] = []
+    sizes: list[int] = []
+    for place, name in enumerate(grid.head):
+        cells = [row[place] for row in grid.rows[:MOST]]
+        lines = [textwrap.wrap(plain(cell), most) or [""] for cell in cells]
+        widest = max((len(line) for cell in lines for line in cell), default=0)
+        lines.insert(0, textwrap.wrap(plain(name), max(widest, HEAD)) or [""])  # no wider than it must be
+        sizes.append(max(len(line) for cell in lines for line in cell))
+        words = not place or any(re.search(r"[^\W\d]{3}", plain(cell)) for cell in cells)
+        columns.append([[f"{line:{'<' if words else '>'}{sizes[-1]}}" for line in cell] for cell in lines])
     fitting = max(1, sum(sum(sizes[:count]) + 2 * (count - 1) <= WIDTH for count in range(1, len(sizes) + 1)))
-    right = [place > 0 and not any(re.search(r"[^\W\d]{3}", row[place]) for row in rows) for place in range(fitting)]
-    head, *lines = [_row([column[number] for column in columns[:fitting]], sizes, right)
-                    for number in range(len(rows) + 1)]
-    found = [textwrap.fill(plain(f"{grid.caption}. Data: {grid.data}."), WIDTH), "", *head,
-             "-" * max(len(line) for row in (head, *lines) for line in row), *(line for row in lines for line in row)]
-    if fitting < len(columns):
-        left = "; ".join(map(plain, grid.head[fitting:]))
-        found.append(textwrap.fill(f"no room here for: {left}; {grid.name}.csv has them", WIDTH))
-    if len(grid.rows) > MOST:
-        found.append(f"... and {len(grid.rows) - MOST} more")
-    return "\n".join([*found, ""])
-
-
-def _column(head: str, cells: list[str], most: int) -> list[list[str]]:
-    """The lines of every cell of a column, the heading first, which is no wider than it must be."""
-    found = [textwrap.wrap(cell, most) or [""] for cell in cells]
-    widest = max((len(line) for lines in found for line in lines), default=0)
-    return [textwrap.wrap(head, max(widest, HEAD)) or [""], *found]
-
-
-def _row(cells: list[list[str]], sizes: list[int], right: list[bool]) -> list[str]:
-    """A row of the table as lines."""
-    found = []
-    for number in range(max(map(len, cells))):
-        given = [lines[number] if number < len(lines) else "" for lines in cells]
-        found.append("  ".join(value.rjust(size) if numbers else value.ljust(size)
-                               for value, size, numbers in zip(given, sizes, right, strict=False)).rstrip())
-    return found
+    blanks = [" " * size for size in sizes]
+    head, *rows = [["  ".join(part or blank for part, blank in zip(parts, blanks, strict=False)).rstrip()
+                    for parts in itertools.zip_longest(*cells)] for cells in zip(*columns[:fitting], strict=True)]
+    below = [textwrap.fill(f"no room here for: {'; '.join(map(plain, grid.head[fitting:]))}; {grid.name}.csv has them",
+                           WIDTH)] if fitting < len(columns) else []
+    below += [f"... and {len(grid.rows) - MOST} more"] if len(grid.rows) > MOST else []
+    body = [line for row in rows for line in row]
+    return "\n".join([textwrap.fill(plain(f"{grid.caption}. Data: {grid.data}."), WIDTH), "", *head,
+                      "-" * max(map(len, (*head, *body))), *body, *below, ""])

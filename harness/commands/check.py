@@ -1,4 +1,4 @@
-"""`harness check NAME|FILE`: whether a metric keeps the contract, line by line."""
+"""`harness check NAME|FILE`: try a metric's contract on the sample and on hard cases."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import dataclasses
 import json
 
+from harness.contract import process
+from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
-NAME = "check"
-HELP = "try a metric's contract on the sample and on hard cases"
 TIMEOUT = 300.0
 
 
@@ -23,9 +23,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
-    from harness.contract import process
-    from harness.contract.checks import CHECKS
-
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))

@@ -1,4 +1,4 @@
-"""`harness doctor`: what is installed, which data and models are here, which device, and what would be skipped."""
+"""`harness doctor`: say what is installed, which data and models are here, which device, and what would be skipped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.dataset import Dataset
-
-NAME = "doctor"
-HELP = "say what is installed, which data and models are here, which device, and what would be skipped"
+import harness
+from benchmarks import registry as datasets
+from benchmarks.dataset import Dataset
+from benchmarks.errors import BenchmarkError
+from benchmarks.storage import store
+from harness.run.entries import metric_entry
+from harness.run.environment import PACKAGES, packages
+from harness.scoring.score import unmet
+from metrics import registry
+from metrics.errors import BrokenPlugin, MissingResource
+from metrics.metric import signature
+from metrics.models import weights
+from metrics.models.service import Models
+from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +47,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _environment() -> Iterator[str]:
-    import harness
-    from harness.run.environment import PACKAGES, packages
-
     yield f"harness {harness.__version__}, Python {platform.python_version()}, {platform.platform()}"
     versions = packages()
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -68,11 +73,7 @@ def _home(home: Path) -> Iterator[str]:
 
 
 def _data(home: Path) -> Iterator[str]:
-    from benchmarks import registry
-    from benchmarks.errors import BenchmarkError
-    from benchmarks.storage import store
-
-    for name, card in registry.cards().items():
+    for name, card in datasets.cards().items():
         try:
             stored = store.read(home, card)
             state = (f"{stored.origin}, {len(stored.items)} items" if stored
@@ -83,24 +84,14 @@ def _data(home: Path) -> Iterator[str]:
 
 
 def _readable(home: Path) -> Iterator[Dataset]:
-    from benchmarks import registry
-    from benchmarks.errors import BenchmarkError
-
-    for name in registry.names():
+    for name in datasets.names():
         try:
-            yield registry.load(name, home)
+            yield datasets.load(name, home)
         except BenchmarkError:  # the line on the dataset says so
             continue
 
 
 def _metrics(home: Path) -> Iterator[str]:
-    from harness.run.entries import metric_entry
-    from harness.scoring.score import unmet
-    from metrics import registry
-    from metrics.errors import BrokenPlugin, MissingResource
-    from metrics.metric import signature
-    from metrics.models.service import Models
-
     models = Models(home)
     loaded = list(_readable(home))
     for name in registry.names():
@@ -119,8 +110,6 @@ def _metrics(home: Path) -> Iterator[str]:
 
 def _models(home: Path) -> Iterator[str]:
     """Every model, three lines each; a broken one is a line that says what is wrong."""
-    from metrics.models import weights
-
     for model in weights.here(home):
         if isinstance(model, str):
             yield f"not usable: {model}"
@@ -135,18 +124,16 @@ def _models(home: Path) -> Iterator[str]:
 
 def _trained(home: Path) -> Iterator[str]:
     """Every checkpoint, two lines each; a damaged one is a line that says what is wrong."""
-    from metrics.training import checkpoint
-
-    for weights in checkpoint.here(home):
-        if isinstance(weights, str):
-            yield f"not usable: {weights}"
+    for trained in checkpoint.here(home):
+        if isinstance(trained, str):
+            yield f"not usable: {trained}"
             continue
-        loss = weights.card.get("held_out")
-        ours = weights.folder.is_relative_to(checkpoint.SHIPPED)
-        yield f"{weights.name} ({'shipped' if ours else f'trained here: {weights.folder}'})"
-        yield (f"  {weights.size / 1e6:,.2f} MB{f', for {weights.encoder}' if weights.encoder else ''}"
+        loss = trained.card.get("held_out")
+        ours = trained.folder.is_relative_to(checkpoint.SHIPPED)
+        yield f"{trained.name} ({'shipped' if ours else f'trained here: {trained.folder}'})"
+        yield (f"  {trained.size / 1e6:,.2f} MB{f', for {trained.encoder}' if trained.encoder else ''}"
                + (f"; held-out loss {loss:.4f}" if isinstance(loss, float) else ""))
-        yield f"  sha256 {weights.digest}"
+        yield f"  sha256 {trained.digest}"
     yield "more: `harness train METRIC --encoder MODEL`; the user's own come before those of the project"
 
 
@@ -162,8 +149,6 @@ def _parameters(files: list[Path]) -> int:
 
 
 def _vectors(home: Path) -> Iterator[str]:
-    from metrics.models.service import Models
-
     folder, models = home / "vectors", Models(home)
     for path in sorted(path for path in folder.glob("*")
                        if path.is_file() and path.suffix not in {".table", ".sha256"}):  # what was made of them

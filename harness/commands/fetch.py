@@ -1,4 +1,4 @@
-"""`harness fetch NAME...|--all`: take datasets, WordNet, or with --corpora corpora, from their public sources."""
+"""`harness fetch NAME...|--all`: take datasets, resources, or corpora to train on from their public sources."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-NAME = "fetch"
-HELP = "take datasets from their public sources, or WordNet for METEOR, ConceptNet for GRADE, or corpora to train on"
+from benchmarks import registry as datasets
+from benchmarks.corpora import corpora, sources
+from benchmarks.corpora.files import CARDS
+from benchmarks.corpora.sources import SOURCES
+from benchmarks.errors import BadStore, BenchmarkError
+from benchmarks.storage import store
+from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
+from benchmarks.storage.resources import path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fetch one after the other; the status says whether all of them came."""
-    from benchmarks import registry
-    from benchmarks.storage.fetch import RESOURCES, needs_registration
-
     if args.corpora:
         return _corpora(list(dict.fromkeys(args.names)), args.home)
     if bool(args.names) == args.all:
@@ -33,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
         return 2
     for name in args.names:
         if name not in RESOURCES:
-            registry.card(name)
+            datasets.card(name)
     names = _missing(args.home) if args.all else list(dict.fromkeys(args.names))
-    closed = [name for name in names if name not in RESOURCES and needs_registration(registry.card(name))]
+    closed = [name for name in names if name not in RESOURCES and needs_registration(datasets.card(name))]
     failed = [name for name in names if name not in closed and not _came(name, args.home, _dataset_or_resource)]
     if closed:
         _point_to_registration(closed)
@@ -46,19 +49,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _missing(home: Path) -> list[str]:
     """What the home does not hold: what was imported or fetched stays as it is."""
-    from benchmarks import registry
-    from benchmarks.storage.fetch import LARGE, RESOURCES
-    from benchmarks.storage.resources import path
-
-    datasets = [name for name in registry.names() if not _is_there(home, name)]
     small = [name for name in RESOURCES if name not in LARGE]
-    return datasets + [name for name in small if not path(home, name).is_file()]
+    return [*(name for name in datasets.names() if not _is_there(home, name)),
+            *(name for name in small if not path(home, name).is_file())]
 
 
 def _is_there(home: Path, name: str) -> bool:
-    from benchmarks.errors import BadStore
-    from benchmarks.storage import store
-
     try:
         return store.note(home, name) is not None
     except BadStore:  # what is damaged is fetched anew
@@ -67,8 +63,6 @@ def _is_there(home: Path, name: str) -> bool:
 
 def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
     """Fetch and keep one; say what came, or why it did not."""
-    from benchmarks.errors import BenchmarkError
-
     try:
         print(take(name, home))
     except BenchmarkError as error:
@@ -81,38 +75,26 @@ def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
 
 
 def _dataset_or_resource(name: str, home: Path) -> str:
-    from benchmarks import registry
-    from benchmarks.storage import store
-    from benchmarks.storage.fetch import RESOURCES, fetch, fetch_resource
-
     if name in RESOURCES:
         return f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes"
-    dataset = fetch(registry.card(name), home)
+    dataset = fetch(datasets.card(name), home)
     store.save(dataset, home)
     expected = "" if len(dataset.items) == dataset.card.size else f"  (the organisers' file has {dataset.card.size})"
     return f"{name:<18} {len(dataset.items):>6} items {len(dataset.ratings):>7} ratings{expected}"
 
 
 def _corpus(name: str, home: Path) -> str:
-    from benchmarks.corpora import sources
-    from benchmarks.corpora.files import CARDS
-
     return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"
 
 
 def _point_to_registration(names: Sequence[str]) -> None:
-    from benchmarks import registry
-
-    where = registry.card(names[0]).sources[0].url
+    where = datasets.card(names[0]).sources[0].url
     print(f"only from the organisers, after registration at {where}: {', '.join(names)}")
     print("  then `harness import human_evaluation_data.zip`")
 
 
 def _corpora(names: Sequence[str], home: Path) -> int:
     """Fetch the corpora named, or all that are not there; each is kept as soon as it came."""
-    from benchmarks.corpora import corpora
-    from benchmarks.corpora.sources import SOURCES
-
     for name in names:
         corpora.card(name)
     wanted = names or [name for name in SOURCES if not corpora.path(name, home).is_file()]

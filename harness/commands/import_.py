@@ -1,18 +1,16 @@
-"""`harness import PATH`: take the organisers' files, and corpora, as they are."""
+"""`harness import PATH`: take datasets from the organisers' human_evaluation_data, and corpora from a folder."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.corpora.files import ImportedCorpus
-    from benchmarks.storage.release import Release
-
-NAME = "import"
-HELP = "take datasets from a folder or zip of the organisers' human_evaluation_data, and corpora from a folder"
+from benchmarks.corpora import files
+from benchmarks.corpora.files import ImportedCorpus
+from benchmarks.storage import release, resources, store
+from benchmarks.storage.files import write_atomically
+from benchmarks.storage.release import Release
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
-    from benchmarks.corpora import files
-    from benchmarks.storage import release, resources
-
     path = args.path.expanduser()
     (corpora, others), edges = files.look(path), resources.edge_files(path)
     read = release.read(path, required=not corpora and not edges)
@@ -41,9 +36,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _keep_release(read: Release, home: Path) -> None:
-    from benchmarks.storage import resources, store
-    from benchmarks.storage.files import write_atomically
-
     for entry in read.datasets:
         store.save(entry.dataset, home)
         remarks = f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
@@ -59,8 +51,6 @@ def _keep_release(read: Release, home: Path) -> None:
 
 
 def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:
-    from benchmarks.corpora import files
-
     for corpus in corpora:
         files.keep(corpus, home)
         if corpus.name == files.LIST:

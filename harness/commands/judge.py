@@ -1,21 +1,20 @@
-"""`harness judge try`, `harness judge usage`: a judge on one item, and what judges have cost so far."""
+"""`harness judge try`, `harness judge usage`: try a judge's prompt on one item, or sum up what judges have cost."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from benchmarks import registry as datasets
+from benchmarks.dataset import Item
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-
-if TYPE_CHECKING:
-    from benchmarks.dataset import Item
-    from metrics.external.libraries.judge import Judge
-
-NAME = "judge"
-HELP = "try a judge's prompt on one item, or sum up what judges have cost"
+from metrics import registry
+from metrics.external.libraries.judge import Judge
+from metrics.judges import prompt
+from metrics.judges.archive import usage_records
+from metrics.models.service import Models
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +36,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _try(args: argparse.Namespace) -> list[str]:
-    from benchmarks import registry as datasets
-    from metrics import registry
-    from metrics.judges import prompt
-    from metrics.models.service import Models
-
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: a judge is asked for as judge:PROMPT[model=NAME]")
     metric: Judge = registry.choose(args.judge).metric  # type: ignore[assignment]
@@ -66,8 +60,6 @@ def _item(items: tuple[Item, ...], name: str | None) -> Item:
 
 
 def _usage(home: Path) -> list[str]:
-    from metrics.judges.archive import usage_records
-
     totals: dict[tuple[str, str], Counter[str]] = {}
     for record in usage_records(home):
         total = totals.setdefault((str(record["judge"]), str(record["model"])), Counter())

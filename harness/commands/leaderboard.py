@@ -1,4 +1,4 @@
-"""`harness leaderboard --with NAME`: where a metric would stand on the boards of an earlier run."""
+"""`harness leaderboard --with NAME`: where a metric would stand on the boards of an earlier run, and beside whom."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.commands.run import choice, configure_models
 from harness.errors import BadConfig, BadReport
+from harness.results import files
+from harness.results.rows import Results
+from harness.run import placement
+from harness.run.placement import Around, Neighbour
+from harness.run.plan import Draws, Selection, make
+from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
+from harness.run.workspace import open_workspace
+from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.render.text import text
 
-if TYPE_CHECKING:
-    from harness.results.rows import Results
-    from harness.run.placement import Around, Neighbour
-
-NAME = "leaderboard"
-HELP = "where a metric would stand among those of an earlier run, and which of them it can be told apart from"
 EXTREMES = 3
 """How many of the qualities are shown on which the metric has its best places, and as many of the worst."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which metric, among those of which run."""
-    from harness.commands.run import configure_models
-
     parser.add_argument("--with", dest="named", metavar="NAME", required=True,
                         help="whatever `harness run --metric` takes: a name with options, a plug-in, ./file.py, "
                              "scores:FILE, ...")
@@ -46,9 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
-    from harness.results import files
-    from harness.run import placement
-
     args.metric = [args.named]
     chosen = settings(args)
     if chosen.limit is not None and chosen.limit < 3:
@@ -71,11 +69,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     """A report of the metric alone, over the datasets of the earlier one."""
-    from harness.commands.run import choice
-    from harness.run.plan import Draws, Selection, make
-    from harness.run.run import run as run_plan
-    from harness.run.workspace import open_workspace
-
     kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets}
     kind = data or ("real" if "real" in kinds else "sample")
     names = tuple(entry.name for entry in earlier.datasets
@@ -101,9 +94,6 @@ def _left_out(own: Results) -> Iterator[str]:
 
 def _shown(board: Around) -> str:
     """The board around the metric, what can be told apart, and where it is best and worst."""
-    from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
-    from leaderboard.render.text import text
-
     on = f"{board.cells} cells" if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"
     place = next(row.rank for row in board.neighbours if row.own)

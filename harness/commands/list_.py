@@ -1,12 +1,15 @@
-"""`harness list datasets|metrics`: what there is, a line each."""
+"""`harness list datasets|metrics`: list the datasets or the metrics."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-NAME = "list"
-HELP = "list the datasets or the metrics"
+from benchmarks import registry as datasets
+from benchmarks.errors import BenchmarkError
+from benchmarks.storage import store
+from metrics import registry
+from metrics.errors import BrokenPlugin
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +25,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _datasets(home: Path) -> list[str]:
-    from benchmarks import registry
-    from benchmarks.errors import BenchmarkError
-    from benchmarks.storage import store
-
     lines = []
-    for card in registry.cards().values():
+    for card in datasets.cards().values():
         try:
             stored = store.note(home, card.name)
             here: str = stored.origin if stored else "sample"
@@ -39,9 +38,6 @@ def _datasets(home: Path) -> list[str]:
 
 
 def _metrics() -> list[str]:
-    from metrics import registry
-    from metrics.errors import BrokenPlugin
-
     lines = []
     for name in registry.names():
         try:

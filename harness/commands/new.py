@@ -1,4 +1,4 @@
-"""`harness new metric NAME`: a package with a metric of your own, its test, README and CI file."""
+"""`harness new metric NAME`: write a package with a metric of your own to start from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.errors import BadConfig
+from metrics import registry
+from metrics.metric import is_name
 
-NAME = "new"
-HELP = "write a package with a metric of your own to start from"
 TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates" / "metric"
 KINDS = ("plain", "encoder", "trained", "composite", "remote")
 FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
@@ -68,9 +68,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(name: str, folder: Path) -> None:
     """Refuse a name that no metric can have, or that is taken, and a folder that is there."""
-    from metrics import registry
-    from metrics.metric import is_name
-
     module = name.replace("-", "_")
     if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise BadConfig(f"{name!r}: a metric is named by small letters, digits and hyphens, a letter first, as in "

@@ -1,32 +1,33 @@
-"""`harness publish`: draw the pages from a report alone."""
+"""`harness publish`: render the static site from the report of a run."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-NAME = "publish"
-HELP = "render the static site from the report of a run"
+from harness.commands._output import earlier, with_exhibits, write_site
+from harness.results import files
+from leaderboard import site
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which run, and where to."""
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
-                        help="where the run wrote its results (default: ./results)")
+    configure_results(parser)
     parser.add_argument("--site", type=Path, metavar="DIR", help="where the pages go (default: DIR/site)")
     parser.add_argument("--against", type=Path, metavar="DIR",
                         help="an earlier run's results or report: a page tells what moved since, and why")
 
 
+def configure_results(parser: argparse.ArgumentParser, flag: str = "--out") -> None:
+    """The run whose results are read."""
+    parser.add_argument(flag, type=Path, metavar="DIR", default=Path("results"),
+                        help="where the run wrote its results (default: ./results)")
+
+
 def run(args: argparse.Namespace) -> int:
     """Render and write."""
-    from harness.commands._against import earlier
-    from harness.commands._output import with_exhibits, write_site
-    from harness.results import files
-    from leaderboard import site
-
     report = with_exhibits(files.read(args.out / "report"), args.out)
     folder = args.site or args.out / "site"
-    write_site(site.site(report, earlier(args.against)), folder)
+    write_site(site.site(report, earlier(args.against) if args.against else None), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
     return 0

@@ -1,44 +1,42 @@
-"""`harness report`: print what a run found."""
+"""`harness report`: print the report of a run, as tables or as JSON lines."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.errors import nearest
+from harness.commands import _comparisons, _published
+from harness.commands._comparisons import ReportRows
+from harness.commands._output import print_correlations
+from harness.commands.publish import configure_results
 from harness.errors import BadConfig
+from harness.results import files
+from harness.results.rows import Results
+from harness.run.item_statistics import Request, restated
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
-
-if TYPE_CHECKING:
-    from harness.commands._comparisons import ReportRows
-    from harness.results.rows import Results
-
-NAME = "report"
-HELP = "print the report of a run, as tables or as JSON lines"
+from leaderboard import site
+from leaderboard.render import latex
+from leaderboard.render.text import summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which run, what of it, and in what form."""
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
-                        help="where the run wrote its results (default: ./results)")
+    configure_results(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--compare", action="store_true", help="which column beats which, and how sure that is")
     what.add_argument("--clusters", action="store_true", help="which columns cannot be told apart, per quality")
-    what.add_argument("--against", type=Path, metavar="DIR",
-                      help="what moved since an earlier run, and why: the folder of its results or of its report")
     what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table, the first one where none is named")
     what.add_argument("--published", type=Path, metavar="DIR", nargs="*",
                       help="means on real data beside published ones; DIR: runs that differ in the weights alone")
     parser.add_argument("--into", type=Path, metavar="FILE",
                         help="with --published: write the table as Markdown between two marks of this file")
-    parser.add_argument("--cards", type=Path, metavar="DIR",
-                        help="with --published: write what the run found of trained metrics into the cards of these "
-                             "checkpoints")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -79,85 +77,54 @@ def plain_name(statistic: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from harness.commands._comparisons import ReportRows
-    from harness.results import files
-
-    if args.published is not None or args.into or args.cards:
-        from harness.commands import _published
-
+    if args.published is not None or args.into:
         _published.run(args)
         return 0
     report = files.read(args.out / "report")
-    statistic = plain_name(args.statistic or "spearman")
-    level = args.level or "items"
+    statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     chosen = ReportRows(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()),
-                    statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
+                        statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
     _check(report, chosen)
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON; --compare --json has every comparison behind them")
     if args.draws < 0:
         raise BadConfig("--draws should be 0 or more")
-    if args.against is not None:
-        _changes(report, args)
-    elif args.latex is not None:
+    if args.latex is not None:
         _latex(report, args.latex)
-    elif args.compare or args.clusters:
-        _comparisons(_restated(report, chosen, args, statistic, level, args.test), chosen, args)
-    elif args.statistic or args.level or args.draws:
-        _correlations(_restated(report, chosen, args, statistic, level, ""), chosen, args)
+    elif args.compare or args.clusters or args.statistic or args.level or args.draws:
+        _restated(report, chosen, args, statistic, level)
     elif args.json:
-        from harness.commands._output import print_correlations
-
         print_correlations(report, chosen.has)
     elif chosen.datasets or chosen.qualities:
         raise BadConfig("--dataset and --quality go with --compare, --clusters, --statistic or --json")
     else:
-        from leaderboard.render.text import summary
-
         print(summary(report))
     return 0
 
 
-def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, statistic: str, level: str,
-              test: str) -> Results:
-    """The report with the rows that were asked for: its own where it has them, else computed from its item scores."""
-    from harness.run.item_statistics import Request, restated
-
-    rows = chosen.comparisons(report) if test else chosen.correlations(report)
-    if test == "perm-both" or (rows and not args.draws):
-        return report
-    draws = args.draws or (1000 if test == "bootstrap" else 0)
-    return restated(report, Request(statistic, level, draws, report.run.seed), test, chosen.has)
-
-
-def _correlations(report: Results, chosen: ReportRows, args: argparse.Namespace) -> None:
-    from harness.commands._comparisons import valued
-    from harness.commands._output import print_correlations
-
-    if args.json:
+def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, statistic: str, level: str) -> None:
+    """Print the rows that were asked for: those of the report where it has them, else from its item scores."""
+    test = args.test if args.compare or args.clusters else ""
+    if test != "perm-both" and (args.draws or not (chosen.comparisons if test else chosen.correlations)(report)):
+        draws = args.draws or (1000 if test == "bootstrap" else 0)
+        report = restated(report, Request(statistic, level, draws, report.run.seed), test, chosen.has)
+    if test and not chosen.comparisons(report):
+        raise BadConfig(f"the report has no comparisons by {chosen.test} there"
+                        + ("; `harness run --permutations 20000` makes them" if test == "perm-both" else ""))
+    if args.json and test:
+        sys.stdout.writelines(map(files.json_line, chosen.comparisons(report)))
+    elif args.json:
         own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
     else:
-        for table in valued(report, chosen):
+        tables = (_comparisons.compared if args.compare else
+                  _comparisons.clustered if args.clusters else _comparisons.valued)
+        for table in tables(report, chosen):
             print(table)
-
-
-def _changes(report: Results, args: argparse.Namespace) -> None:
-    from harness.commands._against import earlier, lines
-
-    before = earlier(args.against)
-    if before is None or args.json:
-        raise BadConfig("--against has no JSON; `harness publish --against DIR` writes changes.csv")
-    print("\n".join(lines(before, report)))
 
 
 def _latex(report: Results, board: str) -> None:
     """Print a board; its name is that of its file under latex/ of the site."""
-    import difflib
-
-    from leaderboard import site
-    from leaderboard.render import latex
-
     boards = latex.boards(site.boards(report))
     if not boards:
         raise BadConfig("the report has no board; `harness run --all` makes one")
@@ -167,20 +134,6 @@ def _latex(report: Results, board: str) -> None:
         raise BadConfig(f"the report has no board {board!r}; among its {len(boards)} boards: {near}; "
                         "`harness publish` writes each into latex/ of the site")
     print(latex.write(boards[name], name), end="")
-
-
-def _comparisons(report: Results, chosen: ReportRows, args: argparse.Namespace) -> None:
-    from harness.commands._comparisons import clustered, compared
-    from harness.results.files import json_line
-
-    if not chosen.comparisons(report):
-        raise BadConfig(f"the report has no comparisons by {chosen.test} there"
-                        + ("; `harness run --permutations 20000` makes them" if chosen.test == "perm-both" else ""))
-    if args.json:
-        sys.stdout.writelines(map(json_line, chosen.comparisons(report)))
-        return
-    for table in (compared if args.compare else clustered)(report, chosen):
-        print(table)
 
 
 def _check(report: Results, chosen: ReportRows) -> None:

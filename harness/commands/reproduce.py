@@ -1,4 +1,4 @@
-"""`harness reproduce PAPER`: what a paper prints against what follows from its own numbers."""
+"""`harness reproduce PAPER`: recompute the averages, rankings and claims that papers print."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-
-if TYPE_CHECKING:
-    from harness.published.reproduce import Paper
-    from harness.published.reproduce.boards import Winner
-    from harness.published.reproduce.check import Claim
-    from harness.published.reproduce.rounding import State
-
-NAME = "reproduce"
-HELP = "recompute the averages, rankings and claims that papers print"
+from harness.published.reproduce import PAPERS, Paper
+from harness.published.reproduce.boards import Winner
+from harness.published.reproduce.check import Claim
+from harness.published.reproduce.rounding import State
 
 WORDS: dict[State, str] = {"equal": "equal", "within": "within rounding", "differs": "DIFFERS"}
 
@@ -33,8 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Recompute and print; a difference in print is a finding and no error."""
-    from harness.published.reproduce import PAPERS
-
     for name in args.paper:
         if name not in PAPERS:
             raise BadConfig(f"no printed numbers of {name!r}; {nearest(name, tuple(PAPERS))}")

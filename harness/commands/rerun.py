@@ -9,21 +9,21 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from benchmarks.errors import BadStore
 from harness.commands import run as command
+from harness.commands._output import earlier
 from harness.errors import BadConfig
+from harness.results import differences
+from harness.results.differences import TableDifference
+from harness.results.rows import Results
+from harness.run import environment
+from harness.run.plan import Plan, load
 from harness.run.settings import Settings, settings
+from harness.run.workspace import Workspace
+from leaderboard.model import causes
 
-if TYPE_CHECKING:
-    from harness.results.differences import TableDifference
-    from harness.results.rows import Results
-    from harness.run.plan import Plan
-    from harness.run.workspace import Workspace
-
-NAME = "rerun"
-HELP = "repeat the run behind a report, and say what differs"
 DIGEST = "ratings sha256"
 
 
@@ -49,11 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Repeat and compare. 0: every number is what it was; 1: some are not."""
-    from harness.commands._against import earlier, lines
-    from harness.results import differences
-
     before = earlier(args.report)
-    if before is None or args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
+    if args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
         raise BadConfig(f"--out {args.out}: holds the report that is to be repeated; name another folder")
     requested = _settings(before, args)
     plan, work = command.prepare(requested)
@@ -65,10 +62,12 @@ def run(args: argparse.Namespace) -> int:
     print(f"repeated: {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
           f"{len(results.timings) - scored} kept from an earlier repetition there")
     drifts = differences.drifts(before, results, args.tolerance)
+    print("\n".join(map(_line, drifts)))
     if all(drift.equal for drift in drifts):
-        print("\n".join(map(_line, drifts)))
         return 0
-    print("\n".join((*lines(before, results), "", *map(_line, drifts), _cause(before, results))))
+    flags = shlex.join(("--out", str(args.out), "--against", str(args.report)))
+    print(f"`harness publish {flags}` draws every change")
+    print(_cause(before, results))
     return 1
 
 
@@ -101,12 +100,8 @@ def _check_ratings(before: Results, args: argparse.Namespace) -> None:
 
 def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
     """What differs before anything is scored: code, packages, the machine, the items."""
-    from harness.run import environment
-    from harness.run.plan import load
-    from leaderboard.model.causes import environment as environment_causes
-
     now = environment.facts(before.run.seed, str(work.models.machine), {}, "")
-    for cause in environment_causes(before.run, now):
+    for cause in causes.environment(before.run, now):
         yield f"{cause.name}: {cause.old} then, {cause.new} now"
     known = {entry.name: entry for entry in before.datasets}
     for card in plan.cards:
@@ -127,10 +122,8 @@ def _line(drift: TableDifference) -> str:
 
 def _cause(before: Results, report: Results) -> str:
     """What differs between the runs, those things first that a number depends on by itself."""
-    from leaderboard.model.causes import causes, summary
-
-    found = causes(before, report)
+    found = causes.causes(before, report)
     own = [cause for rows in (*found.datasets.values(), *found.metrics.values()) for cause in rows]
-    if likely := summary([*own, *found.every]) or summary(found.run):
+    if likely := causes.summary([*own, *found.every]) or causes.summary(found.run):
         return f"likely cause: {likely}"
     return "likely cause: " + ("code that no commit names" if found.unsure else "none is known; look at the machine")

@@ -1,4 +1,4 @@
-"""`harness run`: score, correlate, rank, and write the results and their pages."""
+"""`harness run`: score datasets with metrics, correlate with ratings, and make the leaderboard."""
 
 from __future__ import annotations
 
@@ -8,27 +8,34 @@ import dataclasses
 import gc
 import math
 import os
-import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.storage.files import sweep
+from harness.commands import _planned, _published
+from harness.commands._output import print_correlations, with_exhibits, write_site
 from harness.commands.report import configure_statistics, statistics_beside
 from harness.errors import BadConfig
+from harness.published import measured
+from harness.results import files
+from harness.results.rows import Results
+from harness.run import plan
+from harness.run.plan import Plan, Selection
+from harness.run.run import run as run_plan
 from harness.run.settings import Settings, command_line, home_folder, settings
+from harness.run.workspace import Workers, Workspace, open_workspace
+from harness.scoring.executors.scheduler import Limits
+from harness.scoring.progress import LOG
+from leaderboard import site
+from leaderboard.render.text import summary
+from metrics import registry
+from metrics.external.isolation.settings import size
+from metrics.models.service import Choice
 
-if TYPE_CHECKING:
-    from harness.results.rows import Results
-    from harness.run.plan import Plan, Selection
-    from harness.run.workspace import Workers, Workspace
-    from metrics.models.service import Choice
-
-NAME = "run"
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
           "memory", "log_json"}
 """Settings that change no number, and are not part of the command in the results."""
-HELP = "score datasets with metrics, correlate with ratings, and make the leaderboard"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -106,8 +113,6 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        from harness.commands import _planned
-
         with contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
             print("\n".join(_planned.lines(plan, work)))
         return 0
@@ -121,9 +126,6 @@ def run(args: argparse.Namespace) -> int:
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     """The plan of these settings, and what it needs to run; nothing is scored or written yet."""
-    from harness.run import plan
-    from harness.run.workspace import open_workspace
-
     _check(requested)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
                        statistics=statistics_beside(requested.statistic, requested.level))
@@ -135,12 +137,6 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     """Run, and write the results and the pages."""
-    from harness.commands._output import with_exhibits, write_site
-    from harness.results import files
-    from harness.run.run import run as run_plan
-    from harness.scoring.progress import LOG
-    from leaderboard import site
-
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
     sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
@@ -155,9 +151,6 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
 
 
 def _print(results: Results, scored: int, requested: Settings) -> None:
-    from harness.commands._output import print_correlations
-    from leaderboard.render.text import summary
-
     if requested.json:
         print_correlations(results)
         return
@@ -171,9 +164,6 @@ def _print(results: Results, scored: int, requested: Settings) -> None:
 
 def _beside(results: Results) -> str:
     """Published numbers and ours beside them; empty where the run had no real dataset, or only a part of one."""
-    from harness.commands import _published
-    from harness.published import measured
-
     return "" if measured.partial(results) else _published.short(measured.gather([results]))
 
 
@@ -206,8 +196,6 @@ def _check_limits(requested: Settings) -> None:
 
 
 def _selection(requested: Settings) -> Selection:
-    from harness.run.plan import Selection
-
     return Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         qualities=requested.quality, limit=requested.limit, seed=requested.seed,
@@ -216,8 +204,6 @@ def _selection(requested: Settings) -> Selection:
 
 def choice(requested: Settings) -> Choice:
     """The models of the settings."""
-    from metrics.models.service import Choice
-
     return Choice(
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
         precision=requested.precision, batch_tokens=requested.batch_tokens, keep_embeddings=requested.keep_embeddings,
@@ -226,13 +212,12 @@ def choice(requested: Settings) -> Choice:
 
 def workers(requested: Settings) -> Workers:
     """Who scores, by the settings, and what a part may take."""
-    from harness.run.workspace import Workers
-    from harness.scoring.executors.scheduler import Limits
-    from harness.scoring.progress import LOG
-
+    memory = size(requested.memory) if requested.memory else 0
+    if memory is None:
+        raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
     logs = (requested.out / LOG, *([requested.log_json] if requested.log_json else []))
     return Workers(_executor(requested), requested.address, requested.jobs, requested.gpus, requested.store,
-                   Limits(requested.timeout, _size(requested.memory)), logs)
+                   Limits(requested.timeout, memory), logs)
 
 
 def _executor(requested: Settings) -> str:
@@ -247,22 +232,8 @@ def _executor(requested: Settings) -> str:
     return requested.executor
 
 
-def _size(text: str) -> int:
-    """A size as it is written, in bytes; 0 for none."""
-    units = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 1000, "MB": 10**6, "GB": 10**9}
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip()) if text else None
-    if text and (matched is None or matched[2].upper() not in units):
-        raise BadConfig(f"--memory {text!r:.40}: should be a size such as 4GiB or 800MiB")
-    size = int(float(matched[1]) * units[matched[2].upper()]) if matched else 0
-    if matched and size < units["MIB"]:
-        raise BadConfig(f"--memory {text}: no worker fits into {size} bytes; say the unit, as in {matched[1]}MiB")
-    return size
-
-
 def command(requested: Settings) -> str:
     """The command line that repeats the run, without the folders of this machine."""
-    from metrics import registry
-
     said = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
             if field.name not in UNSAID and getattr(requested, field.name) != field.default}
     said |= {name: tuple(map(registry.without_folders, said[name])) for name in ("metric", "with_") if name in said}

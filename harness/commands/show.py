@@ -1,21 +1,22 @@
-"""`harness show NAME`: the card of a dataset or a metric."""
+"""`harness show NAME`: show the card of a dataset or a metric."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks import registry as datasets
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-
-if TYPE_CHECKING:
-    from metrics.metric import Metric
-    from metrics.models.service import Models
-
-NAME = "show"
-HELP = "show the card of a dataset or a metric"
+from harness.learning.calibrate import weights_shown
+from metrics import registry
+from metrics.composition import Composite, learned
+from metrics.errors import MissingResource
+from metrics.metric import Metric, checkpoints, options, signature
+from metrics.models.service import Models
+from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,15 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the card."""
-    from benchmarks import registry as datasets
-    from metrics import registry as metrics
-
     if args.name in datasets.names():
         lines = _dataset(args.name, args.home)
-    elif metrics.is_known(args.name):
+    elif registry.is_known(args.name):
         lines = _metric(args.name, args.home)
     else:
-        known = nearest(args.name, (*datasets.names(), *metrics.names()))
+        known = nearest(args.name, (*datasets.names(), *registry.names()))
         raise BadConfig(f"no dataset or metric {args.name!r}; {known}")
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
@@ -43,9 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
-    from benchmarks import registry
-
-    card, here = registry.card(name), registry.load(name, home)
+    card, here = datasets.card(name), datasets.load(name, home)
     lines = [("name", card.name), ("title", card.title), ("split", card.split), ("level", card.level),
              ("rows", str(card.size)), ("here", f"{len(here.items)} items, {here.origin}"),
              ("fingerprint", here.fingerprint), ("licence", card.licence), ("citation", card.citation),
@@ -61,11 +57,6 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
 
 
 def _metric(name: str, home: Path) -> list[tuple[str, str]]:
-    from metrics import registry
-    from metrics.errors import MissingResource
-    from metrics.metric import options, signature
-    from metrics.models.service import Models
-
     chosen = registry.choose(name)
     card = chosen.metric.card
     models = Models(home)
@@ -84,10 +75,6 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
 
 def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str]]:
     """How the weights that a metric reads were made, or what is wrong with them."""
-    from metrics.errors import MissingResource
-    from metrics.metric import checkpoints
-    from metrics.training import checkpoint
-
     lines = []
     for name in checkpoints(metric):
         try:
@@ -110,10 +97,6 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
 
 def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
     """What a composition is made of, and its weights for each quality with what they were learned on."""
-    from harness.learning.calibrate import weights_shown
-    from metrics.composition import Composite, learned
-    from metrics.errors import MissingResource
-
     if not isinstance(metric, Composite):
         return []
     lines = [("input", one.name) for one in metric.made_of()]

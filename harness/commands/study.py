@@ -1,4 +1,4 @@
-"""`harness study NAME`: a question about metrics, asked of all the rated data that is here, or of data of its own."""
+"""`harness study NAME`: ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from harness.studies import StudyRequest, files, load, names
 if TYPE_CHECKING:
     from harness.studies import Findings
 
-NAME = "study"
-HELP = "ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics"
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that not every study takes."""
 FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split": "split", "data": "data",

@@ -1,20 +1,20 @@
-"""`harness submit`: a run's results as one file that anybody can check."""
+"""`harness submit`: pack scores, report, cards and environment of a run into one bundle, for `harness verify`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from benchmarks.storage.files import write_atomically
+from harness import bundle
+from harness.commands.publish import configure_results
 from harness.errors import BadConfig
-
-NAME = "submit"
-HELP = "pack scores, report, cards and environment of a run into one bundle, for `harness verify`"
+from harness.results import files
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which run, which metrics of it, and where the bundle goes."""
-    parser.add_argument("--results", type=Path, metavar="DIR", default=Path("results"),
-                        help="where the run wrote its results (default: ./results)")
+    configure_results(parser, "--results")
     parser.add_argument("--metric", action="append", metavar="NAME",
                         help="only this one, as the report names it; may be repeated (default: every metric)")
     parser.add_argument("--name", default="", metavar="TEXT",
@@ -24,10 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the bundle."""
-    from benchmarks.storage.files import write_atomically
-    from harness import bundle
-    from harness.results import files
-
     if args.out.suffix != ".zip":
         raise BadConfig(f"{args.out}: a bundle is a .zip")
     made = bundle.of(files.read(args.results / "report"), args.metric or (), args.name)

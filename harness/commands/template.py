@@ -1,15 +1,20 @@
-"""`harness template`: the empty file of scores, to be filled in."""
+"""`harness template`: write the empty score file to fill in, for those who cannot share code."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import registry
+from benchmarks.dataset import Dataset
+from benchmarks.errors import UnknownDataset
+from benchmarks.formats.scorefile import FORMS, template
+from benchmarks.formats.scorefile.expected import template_keys
+from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
-
-NAME = "template"
-HELP = "write the empty score file to fill in, for those who cannot share code"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what it is for."""
-    from benchmarks.formats.scorefile import FORMS, template
-    from benchmarks.formats.scorefile.expected import template_keys
-    from benchmarks.storage.files import write_atomically
-    from harness.commands._score_files import at_hand, listed
-
     if args.out and args.out.suffix.casefold() not in FORMS:
         raise BadConfig(f"{args.out}: score files end in {', '.join(FORMS)}")
     if args.out and args.out.exists():
@@ -44,13 +44,25 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         sys.stdout.write(content.decode())
     else:
-        try:
-            write_atomically(args.out, content)
-        except OSError as error:
-            raise BadConfig(f"{args.out}: cannot be written: {error.strerror}") from error
+        write_atomically(args.out, content)
     print(f"{len(keys):,} scores to fill in, for {listed(chosen)}", file=sys.stderr)
     if made_up := [one for one in chosen if one.origin == "sample"]:
         print(f"of the bundled sample, which is no real data: {listed(made_up)}", file=sys.stderr)
     elif sample:
         print(f"left out, as only the bundled sample is here: {listed(sample)}", file=sys.stderr)
     return 0
+
+
+def at_hand(home: Path, names: Sequence[str], split: str | None = None) -> tuple[list[Dataset], list[Dataset]]:
+    """The real datasets and those of the bundled sample, of the named ones or of all, of one split or of both."""
+    datasets = []
+    for name in dict.fromkeys(registry.card(name.casefold()).name for name in names) or registry.names():
+        with contextlib.nullcontext() if names else contextlib.suppress(UnknownDataset):  # of the user's own, not here
+            datasets += [registry.load(name, home)] if split in (None, registry.card(name).split) else []
+    sample = [dataset for dataset in datasets if dataset.origin == "sample"]
+    return [dataset for dataset in datasets if dataset.origin != "sample"], sample
+
+
+def listed(datasets: Sequence[Dataset]) -> str:
+    """Their names, for a message."""
+    return ", ".join(one.card.name for one in datasets)

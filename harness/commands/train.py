@@ -1,4 +1,4 @@
-"""`harness train METRIC`: train a metric's weights from corpora, here and now."""
+"""`harness train METRIC`: train the weights of a metric from corpora of dialogues."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import argparse
 import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from benchmarks.corpora import corpora
 from benchmarks.errors import BenchmarkError
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig, HarnessError
+from harness.learning import train
+from harness.learning.train import Training
+from harness.run.entries import training_entry
+from leaderboard.pages.training import curve
 from metrics.errors import MetricError, MissingResource
-
-if TYPE_CHECKING:
-    from harness.learning.train import Training
-    from metrics.training.checkpoint import Checkpoint
-
-NAME = "train"
-HELP = "train the weights of a metric from corpora of dialogues"
+from metrics.training import trainables
+from metrics.training.checkpoint import CURVE, Checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train what was asked for. 0: all is there; 1: of several, one failed."""
-    from benchmarks.corpora import corpora
-    from metrics.training import trainables
-
     _check(args)
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = trainables.shipped() if args.all else tuple(args.metric)
@@ -86,11 +82,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
-    from harness.learning import train
-
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                                args.steps, args.offline)
-    from metrics.training import trainables
 
     out = args.out / trainables.choose(name).weights if args.out and several else args.out
     plan = train.plan(name, request, args.home, load, out)  # type: ignore[arg-type]
@@ -108,10 +101,6 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
 
 
 def _draw_curve(saved: Checkpoint) -> None:
-    from harness.run.entries import training_entry
-    from leaderboard.pages.training import curve
-    from metrics.training.checkpoint import CURVE
-
     entry = training_entry(saved)
     write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))
 

@@ -1,4 +1,4 @@
-"""`harness validate FILE`: everything that is wrong with a score file, at once."""
+"""`harness validate FILE`: say everything that is wrong with a score file, with line numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.formats.scorefile import ScoreFile
-
-NAME = "validate"
-HELP = "say everything that is wrong with a score file, with line numbers"
+from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, printable, read
+from harness.commands.template import at_hand
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +23,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the problems. 0: there are none, 1: there are, 2: the file cannot be read."""
     file, origin = _read(args.file, args.home, args.dataset)
     if args.json:
-        print(json.dumps(_object(args.file, file, origin)))
+        print(json.dumps({
+            "file": args.file.name, "sha256": file.digest, "rows": file.rows, "unit": file.unit, "origin": origin,
+            "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
+            "problems": [dataclasses.asdict(one) for one in file.problems]}))
     else:
         _say(args.file, file, origin)
     if not file.rows and any(one.kind == "unreadable" for one in file.problems):
@@ -37,9 +36,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
     """The file against the datasets it is for, and whether they are real; the sample only where nothing real fits."""
-    from benchmarks.formats.scorefile import expected, read
-    from harness.commands._score_files import at_hand
-
     real, sample = at_hand(home, names)
     if names:
         return read(path.expanduser(), expected([*real, *sample])), "real" if real else "sample"
@@ -51,8 +47,6 @@ def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
 
 
 def _say(path: Path, file: ScoreFile, origin: str) -> None:
-    from benchmarks.formats.scorefile import counts, describe, printable
-
     name = printable(path.name)
     if file.datasets:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
@@ -66,11 +60,3 @@ def _say(path: Path, file: ScoreFile, origin: str) -> None:
         print(f"{name}: can be taken, but look at: {summary}")
     else:
         print(f"{name}: nothing is wrong with it{f' ({summary})' if summary else ''}")
-
-
-def _object(path: Path, file: ScoreFile, origin: str) -> dict[str, object]:
-    from benchmarks.formats.scorefile import counts
-
-    return {"file": path.name, "sha256": file.digest, "rows": file.rows, "unit": file.unit, "origin": origin,
-            "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
-            "problems": [dataclasses.asdict(one) for one in file.problems]}

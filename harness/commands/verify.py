@@ -1,4 +1,4 @@
-"""`harness verify BUNDLE`: compute again what a bundle tells, and say what differs."""
+"""`harness verify BUNDLE`: compute again what a bundle of results says, and report drift above 0.001."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.bundle import Bundle, check, heading, reading
+from harness.bundle.check import Checked
+from harness.bundle.rescoring import rescore
 from harness.errors import BadBundle
 
-if TYPE_CHECKING:
-    from harness.bundle import Bundle
-    from harness.bundle.check import Checked
-
-NAME = "verify"
-HELP = "check bundles of results: compute again what can be, report drift above 0.001, print the rows of the board"
 SHOWN = 50
 """Lines of drift that are shown of a bundle; the number of all is told."""
 
@@ -48,9 +44,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
-    from harness.bundle import check, reading
-    from harness.bundle.rescoring import rescore
-
     bundle, checked = reading.read(path), check.Checked()
     here = check.at_hand(bundle, args.home, args.ratings, checked)
     rescore(bundle, here, args.home, args.rescore, checked)
@@ -73,8 +66,6 @@ def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
 
 def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
     """What was done again and what was not, the places on the boards, and what differs."""
-    from harness.bundle import heading
-
     yield (f"correlations: {sum(checked.again.values())} of {len(bundle.correlations)} computed again, on "
            f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.ranking}")
     for name, reason in checked.not_here.items():

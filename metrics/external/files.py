@@ -1,42 +1,37 @@
 """A metric in a file or folder that is not installed: `--metric ./my_metric.py`, `--metric ./my-metric`.
 
 A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
-installed. One that asks for an environment of its own runs there (metrics/isolation), any other is imported.
+installed. One that asks for an environment of its own runs there (metrics/external/isolation), any other is imported.
 
 The files are compiled as they are at that moment, never from cached bytecode, and their digest is in the signature.
 Unchanged files are not imported again. It is foreign code: whatever its import raises becomes a BrokenPlugin with file
-and line.
+and line, and whatever it prints goes where errors go.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
+import importlib
 import inspect
 import sys
-import tomllib
-from dataclasses import dataclass
-from importlib.util import module_from_spec
+import tempfile
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from metrics.errors import BrokenPlugin, MetricError
-from metrics.external import importing
-from metrics.external.importing import Files, Source, guarded
-from metrics.metric import GROUP, Metric, MetricCard, as_metric, made_from
+from metrics.external import isolation
+from metrics.external.isolation.settings import metric_of
+from metrics.metric import Metric, MetricCard, as_metric, made_from
 
 OWN = ("benchmarks", "metrics", "harness", "leaderboard")
 """The packages of this project, which no plug-in may take the place of."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """What a folder says of its metric: the name, and the class in a module."""
-
-    name: str
-    module: str
-    attribute: str
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -50,29 +45,33 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def _in_file(shown: str, path: Path) -> type[Metric]:
-    content = _read(shown, path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BrokenPlugin(f"{shown}: {error.strerror or error}") from error
     digest = hashlib.sha256(content).hexdigest()
     if (path, digest) not in _IMPORTED:
-        module_name = f"_metric_of_{hashlib.sha256(str(path).encode() + content).hexdigest()[:16]}"
-        source = Source(path, content)
-        module = module_from_spec(source.spec(module_name))
-        sys.modules[module_name] = module  # where a dataclass looks its annotations up
+        module = ModuleType(f"_metric_of_{hashlib.sha256(str(path).encode() + content).hexdigest()[:16]}")
+        module.__file__ = str(path)
+        sys.modules[module.__name__] = module  # where a dataclass looks its annotations up
         try:
-            with guarded(shown, path):
-                source.exec_module(module)
-            _IMPORTED[path, digest] = _noted(_only(shown, module, content), digest)
+            with _guarded(shown, path):
+                code = compile(content, path, "exec", dont_inherit=True)
+                exec(code, module.__dict__)  # noqa: S102  (code of the user's own choice)
+            _IMPORTED[path, digest] = _only(shown, module, content)
         except BrokenPlugin:
-            del sys.modules[module_name]
+            del sys.modules[module.__name__]
             raise
+        made_from(_IMPORTED[path, digest], digest)
     return _IMPORTED[path, digest]
 
 
-def _only(shown: str, module: Any, content: bytes) -> type[Metric]:
+def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
     """The one metric that a file defines."""
     own = [kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__
            and isinstance(vars(kind).get("card"), MetricCard)]
-    kinds = list({id(kind): kind for kind in own}.values())
-    lines = importing.classes(content)
+    kinds = list(dict.fromkeys(own))
+    lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
     if len(kinds) != 1:
         held = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
         problem = f"holds {len(kinds)} metrics, {held}; a file has one" if kinds else (
@@ -82,43 +81,37 @@ def _only(shown: str, module: Any, content: bytes) -> type[Metric]:
 
 
 def _in_folder(shown: str, folder: Path) -> type[Metric]:
-    from metrics.external import isolation
-
     if isolation.runs_apart(folder):
         return _checked(shown, isolation.metric_class(folder))
-    point = _entry_point(shown, folder)
-    top = point.module.partition(".")[0]
-    root = folder / "src" if (folder / "src").is_dir() else folder
-    files = Files.under(root, top)
-    if (folder, files.digest) not in _IMPORTED:
-        _make_room(shown, top, folder)
-        with guarded(shown, root), files.importable():
-            module = importing.imported(point.module)
-        kind = getattr(module, point.attribute, None)
-        if kind is None:
-            raise BrokenPlugin(f"{shown}: {point.module} has no {point.attribute!r}, which its pyproject.toml names")
-        metric = _checked(f"{shown}: {point.module}", kind)
-        if metric.card.name != point.name:
-            raise BrokenPlugin(f"{shown}: its pyproject.toml names {point.name!r}, its card {metric.card.name!r}")
-        _IMPORTED[folder, files.digest] = _noted(metric, files.digest)
-    return _IMPORTED[folder, files.digest]
-
-
-def _entry_point(shown: str, folder: Path) -> EntryPoint:
-    """The only entry point of a folder's pyproject.toml in the group of metrics."""
-    path = folder / "pyproject.toml"
-    if not path.is_file():
+    if not (folder / "pyproject.toml").is_file():
         raise BrokenPlugin(f"{shown}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
-    try:
-        points = tomllib.loads(_read(shown, path).decode())["project"]["entry-points"][GROUP]
-        (name, value), = points.items()
-        module, attribute = value.split(":")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BrokenPlugin(f"{shown}: pyproject.toml: {error}") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BrokenPlugin(f'{shown}: pyproject.toml: [project.entry-points."{GROUP}"] should hold one line, '
-                           'NAME = "MODULE:CLASS"') from error
-    return EntryPoint(name, module.strip(), attribute.strip())
+    name, place = metric_of(folder)
+    module_name, _, attribute = place.partition(":")
+    top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
+    digest = _digest(root, top)
+    if (folder, digest) not in _IMPORTED:
+        _make_room(shown, top, folder)
+        with _guarded(shown, root), _importable(root):
+            module = importlib.import_module(module_name)
+        kind = getattr(module, attribute, None)
+        if kind is None:
+            raise BrokenPlugin(f"{shown}: {module_name} has no {attribute!r}, which its pyproject.toml names")
+        metric = _checked(f"{shown}: {module_name}", kind)
+        if metric.card.name != name:
+            raise BrokenPlugin(f"{shown}: its pyproject.toml names {name!r}, its card {metric.card.name!r}")
+        made_from(metric, digest)
+        _IMPORTED[folder, digest] = metric
+    return _IMPORTED[folder, digest]
+
+
+def _digest(root: Path, top: str) -> str:
+    """The digest of a module, or of a package with all that lies in it."""
+    package, digest = root / top, hashlib.sha256()
+    for path in sorted(package.rglob("*")) if package.is_dir() else [root / f"{top}.py"]:
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
 def _make_room(shown: str, top: str, folder: Path) -> None:
@@ -141,13 +134,41 @@ def _checked(where: str, kind: Any) -> type[Metric]:
         raise BrokenPlugin(f"{where}: {error}") from error
 
 
-def _noted(kind: type[Metric], digest: str) -> type[Metric]:
-    made_from(kind, digest)
-    return kind
+@contextlib.contextmanager
+def _importable(root: Path) -> Iterator[None]:
+    """Let the files below a folder come before all others, and no bytecode that was kept of them before."""
+    path, writes, prefix = list(sys.path), sys.dont_write_bytecode, sys.pycache_prefix
+    with tempfile.TemporaryDirectory() as nothing:
+        sys.path.insert(0, str(root))
+        sys.dont_write_bytecode, sys.pycache_prefix = True, nothing
+        importlib.invalidate_caches()
+        try:
+            yield
+        finally:
+            sys.path[:] = path
+            sys.dont_write_bytecode, sys.pycache_prefix = writes, prefix
 
 
-def _read(shown: str, path: Path) -> bytes:
+@contextlib.contextmanager
+def _guarded(shown: str, root: Path) -> Iterator[None]:
+    """Tell what an import raises as the fault of the plug-in, with the line of its file."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BrokenPlugin(f"{shown}: {error.strerror or error}") from error
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except (KeyboardInterrupt, BrokenPlugin):
+        raise
+    except BaseException as error:  # SystemExit as well
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise BrokenPlugin(f"{shown}{_place(error, root)}: {type(error).__name__}: {message}") from error
+
+
+def _place(error: BaseException, root: Path) -> str:
+    """The last line of the plug-in on the way to an error, with the file where there are several."""
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))
+    inside = [(Path(name), line) for name, line in places if Path(name) == root or root in Path(name).parents]
+    if not inside:
+        return ""
+    path, line = inside[-1]
+    return f"{'' if path == root else f': {path.relative_to(root).as_posix()}'}, line {line}"

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError, MissingResource
 from metrics.models import storage
 
@@ -125,12 +124,6 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
         shutil.rmtree(beside, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)
     return read(str(card.get("name", folder.name)), folder)
-
-
-def amend(checkpoint: Checkpoint, more: Mapping[str, Any]) -> Checkpoint:
-    """Write more into the card, such as correlations that were measured later; the identity stays."""
-    write_atomically(checkpoint.folder / CARD, _text({**checkpoint.card, **more}))
-    return read(checkpoint.name, checkpoint.folder)
 
 
 def learned(network: Any) -> dict[str, Any]:

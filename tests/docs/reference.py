@@ -10,7 +10,8 @@ import typing
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import ModuleType
+from typing import Any, cast, get_args, get_origin
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import DatasetCard, Quality
@@ -67,8 +68,9 @@ def commands() -> Iterator[str]:
     """Every command with its flags, as argparse has them."""
     yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
     for name, parser in subparsers(cli.parser()).items():
-        module = next(command for command in cli.discover() if name == command.NAME)
-        yield from command(f"harness {name}", parser, [sentence(module.HELP), paragraphs(module.__doc__, 1)])
+        module = cast("ModuleType", cli.load(name))
+        yield from command(f"harness {name}", parser, [sentence(parser.description or ""),
+                                                       paragraphs(module.__doc__, 1)])
 
 
 def command(name: str, parser: argparse.ArgumentParser, texts: list[str]) -> Iterator[str]:

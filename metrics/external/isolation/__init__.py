@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 
 from benchmarks.dataset import Item
 from metrics import errors
-from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.errors import BrokenPlugin, CannotScore, MetricError, MissingResource, WorkerFailed
 from metrics.external.isolation import env
 from metrics.external.isolation.card import Description
 from metrics.external.isolation.card import description as parsed_description
@@ -26,7 +26,7 @@ from metrics.external.isolation.process import Child
 from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
 from metrics.external.isolation.wire import PROTOCOL, Message, WireError, columns_of, items_body
-from metrics.metric import Columns, File, Metric, MetricCard, options
+from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options
 from metrics.models.service import Models
 
 STARTING = 300.0
@@ -38,12 +38,6 @@ _made: dict[tuple[Path, str], tuple[str, type[Metric], Adapter]] = {}
 def runs_apart(folder: Path) -> bool:
     """Whether a folder's metric runs in a process of its own: under its own Python, or by its own command."""
     return settings_of(folder).apart
-
-
-def runner(folder: Path) -> str:
-    """The interpreter or command of a folder's metric, as shown to the user; empty where the harness runs it."""
-    settings = settings_of(folder)
-    return str(settings.python) if settings.python is not None else " ".join(settings.command)
 
 
 def metric_class(folder: Path, name: str = "") -> type[Metric]:
@@ -197,10 +191,14 @@ def _class(adapter: Adapter, code: str) -> type[Metric]:
     environment = hashlib.sha256("\n".join(description.environment).encode()).hexdigest()
     namespace = {"__module__": __name__, "__doc__": card.title, "card": card, "adapter": adapter,
                  "identity": (f"code={code[:12]}", f"environment={environment[:12]}")}
-    fields = [(option.name, option.kind, dataclasses.field(default=option.default)) for option in description.options]
-    kind = dataclasses.make_dataclass("IsolatedMetric", fields, bases=(Isolated,), namespace=namespace, frozen=True,
+    fields = [(name, kind, dataclasses.field(default=default)) for name, kind, default in description.options]
+    made = dataclasses.make_dataclass("IsolatedMetric", fields, bases=(Isolated,), namespace=namespace, frozen=True,
                                       slots=True)
-    return cast("type[Metric]", kind)
+    try:
+        return as_metric(made)
+    except MetricError as error:
+        adapter.close()
+        raise BrokenPlugin(f"{adapter.settings.folder}: {error}") from error
 
 
 def _plain(value: Any) -> Any:

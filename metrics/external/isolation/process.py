@@ -23,7 +23,7 @@ from typing import IO
 
 from metrics.errors import BrokenPlugin, WorkerFailed
 from metrics.external.isolation.settings import Settings
-from metrics.external.isolation.wire import Message, Reader, WireError
+from metrics.external.isolation.wire import Message, WireError, decoded, missing
 
 LOOK = 0.25
 """Seconds between two looks at clock and memory."""
@@ -103,13 +103,13 @@ class Child:
             stream.close()
 
     def _exchange(self, question: bytes, seconds: float) -> Message:
-        left, reader, end = memoryview(question), Reader(), time.monotonic() + seconds
+        left, arrived, end = memoryview(question), bytearray(), time.monotonic() + seconds
         look = time.monotonic() + LOOK
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._stdin, selectors.EVENT_WRITE)
             pipes.register(self._stdout, selectors.EVENT_READ)
             pipes.register(self._stderr, selectors.EVENT_READ)
-            while reader.missing():
+            while missing(arrived) > 0:
                 ended = self._process.poll() is not None
                 ready = {key.fileobj for key, _ in pipes.select(max(0.0, min(LOOK, end - time.monotonic())))}
                 if self._stdin in ready:
@@ -119,15 +119,15 @@ class Child:
                 if self._stderr in ready and not self._hear():
                     pipes.unregister(self._stderr)
                 if self._stdout in ready:
-                    reader.arrived += self._read()
+                    arrived += self._read()
                 elif ended:  # what it started may hold the pipe open for ever
                     raise _Lost(self._ending())
                 if time.monotonic() > look:
                     self._look(end, seconds)
                     look = time.monotonic() + LOOK
-        if left or reader.surplus():
+        if left or missing(arrived) < 0:
             raise WireError("it is more than one message, or came before the question was read")
-        return reader.message()
+        return decoded(arrived)
 
     def _send(self, left: memoryview) -> memoryview:
         try:

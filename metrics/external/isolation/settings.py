@@ -32,7 +32,7 @@ KEYS = ("python", "command", "timeout", "memory", "env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
                      "statistics"})
 """Folders that decide no score: what is built, tests, and what a run leaves; likewise hidden ones and *.egg-info."""
-_SIZES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,29 @@ def read(folder: Path) -> Settings:
     folder = folder.absolute()
     table = project(folder).get("tool", {}).get("harness", {})
     where = f"{folder / 'pyproject.toml'}: [tool.harness]"
-    if not isinstance(table, dict) or (unknown := sorted(set(table) - set(KEYS))):
-        raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}" if isinstance(table, dict)
-                           else f"{where} is a table")
+    if not isinstance(table, dict):
+        raise BrokenPlugin(f"{where} is a table")
+    if unknown := sorted(table.keys() - set(KEYS)):
+        raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}")
     if "python" in table and "command" in table:
         raise BrokenPlugin(f"{where} names python or command, not both")
-    if table.get("command") == []:
-        raise BrokenPlugin(f"{where} command: a list of words is needed, not an empty one")
-    return Settings(folder, _python(folder, table.get("python"), where), _words(table, "command", where),
-                    _seconds(table.get("timeout", TIMEOUT), where), _bytes(table.get("memory"), where),
-                    _words(table, "env", where))
+    timeout, memory = table.get("timeout", TIMEOUT), table.get("memory")
+    if type(timeout) not in (int, float) or not 0 < timeout < float("inf"):
+        raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {timeout!r:.80}")
+    if memory is not None and not size(str(memory)):
+        raise BrokenPlugin(f'{where} memory: a size such as "4GiB" is needed, not {memory!r:.80}')
+    for key in ("command", "env"):
+        words = table.get(key, ["a"])
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
+            raise BrokenPlugin(f"{where} {key}: a list of words is needed, not {words!r:.80}")
+    return Settings(folder, _python(folder, table.get("python"), where), tuple(table.get("command", ())),
+                    float(timeout), size(str(memory)), tuple(table.get("env", ())))
+
+
+def size(text: str) -> int | None:
+    """A size as it is written, such as 4GiB, in bytes; None where it is none."""
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
+    return int(float(matched[1]) * _SIZES[matched[2].upper()]) if matched and matched[2].upper() in _SIZES else None
 
 
 def project(folder: Path) -> dict[str, Any]:
@@ -86,10 +99,11 @@ def metric_of(folder: Path, name: str = "") -> tuple[str, str]:
     where = f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"]'
     if name and name not in points:
         raise BrokenPlugin(f"{where} has no {name!r}")
-    if not name and len(points) != 1:
-        raise BrokenPlugin(f"{where} should name one metric, and names {', '.join(points) or 'none'}")
+    if not name and (len(points) != 1 or ":" not in str(next(iter(points.values())))):
+        raise BrokenPlugin(f'{where} should hold one line, NAME = "MODULE:CLASS", and names '
+                           f"{', '.join(points) or 'none'}")
     name = name or next(iter(points))
-    return name, str(points[name])
+    return name, str(points[name]).strip()
 
 
 def digest(folder: Path) -> str:
@@ -130,25 +144,3 @@ def _python(folder: Path, value: Any, where: str) -> Path | None:
     if not path.is_file():
         raise BrokenPlugin(f"{where} python: there is no {path}; `harness env create {folder}` makes one in .venv")
     return path
-
-
-def _words(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    words = table.get(key, [])
-    if not isinstance(words, list) or not all(isinstance(word, str) and word and "\0" not in word for word in words):
-        raise BrokenPlugin(f"{where} {key}: a list of words is needed, not {words!r:.80}")
-    return tuple(words)
-
-
-def _seconds(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {value!r:.80}")
-    return float(value)
-
-
-def _bytes(value: Any, where: str) -> int | None:
-    if value is None:
-        return None
-    size = re.fullmatch(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SIZES)})", value) if isinstance(value, str) else None
-    if size is None or not float(size[1]):
-        raise BrokenPlugin(f'{where} memory: a size such as "4GiB" is needed, not {value!r:.80}')
-    return int(float(size[1]) * _SIZES[size[2]])

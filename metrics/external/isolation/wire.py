@@ -12,7 +12,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,34 +47,23 @@ class Message:
         return LENGTHS.pack(len(head), len(self.body)) + head + self.body
 
 
-@dataclass(slots=True)
-class Reader:
-    """Puts one message together from the pieces that arrive."""
+def missing(arrived: bytes | bytearray) -> int:
+    """How many bytes of a message must still arrive, by those that have; less than 0 where there are too many."""
+    if len(arrived) < LENGTHS.size:
+        return LENGTHS.size - len(arrived)
+    head, body = LENGTHS.unpack_from(arrived)
+    if head > HEAD or body > BODY:
+        raise WireError(f"a message cannot be {head} and {body} bytes long; it begins with {bytes(arrived[:40])!r}")
+    return LENGTHS.size + int(head) + int(body) - len(arrived)
 
-    arrived: bytearray = field(default_factory=bytearray)
 
-    def missing(self) -> int:
-        """How many bytes must still arrive; 0 where the message is whole."""
-        if len(self.arrived) < LENGTHS.size:
-            return LENGTHS.size - len(self.arrived)
-        head, body = LENGTHS.unpack_from(self.arrived)
-        if head > HEAD or body > BODY:
-            start = bytes(self.arrived[:40])
-            raise WireError(f"a message cannot be {head} and {body} bytes long; it begins with {start!r}")
-        return max(0, LENGTHS.size + int(head) + int(body) - len(self.arrived))
-
-    def surplus(self) -> bool:
-        """Whether more than one message has arrived."""
-        head, body = LENGTHS.unpack_from(self.arrived)
-        return len(self.arrived) > LENGTHS.size + int(head) + int(body)
-
-    def message(self) -> Message:
-        """The message, which is whole."""
-        end = LENGTHS.size + LENGTHS.unpack_from(self.arrived)[0]
-        head = parsed(bytes(self.arrived[LENGTHS.size:end]))
-        if not isinstance(head, dict):
-            raise WireError("the head of a message is a JSON object")
-        return Message(head, bytes(self.arrived[end:]))
+def decoded(arrived: bytes | bytearray) -> Message:
+    """The message, which is whole."""
+    end = LENGTHS.size + LENGTHS.unpack_from(arrived)[0]
+    head = parsed(bytes(arrived[LENGTHS.size:end]))
+    if not isinstance(head, dict):
+        raise WireError("the head of a message is a JSON object")
+    return Message(head, bytes(arrived[end:]))
 
 
 def parsed(content: bytes) -> Any:
@@ -87,7 +76,8 @@ def parsed(content: bytes) -> Any:
 
 def items_body(items: Sequence[Item]) -> bytes:
     """The items of a question, as JSON."""
-    return json.dumps([_record(item) for item in items]).encode()
+    text = json.dumps([_record(item) for item in items], ensure_ascii=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()  # U+FFFD for half a surrogate
 
 
 def items_of(body: bytes) -> tuple[Item, ...]:
@@ -135,26 +125,13 @@ def _refuse(constant: str) -> None:
 
 def _record(item: Item) -> dict[str, Any]:
     return {
-        "id": _text(item.id),
-        "context": [_turn(turn) for turn in item.context],
-        "response": item.response and _turn(item.response),
-        "references": [{"text": _text(reference.text), "weight": reference.weight} for reference in item.references],
-        "facts": [_text(fact) for fact in item.facts],
-        "system": item.system and _text(item.system),
+        "id": item.id,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
+        "response": item.response and {"speaker": item.response.speaker, "text": item.response.text},
+        "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references],
+        "facts": item.facts,
+        "system": item.system,
     }
-
-
-def _turn(turn: Utterance) -> dict[str, str]:
-    return {"speaker": _text(turn.speaker), "text": _text(turn.text)}
-
-
-def _text(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which most readers of JSON refuse."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _item(record: Mapping[str, Any]) -> Item:

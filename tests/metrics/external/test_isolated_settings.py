@@ -67,8 +67,8 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 def test_which_metric_a_folder_holds(tmp_path: Path) -> None:
     for points, name, message in (
-        ("", "", "should name one metric, and names none"), ("a = 'a:A'", "b", "has no 'b'"),
-        ("a = 'a:A'\nb = 'b:B'", "", "should name one metric, and names a, b"),
+        ("", "", "should hold one line.* and names none"), ("a = 'a:A'", "b", "has no 'b'"),
+        ("a = 'a:A'\nb = 'b:B'", "", "should hold one line.* and names a, b"),
     ):
         written(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
         with pytest.raises(BrokenPlugin, match=message):
@@ -80,7 +80,7 @@ def test_a_description_with_every_kind_of_option() -> None:
     found = description({**GOOD, "environment": ["perl==5"], "options": [
         {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
         {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
-    assert [option.default for option in found.options] == [1, 1.0, "b", ""]
+    assert [default for _, _, default in found.options] == [1, 1.0, "b", ""]
     assert found.card.columns == ("words",)
     assert found.card.levels == ("turn",)
 
@@ -89,17 +89,12 @@ NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
     ({"protocol": 2}, "speaks protocol 2, and this is 1"),
     ({"card": None}, "a card is an object with columns, family, name, title"),
     ({"card": {**CARD, "colour": "red"}}, "a card is an object with"),
-    ({"card": {**CARD, "name": "../words"}}, "a name is of small letters"),
-    ({"card": {**CARD, "columns": []}}, "there are one column"),
-    ({"card": {**CARD, "columns": "words"}}, "columns should be a list of words"),
-    ({"card": {**CARD, "columns": ["a", "a"]}}, "each once"),
-    ({"card": {**CARD, "columns": ["a\n"]}}, "columns should be a list of words"),
-    ({"card": {**CARD, "needs": ["money"]}}, "needs holds money; each once of references, context, facts"),
-    ({"card": {**CARD, "levels": []}}, "one level or more"),
+    ({"card": {**CARD, "columns": "words"}}, "columns of its card should be a list of words"),
+    ({"card": {**CARD, "columns": ["a\n"]}}, "columns of its card should be a list of words"),
+    ({"card": {**CARD, "levels": []}}, "should be a list of words of turn, dialogue"),
     ({"card": {**CARD, "scope": "world"}}, "scope of its card is 'world'"),
     ({"card": {**CARD, "revision": True}}, "revision of its card is True"),
     ({"card": {**CARD, "title": 1}}, "title of its card is 1"),
-    ({"card": {**CARD, "models": ["encoder"]}}, "among the options, or in neither"),
     ({"options": 1}, "options is no list"),
     ({"options": [1]}, "a name that Python takes"),
     ({"options": [{"name": "class", "type": "int", "default": 1}]}, "a name that Python takes"),

@@ -90,7 +90,7 @@ def test_a_folder_is_the_metric_that_its_pyproject_names(tmp_path: Path, home: P
     for below in (".", "src"):
         requested = package(tmp_path / "it", below=below)
         assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
-    assert not sys.meta_path[0].__class__.__module__.startswith("metrics")
+    assert str(tmp_path / "it" / "src") not in sys.path
 
 
 def test_what_is_scored_and_signed_is_what_the_file_holds_now(tmp_path: Path, home: Path) -> None:
@@ -155,8 +155,8 @@ def test_a_file_that_learns_can_be_trained(tmp_path: Path) -> None:
 
 
 NO_METRIC = (
-    ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"), ("\nprint('hi')", "line 2: it prints"),
-    ("import sys\nsys.stdout.write('x')", "line 2: it prints"), ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
+    ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"),
+    ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
     ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
     ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),

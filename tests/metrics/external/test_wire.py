@@ -13,12 +13,13 @@ from benchmarks.dataset import Item, Reference, Utterance
 from metrics.external.isolation.wire import (
     HEAD,
     Message,
-    Reader,
     WireError,
     columns_body,
     columns_of,
+    decoded,
     items_body,
     items_of,
+    missing,
 )
 
 ITEMS = (
@@ -45,21 +46,16 @@ def test_columns_come_back_to_the_last_bit() -> None:
 
 
 def test_a_message_arrives_in_pieces() -> None:
-    content, reader = Message({"id": 1}, b"body").encoded(), Reader()
-    for sign in content:
-        assert reader.missing()
-        reader.arrived.append(sign)
-    assert not reader.missing()
-    assert not reader.surplus()
-    assert reader.message() == Message({"id": 1}, b"body")
-    reader.arrived += b"."
-    assert reader.surplus()
+    content = Message({"id": 1}, b"body").encoded()
+    assert all(missing(content[:length]) > 0 for length in range(len(content)))
+    assert (missing(content), missing(content + b".")) == (0, -1)
+    assert decoded(content) == Message({"id": 1}, b"body")
 
 
 def test_a_length_that_cannot_be_is_refused_on_both_sides() -> None:
     for head, body in ((HEAD + 1, 0), (2, 1 << 60), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)):
         with pytest.raises(WireError, match=f"cannot be {head} and {body} bytes long"):
-            Reader(bytearray(struct.pack(">IQ", head, body))).missing()
+            missing(struct.pack(">IQ", head, body))
     with pytest.raises(WireError, match="longer than"):
         Message({"options": "x" * HEAD}).encoded()
 

@@ -158,12 +158,3 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path) -> N
         write(tmp_path)
     with pytest.raises(MetricError, match="is a file"):
         write(tmp_path / "thesis.txt")
-
-
-def test_the_identity_is_that_of_weights_and_config_alone(home: Path, kept: Path) -> None:
-    before = checkpoint.find("toy", MINE, home)
-    checkpoint.amend(before, {"correlations": {"convai2-grade": 0.5}})
-    after = checkpoint.find("toy", MINE, home)
-    assert after.identity == before.identity
-    assert after.card["correlations"] == {"convai2-grade": 0.5}
-    assert after.card["held_out"] == 0.5

@@ -28,7 +28,7 @@ def test_flags_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.Capt
         (("--jobs", "3", "--executor", "local:2"), "they differ"), (("--timeout", "-1"), "0 or more"),
         (("--timeout", "nan"), "0 or more"), (("--memory", "much"), "4GiB"),
         (("--memory", "1GiB", "--executor", "ray"), "Ray watches"),
-        (("--memory", "400"), "say the unit, as in 400MiB"), (("--address", "10.0.0.1:6379"), "for --executor ray"),
+        (("--memory", "400"), "with its unit"), (("--address", "10.0.0.1:6379"), "for --executor ray"),
         (("--store", "s3://"), "names no place"), (("--store", "s3:/bucket/scores"), "names no place"),
         (("--executor", "slurm"), "should be local, local:N"), (("--gpus", "-1", "--executor", "ray"), "0 or more"),
     ):
