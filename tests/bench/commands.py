@@ -43,39 +43,34 @@ def bench(folder: Path, runs: int) -> Rows:
     """Every figure: what, how often, median seconds and peak memory."""
     rows: Rows = []
     wordnet = DATA / "resources" / "nltk_data"
+    environment = {"NLTK_DATA": str(wordnet)} if wordnet.is_dir() else {}
 
     def measure(what: str, home: str, *commands: list[str]) -> None:
-        environment = {"HARNESS_HOME": str(folder / home), **({"NLTK_DATA": str(wordnet)} if wordnet.is_dir() else {})}
-        costs = [watched(argv, **environment) for argv in commands]
+        costs = [watched(argv, **environment, HARNESS_HOME=str(folder / home)) for argv in commands]
         rows.append({"command": what, "runs": len(costs), "peak MiB": round(max(cost.peak for cost in costs)),
                      "seconds": round(statistics.median(cost.seconds for cost in costs), 2)})
 
-    out = str(folder / "out")
+    def twice(what: str, home: str, *flags: str) -> None:
+        for when in ("scored", "a second time"):
+            measure(f"{what}, {when}", home, ["run", *flags, "--out", str(folder / f"out-{home}-{len(flags)}")])
+
     measure("harness --help", "home", *[["--help"]] * runs)
     measure("harness run --all, sample, nothing scored before", "home",
-            *(["run", "--all", "--out", f"{out}{number}"] for number in range(runs)))
-    measure("harness run --all, sample, a second time", "home", *[["run", "--all", "--out", f"{out}0"]] * runs)
+            *(["run", "--all", "--out", str(folder / f"out{number}")] for number in range(runs)))
+    measure("the same, a second time", "home", *[["run", "--all", "--out", str(folder / "out0")]] * runs)
     measure(f"harness import, {ITEMS:,} items x {REFERENCES} references", "home", ["import", str(large(folder))])
-    for what in ("scored", "a second time"):
-        measure(f"harness run --dataset dstc6, the same, {what}", "home", ["run", "--dataset", "dstc6", "--out", out])
+    twice("harness run --dataset dstc6, the same", "home", "--dataset", "dstc6")
     official = DATA / "human_evaluation_data"
     if official.is_dir():
         measure("harness import, the ten real datasets", "real", ["import", str(official)])
-        for what in ("scored", "a second time"):
-            measure(f"harness run --all --data real, {what}", "real",
-                    ["run", "--all", "--data", "real", "--out", f"{out}-real"])
+        twice("harness run --all --data real", "real", "--all", "--data", "real")
     return rows
 
 
-def main() -> None:
-    """Print the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        show(bench(Path(folder), args.runs), args.json)
-
-
-if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as temporary:
+        show(bench(Path(temporary), args.runs), args.json)

@@ -2,35 +2,32 @@
 
     python tests/bench/comparing.py [--items 300 40000] [--metrics 30] [--draws 1000] [--full]
 
-Each measurement is a process of its own, so that its peak memory is its own. The loop tests a few pairs over a few
-draws; its time for all of them is extrapolated, and the table says so. A small run of ours takes the same pairs and
-draws: both must have the same p. The scores are made up, the ratings go from 1 to 5; with some ties means that of every
-three metrics one has no ties, one is rounded to halves, one stops at a floor. Without --full, on more than 10,000 items
-only one kind of ties is measured, and no bootstrap.
+The loop tests a few pairs over a few draws; its time for all of them is extrapolated. A small run of ours takes the
+same pairs and draws: both must have the same p. The scores are made up, the ratings go from 1 to 5; with some ties
+means that of every three metrics one has no ties, one is rounded to halves, one stops at a floor. Without --full, on
+more than 10,000 items only one kind of ties is measured, and no bootstrap.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import numpy as np  # noqa: E402  (the repository is put on the path first)
-from scipy import stats  # noqa: E402
+import numpy as np
+from scipy import stats
 
-from harness.statistics.bootstrap import paired_bootstrap  # noqa: E402
-from harness.statistics.permutation import all_pairs_by_permutation, mask_bits  # noqa: E402
-from harness.statistics.rank_intervals import TargetScores, drawn  # noqa: E402
-from harness.statistics.williams import all_pairs_by_formula  # noqa: E402
+from harness.statistics.bootstrap import paired_bootstrap
+from harness.statistics.permutation import all_pairs_by_permutation, mask_bits
+from harness.statistics.rank_intervals import TargetScores, drawn
+from harness.statistics.williams import all_pairs_by_formula
+from tests.bench.processes import show
 
 Row = dict[str, Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -38,30 +35,32 @@ LOOP_DRAWS, FEW = 20, 2
 
 
 def main() -> None:
-    """Measure each in a process of its own, and print."""
+    """Measure each, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, nargs="+", default=[300, 40_000])
     parser.add_argument("--metrics", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--full", action="store_true", help="with what takes minutes")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.one:
-        print(json.dumps(MEASURED[args.one](args.items[0], args.metrics, args.draws)))
-        return
-    rows = [alone(name, items, args) for items in args.items for name in MEASURED
-            if args.full or items <= 10_000 or name in QUICK]
-    print(table(rows))
+    rows: list[Row] = [
+        {"measured": name, "items": items, **measure(items, args.metrics, args.draws)} for items in args.items
+        for name, measure in MEASURED.items() if args.full or items <= 10_000 or name in QUICK]
+    show(rows, False)
     if not all(row.get("equal", True) for row in rows):
         sys.exit("counts differ")
 
 
-def alone(name: str, items: int, args: argparse.Namespace) -> Row:
-    """One measurement in a process of its own."""
-    command = [sys.executable, __file__, "--one", name, "--items", str(items), "--metrics", str(args.metrics),
-               "--draws", str(args.draws)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {"measured": name, "items": items, **json.loads(done.stdout)}
+def timed(work: Callable[[], Any]) -> float:
+    """The seconds of a call."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def result(ours: float, theirs: float, **more: Any) -> Row:
+    """A row of the table; the loop's time is extrapolated."""
+    return {"seconds": round(ours, 3), "loop, extrapolated seconds": round(theirs, 1),
+            "times faster": round(theirs / ours), **more}
 
 
 def data(items: int, metrics: int, ties: str) -> tuple[Any, Any]:
@@ -75,20 +74,15 @@ def data(items: int, metrics: int, ties: str) -> tuple[Any, Any]:
     return human, (scores > 1).astype(float) if ties == "binary" else scores
 
 
-def permutation(statistic: str, ties: str) -> Callable[[int, int, int], Row]:
+def permutation(statistic: str, ties: str, items: int, metrics: int, draws: int) -> Row:
     """All pairs by permutation, and the loop."""
-    def measure(items: int, metrics: int, draws: int) -> Row:
-        human, scores = data(items, metrics, ties)
-        small = all_pairs_by_permutation(human, scores[: FEW + 1], statistic, LOOP_DRAWS, rng=np.random.default_rng(1))
-        started = time.perf_counter()
-        all_pairs_by_permutation(human, scores, statistic, draws, rng=np.random.default_rng(1))
-        ours, memory = time.perf_counter() - started, peak()
-        started = time.perf_counter()
-        plain = [loop(human, scores[0], scores[other], statistic) for other in range(1, FEW + 1)]
-        theirs = (time.perf_counter() - started) / (FEW * LOOP_DRAWS) * draws * metrics * (metrics - 1) / 2
-        return result(ours, memory, theirs, equal=plain == small.p[0, 1:].tolist())
-
-    return measure
+    human, scores = data(items, metrics, ties)
+    small = all_pairs_by_permutation(human, scores[: FEW + 1], statistic, LOOP_DRAWS, rng=np.random.default_rng(1))
+    ours = timed(lambda: all_pairs_by_permutation(human, scores, statistic, draws, rng=np.random.default_rng(1)))
+    plain: list[float] = []
+    theirs = timed(lambda: plain.extend(loop(human, scores[0], other, statistic) for other in scores[1 : FEW + 1]))
+    return result(ours, theirs / (FEW * LOOP_DRAWS) * draws * metrics * (metrics - 1) / 2,
+                  equal=plain == small.p[0, 1:].tolist())
 
 
 def loop(human: Any, first: Any, second: Any, statistic: str) -> float:
@@ -106,67 +100,40 @@ def loop(human: Any, first: Any, second: Any, statistic: str) -> float:
 def by_formula(items: int, metrics: int, draws: int) -> Row:
     """Williams' test of all pairs on ranks, and the three calls of scipy a pair that it saves."""
     human, scores = data(items, metrics, "mixed")
-    started = time.perf_counter()
-    all_pairs_by_formula(human, scores, "spearman")
-    ours, memory = time.perf_counter() - started, peak()
-    started = time.perf_counter()
-    for x, y in ((human, scores[0]), (human, scores[1]), (scores[0], scores[1])):
-        stats.spearmanr(x, y)
-    return result(ours, memory, (time.perf_counter() - started) * metrics * (metrics - 1) / 2)
+    pairs = ((human, scores[0]), (human, scores[1]), (scores[0], scores[1]))
+    theirs = timed(lambda: [stats.spearmanr(x, y) for x, y in pairs])
+    return result(timed(lambda: all_pairs_by_formula(human, scores, "spearman")), theirs * metrics * (metrics - 1) / 2)
 
 
 def paired(items: int, metrics: int, draws: int) -> Row:
     """The paired bootstrap of one pair, and a loop over some resamples."""
     human, scores = data(items, 2, "mixed")
     groups, rng = np.arange(items), np.random.default_rng(1)
-    started = time.perf_counter()
-    paired_bootstrap(human, scores, groups, groups, "spearman", rng, draws)
-    ours, memory = time.perf_counter() - started, peak()
-    return result(ours, memory, 2 * resamples(human, scores[0]) * draws)
+    return result(timed(lambda: paired_bootstrap(human, scores, groups, groups, "spearman", rng, draws)),
+                  2 * resamples(human, scores[0]) * draws)
 
 
 def ranks(items: int, metrics: int, draws: int) -> Row:
     """Rank intervals of all metrics over a dataset, and a loop over some resamples of one metric."""
     human, scores = data(items, metrics, "mixed")
-    started = time.perf_counter()
-    drawn([TargetScores("one", human, scores)], np.random.default_rng(1), draws).values(
-        lambda values: np.asarray(values[0].mean(axis=0)))
-    ours, memory = time.perf_counter() - started, peak()
-    return result(ours, memory, resamples(human, scores[0]) * draws * metrics)
+    one = [TargetScores("one", human, scores)]
+    ours = timed(lambda: drawn(one, np.random.default_rng(1), draws).values(
+        lambda values: np.asarray(values[0].mean(axis=0))))
+    return result(ours, resamples(human, scores[0]) * draws * metrics)
 
 
 def resamples(human: Any, scores: Any) -> float:
     """The seconds of scipy's Spearman on one resample."""
-    rng, started = np.random.default_rng(1), time.perf_counter()
-    for _ in range(LOOP_DRAWS):
-        rows = rng.integers(len(human), size=len(human))
-        stats.spearmanr(human[rows], scores[rows])
-    return (time.perf_counter() - started) / LOOP_DRAWS
-
-
-def result(ours: float, memory: int, theirs: float, **more: Any) -> Row:
-    """A row of the table; the loop's time is extrapolated."""
-    return {"seconds": round(ours, 3), "peak MiB": memory, "loop, extrapolated seconds": round(theirs, 1),
-            "times faster": round(theirs / ours), **more}
-
-
-def peak() -> int:
-    """The most memory this process has held, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
-def table(rows: list[Row]) -> str:
-    """The rows as Markdown."""
-    names = ["measured", "items", "seconds", "peak MiB", "loop, extrapolated seconds", "times faster", "equal"]
-    lines = [names, ["---"] * len(names), *([str(row.get(name, "")) for name in names] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    rng = np.random.default_rng(1)
+    drawn_rows = [rng.integers(len(human), size=len(human)) for _ in range(LOOP_DRAWS)]
+    return timed(lambda: [stats.spearmanr(human[rows], scores[rows]) for rows in drawn_rows]) / LOOP_DRAWS
 
 
 MEASURED: dict[str, Callable[[int, int, int], Row]] = {
-    "permutation, pearson": permutation("pearson", "mixed"),
-    "permutation, spearman, no ties": permutation("spearman", "none"),
-    "permutation, spearman, some ties": permutation("spearman", "mixed"),
-    "permutation, spearman, two values": permutation("spearman", "binary"),
+    "permutation, pearson": partial(permutation, "pearson", "mixed"),
+    "permutation, spearman, no ties": partial(permutation, "spearman", "none"),
+    "permutation, spearman, some ties": partial(permutation, "spearman", "mixed"),
+    "permutation, spearman, two values": partial(permutation, "spearman", "binary"),
     "williams, spearman": by_formula,
     "paired bootstrap, one pair": paired,
     "rank intervals, one dataset": ranks,

@@ -13,7 +13,6 @@ The data is DSTC7 (the real texts under HARNESS_REAL_DATA or ../shared/data, els
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import sys
@@ -33,10 +32,10 @@ from metrics.metric import Metric
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.text.words import stem
-from tests.bench.processes import DATA, ROOT, Rows, peak, show
+from tests.bench.processes import DATA, ROOT, Rows, peak, race, show
 
 os.environ.setdefault("NLTK_DATA", str(DATA / "resources" / "nltk_data"))
-Scores = Callable[[Sequence[Item]], "np.ndarray[Any, np.dtype[np.float64]]"]
+Scores = Callable[[Sequence[Item]], Any]
 ALL = ("bleu", "chrf", "delta-bleu", "distinct", "meteor", "rouge-l")
 MODELS = Models(Path(os.environ.get("HARNESS_HOME") or DATA / "no-home"))
 
@@ -78,47 +77,29 @@ def as_items(rows: Rows) -> list[Item]:
 
 def compare(items: Sequence[Item], repeat: int) -> Rows:
     """One row per metric that a package has, and one for all of ours together."""
+    def side(score: Scores) -> Callable[[], Callable[[], Any]]:
+        score(items[:1])  # what is loaded lazily is loaded now
+
+        def ready() -> Callable[[], Any]:
+            forget()
+            return lambda: score(items)
+        return ready
+
     report = []
     for name, theirs in packages():
-        metric = choose(name).metric
-        column = metric.card.columns[-1]
-        seconds, values = race({"package": theirs, "ours": ours(metric, column)}, items, repeat)
+        seconds, values = race({"package": side(theirs), "ours": side(ours(choose(name).metric))}, repeat)
         difference = float(np.max(np.abs(values["package"] - values["ours"])))
         report.append(row(name, len(items), seconds["package"], seconds["ours"], difference))
     together = available()
-    forget()
-    before = time.perf_counter()
-    for metric in together:
-        metric.score(items, MODELS)
-    spent = time.perf_counter() - before
+    seconds, _ = race({"ours": side(lambda some: [metric.score(some, MODELS) for metric in together])}, 1)
     known = sum(entry["package s"] for entry in report)
-    report.append(row(f"all {len(together)} of ours", len(items), known, spent, 0.0))
-    return report
+    return [*report, row(f"all {len(together)} of ours", len(items), known, seconds["ours"], 0.0)]
 
 
 def row(name: str, items: int, package: float, own: float, difference: float) -> dict[str, Any]:
     """A line of the table."""
     return {"metric": name, "items": items, "package s": round(package, 3), "ours s": round(own, 3),
             "ratio": round(package / own, 1), "largest difference": difference}
-
-
-def race(
-    sides: dict[str, Scores], items: Sequence[Item], repeat: int
-) -> tuple[dict[str, float], dict[str, Any]]:
-    """The fastest run of each side and its values; who goes first alternates."""
-    seconds: dict[str, float] = {}
-    values: dict[str, Any] = {}
-    for side in sides.values():  # what is loaded lazily is loaded now
-        side(items[:1])
-    for turn in range(repeat):
-        for name in list(sides)[:: -1 if turn % 2 else 1]:
-            forget()
-            gc.collect()
-            before = time.perf_counter()
-            values[name] = sides[name](items)
-            spent = time.perf_counter() - before
-            seconds[name] = min(spent, seconds.get(name, spent))
-    return seconds, values
 
 
 def forget() -> None:
@@ -135,9 +116,9 @@ def forget() -> None:
         meteor.remembered(resource_.path, resource_.digest).synonyms.cache_clear()
 
 
-def ours(metric: Metric, column: str) -> Scores:
-    """Our metric as a function of the items."""
-    return lambda items: metric.score(items, MODELS)[column]
+def ours(metric: Metric) -> Scores:
+    """Our metric as a function of the items: its last column."""
+    return lambda items: metric.score(items, MODELS)[metric.card.columns[-1]]
 
 
 def available() -> list[Metric]:
@@ -165,8 +146,7 @@ def packages() -> Iterator[tuple[str, Scores]]:
     yield "bleu", per_item(lambda response, texts: blue.sentence_score(response, texts).score)
     yield "chrf", per_item(lambda response, texts: characters.sentence_score(response, texts).score)
     yield "rouge-l[references=max]", per_item(
-        lambda response, texts: rouge.score_multi(texts, response)["rougeL"].fmeasure
-    )
+        lambda response, texts: rouge.score_multi(texts, response)["rougeL"].fmeasure)
     if any(metric.card.name == "meteor" for metric in available()):
         yield "meteor", per_item(nltk_meteor())
 
@@ -186,23 +166,17 @@ def nltk_meteor() -> Callable[[str, list[str]], float]:
 
 def per_item(score: Callable[[str, list[str]], float]) -> Scores:
     """A package's function of one response and its references as a function of the items."""
-
-    def scores(items: Sequence[Item]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        texts = ((item.response, [reference.text for reference in item.references]) for item in items)
-        return np.array([score(response.text, references) for response, references in texts if response])
-
-    return scores
+    return lambda items: np.array([score(item.response.text, [reference.text for reference in item.references])
+                                   for item in items if item.response])
 
 
 def memory(rows: Rows) -> Rows:
     """The most memory ever held while all metrics score 40,000 items with 11 references that nobody shares."""
     texts = [reference.text for item in as_items(rows) for reference in item.references]
     start = peak()
-    items = [
-        Item(str(number), (), Utterance("system", texts[number % len(texts)]),
-             tuple(Reference(f"{texts[(11 * number + k) % len(texts)]} {number} {k}") for k in range(11)))
-        for number in range(40_000)
-    ]
+    items = [Item(str(number), (), Utterance("system", texts[number % len(texts)]),
+                  tuple(Reference(f"{texts[(11 * number + k) % len(texts)]} {number} {k}") for k in range(11)))
+             for number in range(40_000)]
     report = [{"step": "start", "peak MiB": start}, {"step": "40,000 items", "peak MiB": peak()}]
     for metric in available():
         before = time.perf_counter()

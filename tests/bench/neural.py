@@ -13,11 +13,9 @@ turns, in an order that alternates; ours remembers nothing from one turn to the 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +28,9 @@ from metrics import registry
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
 from tests.bench.lexical import as_items, read
-from tests.bench.processes import DATA, Rows, show
+from tests.bench.processes import DATA, Rows, race, show
 
 Side = Callable[[], Callable[[], Any]]
-"""Makes ready what is to be timed."""
 MOST_DIFFERENT = 1e-4
 PRECISIONS = ("fp32", "bf16")
 
@@ -52,26 +49,6 @@ def main() -> None:
         show(rows, given.json)
     if any(row.get("largest difference", 0) > MOST_DIFFERENT for rows in reports.values() for row in rows):
         sys.exit("values differ")
-
-
-def race(sides: Mapping[str, Side], repeat: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """The fastest turn of each side and its values; who goes first alternates."""
-    seconds: dict[str, float] = {}
-    values: dict[str, Any] = {}
-    for turn in range(repeat):
-        for name in list(sides)[:: -1 if turn % 2 else 1]:
-            spent, values[name] = timed(sides[name])
-            seconds[name] = min(spent, seconds.get(name, spent))
-    return seconds, values
-
-
-def timed(side: Side) -> tuple[float, Any]:
-    """The seconds of one turn, and what it gives."""
-    work = side()
-    gc.collect()
-    before = time.perf_counter()
-    given = work()
-    return time.perf_counter() - before, given
 
 
 def fresh(precision: str = "fp32") -> Models:
@@ -161,17 +138,12 @@ def sentence_transformer(texts: list[str]) -> Side:
 
 def turn_level_utterances() -> Iterator[str]:
     """Every line of every context, every response, and the references that are a text and no list."""
-    for path in files():
+    for path in sorted((DATA / "human_evaluation_data").glob("*_eval.json")):
         for record in json.loads(path.read_text(encoding="utf-8")):
             if "context" in record:
                 yield from record["context"].split("\n")
                 yield record["response"]
                 yield from [record["reference"]] if isinstance(record.get("reference"), str) else []
-
-
-def files() -> list[Path]:
-    """The organisers' files that are here."""
-    return sorted((DATA / "human_evaluation_data").glob("*_eval.json"))
 
 
 def texts_of(items: list[Item]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,21 @@ def peak() -> int:
     if status.exists():
         return int(next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:")).split()[1]) >> 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (20 if sys.platform == "darwin" else 10)
+
+
+def race(sides: Mapping[str, Callable[[], Callable[[], Any]]], repeat: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """The fastest turn of each side, whose call makes ready what is timed, and its values; sides take turns."""
+    seconds: dict[str, float] = {}
+    values: dict[str, Any] = {}
+    for turn in range(repeat):
+        for name in list(sides)[:: -1 if turn % 2 else 1]:
+            work = sides[name]()
+            gc.collect()
+            before = time.perf_counter()
+            values[name] = work()
+            spent = time.perf_counter() - before
+            seconds[name] = min(spent, seconds.get(name, spent))
+    return seconds, values
 
 
 def show(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:

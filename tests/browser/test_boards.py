@@ -20,7 +20,7 @@ CHOOSE = """choose => {
   return document.body.getBoundingClientRect().height;
 }"""
 AT_ONCE = 0.4
-"""Twice the 200 ms that tests/bench/site.py holds a choice to: tests run on busy machines, two browsers at a time."""
+"""Twice the 200 ms that a choice may take: tests run on busy machines, two browsers at a time."""
 
 
 def field(page: sync_api.Page, label: str) -> sync_api.Locator:
