@@ -8,32 +8,14 @@ goes for normal variables; intervals are Fisher's. The same arguments give the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from harness.results.rows import (
-    Comparison,
-    Correlation,
-    DatasetEntry,
-    Example,
-    Exhibit,
-    Grid,
-    ItemScores,
-    Look,
-    MetricEntry,
-    QualityEntry,
-    RankingRow,
-    Reliability,
-    Results,
-    Run,
-    Skip,
-    Timing,
-    TrainingEntry,
-)
+from harness.results import rows
 from harness.run import rank as challenge
 from harness.run.compare import labels
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
@@ -46,7 +28,7 @@ PER_DATASET = (1, 3, 7, 6, 6, 7, 7, 1, 4, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2)
 FAMILIES = ("lexical", "embedding", "likelihood", "trained", "graph", "composite")
 NEEDS: dict[str, tuple[str, ...]] = {"lexical": ("references",), "composite": ("context",)}
 CONTROLS = ("length", "constant-guess")
-CURVE = tuple(Look(step, 1.5 - step / 600, 1.6 - step / 500 + (step / 500) ** 2) for step in range(50, 501, 50))
+CURVE = tuple(rows.Look(step, 1.5 - step / 600, 1.6 - step / 500 + (step / 500) ** 2) for step in range(50, 501, 50))
 WORDS = " ".join(("well", "I", "think", "that", "you", "would", "like", "music", "and", "long", "walks", "today") * 4)
 
 
@@ -54,41 +36,42 @@ WORDS = " ".join(("well", "I", "think", "that", "you", "would", "like", "music",
 class Scored:
     """A dataset with the ratings of each quality (qualities, items) and the scores of each column (columns, items)."""
 
-    entry: DatasetEntry
+    entry: rows.DatasetEntry
     human: Array
-    keys: tuple[tuple[str, str], ...]
-    scores: Array
+    scores: dict[tuple[str, str], Array]
 
 
-def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1500), comparisons: bool = True
-         ) -> Results:
-    """Make the report, with so many items per dataset at least and at most."""
+def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1500), comparisons: bool = True,
+         sample: int = 0) -> rows.Results:
+    """Make the report, with so many items per dataset at least and at most; so many datasets are the sample."""
     rng = np.random.default_rng(5)
     made = tuple(map(_metric, range(metrics)))
-    scored = [_scored(entry, made, rng) for entry in _datasets(datasets, items, rng)]
+    scored = [_scored(entry, made, rng) for entry in _datasets(datasets, items, sample, rng)]
     correlations = tuple(row for one in scored for row in _correlations(one))
-    timings = (Timing(one.entry.name, entry.name, one.entry.items, 0.001 * (number + 1) * one.entry.items)
-               for one in scored for number, entry in enumerate(made) if _scores(entry, one.entry))
-    return Results(
-        run=Run(version="0.0", commit=None, seed=5, device="cpu", options={"data": "all"}, python="3.11",
-                platform="Linux", packages={"numpy": "2", "scipy": "1"}),
+    pairs = [(one.entry, entry, number) for one in scored for number, entry in enumerate(made)]
+    return rows.Results(
+        run=rows.Run(version="0.0", commit=None, seed=5, device="cpu", options={"data": "all"}, python="3.11",
+                     platform="Linux", packages={"numpy": "2", "scipy": "1"}),
         datasets=tuple(one.entry for one in scored), metrics=made, correlations=correlations,
         ranking=tuple(_ranking([one.entry for one in scored], correlations)),
-        skips=tuple(Skip(one.entry.name, entry.name, "needs references, and the dataset has none")
-                    for one in scored for entry in made if not _scores(entry, one.entry)),
+        skips=tuple(rows.Skip(dataset.name, entry.name, "needs references, and the dataset has none")
+                    for dataset, entry, _ in pairs if not _scores(entry, dataset)),
         comparisons=tuple(row for one in scored if comparisons for row in _comparisons(one)),
         reliability=tuple(row for one in scored for row in _reliability(one.entry)),
-        trainings=tuple(_training(entry) for entry in made if entry.trained_on),
+        trainings=tuple(rows.TrainingEntry(
+            f"{entry.name}-head", (entry.name,), "tiny-encoder", f"{len(entry.name):064x}", ("made-up (none)",), 1, 500,
+            250, "cpu", 60.0, f"harness train {entry.name}", None, CURVE) for entry in made if entry.trained_on),
         examples=tuple(row for one in scored for row in _examples(one)),
-        points=tuple(_points(one, rng) for one in scored), exhibits=(_challenge(), *map(_study, range(3))),
-        timings=tuple(timings))
+        points=tuple(_points(one, rng) for one in scored), exhibits=tuple(map(_exhibit, range(4))),
+        timings=tuple(rows.Timing(dataset.name, entry.name, dataset.items, 0.001 * (number + 1) * dataset.items)
+                      for dataset, entry, number in pairs if _scores(entry, dataset)))
 
 
-def _metric(number: int) -> MetricEntry:
+def _metric(number: int) -> rows.MetricEntry:
     family = "control" if number < len(CONTROLS) else FAMILIES[number % len(FAMILIES)]
     name = CONTROLS[number] if number < len(CONTROLS) else f"{family}-{number:02d}"
     more = 0 if family == "control" else (0, 0, 1, 0, 3, 0, 0, 1, 2, 0)[number % 10]
-    return MetricEntry(
+    return rows.MetricEntry(
         name=name, title=f"{name.capitalize()} (made up)", family=family,
         columns=(name, *(f"{name}-{part}" for part in "pqr"[:more])), needs=NEEDS.get(family, ()),
         levels=("turn", "dialogue"), paper="https://example.org/paper", scope="item",
@@ -96,116 +79,109 @@ def _metric(number: int) -> MetricEntry:
         models=() if family in ("lexical", "control") else ("tiny-encoder",))
 
 
-def _datasets(count: int, items: tuple[int, int], rng: np.random.Generator) -> Iterator[DatasetEntry]:
+def _datasets(count: int, items: tuple[int, int], sample: int, rng: np.random.Generator
+              ) -> Iterator[rows.DatasetEntry]:
     for number, qualities in enumerate(PER_DATASET[:count]):
         size = int(rng.integers(items[0], items[1] + 1))
         split, level = "dev" if number < 14 else "test", "dialogue" if number in (2, 6) else "turn"
-        yield DatasetEntry(
+        yield rows.DatasetEntry(
             name=f"{split}-made-up-{number:02d}", title=f"Made-up {level}s {number}", split=split, level=level,
-            origin="imported", fingerprint=f"{number:064x}", items=size, ratings=3 * size * qualities,
-            qualities=tuple(QualityEntry(name, name.casefold(), 1.0, 5.0, size) for name in QUALITIES[:qualities]),
-            licence="none", citation="Numbers made up for tests.", has=("references",) if number % 3 == 0 else (),
-            contexts=size)
+            origin="imported" if number < count - sample else "sample", fingerprint=f"{number:064x}", items=size,
+            ratings=3 * size * qualities, contexts=size, licence="none", citation="Numbers made up for tests.",
+            qualities=tuple(rows.QualityEntry(name, name.casefold(), 1.0, 5.0, size) for name in QUALITIES[:qualities]),
+            has=("references",) if number % 3 == 0 else ())
 
 
-def _scores(metric: MetricEntry, entry: DatasetEntry) -> bool:
+def _scores(metric: rows.MetricEntry, entry: rows.DatasetEntry) -> bool:
     return set(metric.needs) <= {"context", *entry.has}
 
 
-def _scored(entry: DatasetEntry, metrics: Iterable[MetricEntry], rng: np.random.Generator) -> Scored:
+def _scored(entry: rows.DatasetEntry, metrics: Sequence[rows.MetricEntry], rng: np.random.Generator) -> Scored:
     latent = rng.normal(size=entry.items)
     votes = 3 + 0.8 * (latent + rng.normal(size=(len(entry.qualities), 3, entry.items)).mean(axis=1))
-    keys = tuple((metric.name, column) for metric in metrics if _scores(metric, entry) for column in metric.columns)
+    keys = [(metric.name, column) for metric in metrics if _scores(metric, entry) for column in metric.columns]
     noise = 1 + 4 * rng.random(len(keys))
     scores = latent + noise[:, None] * rng.normal(size=(len(keys), entry.items))
-    return Scored(entry, np.clip(np.rint(3 * votes) / 3, 1, 5), keys, scores)
+    return Scored(entry, np.clip(np.rint(3 * votes) / 3, 1, 5), dict(zip(keys, scores, strict=True)))
 
 
-def _correlations(one: Scored) -> Iterator[Correlation]:
+def _correlations(one: Scored) -> Iterator[rows.Correlation]:
     n = one.entry.items
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in ("spearman", "pearson", "kendall"):
             measure = "pearson" if statistic == "kendall" else statistic
-            values = correlation_matrix(np.vstack([human, one.scores]), measure)[0, 1:]
+            values = correlation_matrix(np.vstack([human, *one.scores.values()]), measure)[0, 1:]
             values = 2 / math.pi * np.arcsin(values) if statistic == "kendall" else values
             far = 1.96 / math.sqrt(n - 3)
             p = 2 * stats.norm.sf(np.abs(np.arctanh(values)) * math.sqrt(n - 3))
-            rows = (values, p, np.tanh(np.arctanh(values) - far), np.tanh(np.arctanh(values) + far))
-            for key, *row in zip(one.keys, *(part.tolist() for part in rows), strict=True):
-                yield Correlation(one.entry.name, quality.name, *key, statistic, n, *row, corrected=row[0] / 0.9)
+            parts = (values, p, np.tanh(np.arctanh(values) - far), np.tanh(np.arctanh(values) + far))
+            for key, *row in zip(one.scores, *(part.tolist() for part in parts), strict=True):
+                yield rows.Correlation(one.entry.name, quality.name, *key, statistic, n, *row, corrected=row[0] / 0.9)
 
 
-def _ranking(datasets: list[DatasetEntry], correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
+def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correlation, ...]
+             ) -> Iterator[rows.RankingRow]:
     """Rank as a run does; an interval of two places around a rank, and a letter for every four places."""
-    for board, need in (("dev", ""), ("dev-references", "references"), ("test", ""), ("test-references", "references")):
+    boards = [(board, origin) for board in ("dev", "dev-references", "test", "test-references")
+              for origin in ("real", "sample")]
+    for board, origin in boards:
+        split, _, need = board.partition("-")
         cells = frozenset((entry.name, quality.name) for entry in datasets for quality in entry.qualities
-                          if entry.split == board.partition("-")[0] and (not need or need in entry.has))
-        for row in challenge.ranking(challenge.Board(board, "real", cells), correlations) if cells else ():
+                          if entry.split == split and (entry.origin == "sample") == (origin == "sample")
+                          and (not need or need in entry.has))
+        for row in challenge.ranking(challenge.Board(board, origin, cells), correlations) if cells else ():
             rank = row.rank if row.statistic == "spearman" else None
             yield row if rank is None else replace(row, low=float(max(1, rank - 2)), high=float(rank + 2),
                                                    letters="abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)])
 
 
-def _comparisons(one: Scored) -> Iterator[Comparison]:
-    names = labels(one.keys)
+def _comparisons(one: Scored) -> Iterator[rows.Comparison]:
+    names, scores = labels(tuple(one.scores)), np.array(list(one.scores.values()))
     upper = np.triu_indices(len(names), 1)
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in ("spearman", "pearson"):
-            tests = all_pairs_by_formula(human, one.scores, statistic)
+            tests = all_pairs_by_formula(human, scores, statistic)
             adjusted = (over_pairs(tests.p, adjust) for adjust in (holm, benjamini_hochberg))
             parts = (part[upper].tolist() for part in (tests.delta, tests.value, tests.p, *adjusted))
             for i, j, delta, *rest in zip(*(part.tolist() for part in upper), *parts, strict=True):
                 better, worse = (i, j) if delta >= 0 else (j, i)
-                yield Comparison(one.entry.name, quality.name, statistic, "williams", names[better], names[worse],
-                                 len(human), abs(delta), *rest)
+                yield rows.Comparison(one.entry.name, quality.name, statistic, "williams", names[better], names[worse],
+                                      len(human), abs(delta), *rest)
 
 
-def _reliability(entry: DatasetEntry) -> Iterator[Reliability]:
+def _reliability(entry: rows.DatasetEntry) -> Iterator[rows.Reliability]:
     for place, quality in enumerate(entry.qualities):
         for method, value in (("leave-one-out", 0.55), ("split-half", 0.7), ("alpha-ordinal", 0.4)):
-            yield Reliability(entry.name, quality.name, method, value - place / 50, entry.items)
-        yield Reliability(entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
+            yield rows.Reliability(entry.name, quality.name, method, value - place / 50, entry.items)
+        yield rows.Reliability(entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
 
 
-def _training(entry: MetricEntry) -> TrainingEntry:
-    return TrainingEntry(
-        name=f"{entry.name}-head", metrics=(entry.name,), encoder="tiny-encoder", digest=f"{len(entry.name):064x}",
-        corpora=("made-up (none)",), seed=1, steps=500, kept=250, device="cpu", seconds=60.0,
-        command=f"harness train {entry.name}", commit=None, curve=CURVE)
-
-
-def _points(one: Scored, rng: np.random.Generator) -> ItemScores:
+def _points(one: Scored, rng: np.random.Generator) -> rows.ItemScores:
     entry = one.entry
-    return ItemScores(
+    return rows.ItemScores(
         dataset=entry.name, items=tuple(f"{entry.name}_{number:05d}" for number in range(entry.items)),
         systems=tuple(f"system-{number % 6}" for number in range(entry.items)),
         words=rng.integers(1, 40, entry.items), contexts=np.arange(entry.items),
-        human={quality.name: values.astype(np.float32)
-               for quality, values in zip(entry.qualities, one.human, strict=True)},
-        scores={key: values.astype(np.float32) for key, values in zip(one.keys, one.scores, strict=True)})
+        human={quality.name: values for quality, values in zip(entry.qualities, one.human, strict=True)},
+        scores=one.scores)
 
 
-def _examples(one: Scored) -> Iterator[Example]:
+def _examples(one: Scored) -> Iterator[rows.Example]:
     for quality in one.entry.qualities:
         for number in range(6):
             words = WORDS[:40 + 25 * number]
             people = 0.95 - 0.02 * number if number % 2 else 0.05 + 0.02 * number
-            yield Example(
+            yield rows.Example(
                 dataset=one.entry.name, quality=quality.name, item=f"{one.entry.name}_{number:05d}",
                 system=f"system-{number % 6}", context=(words, words[::-1]), response=words, rating=1 + 4 * people,
-                people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in one.keys[:5]))
+                people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in list(one.scores)[:5]))
 
 
-def _challenge() -> Exhibit:
-    grid = Grid("board", "Made-up rows", ("Team", "Printed", "Recomputed"),
-                tuple((f"Team {number}", f"0.{number}00", f"0.{number}01") for number in range(1, 9)), "made up")
-    return Exhibit("made-up-challenge", "challenge", "A made-up challenge", "Who wins.", "harness reproduce", (grid,))
-
-
-def _study(number: int) -> Exhibit:
-    grid = Grid("values", "Made-up values", ("Setting", "Value"),
-                tuple((f"Setting {row}", f"0.{row:03d}") for row in range(40)), "made up")
+def _exhibit(number: int) -> rows.Exhibit:
+    grid = rows.Grid("values", "Made-up values", ("Setting", "Value"),
+                     tuple((f"Setting {row}", f"0.{row:03d}") for row in range(40)), "made up")
     picture = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10" role="img" aria-label="Line {number}">'
                '<path d="M0 0L20 10" class="line"/></svg>')
-    return Exhibit(f"made-up-{number}", "study", f"Made-up study {number}", "What was seen.", f"harness study {number}",
-                   (grid,), ((picture, "A line that falls."),), ("All of it is made up.",))
+    return rows.Exhibit(f"made-up-{number}", "study" if number else "challenge", f"Made-up exhibit {number}",
+                        "What was seen.", f"harness study {number}", (grid,), ((picture, "A line that falls."),),
+                        ("All of it is made up.",))

@@ -1,4 +1,4 @@
-"""The boards in other forms: Markdown, LaTeX, CSV and JSON, from the same tables; hostile names in each of them."""
+"""The results in other forms: LaTeX, CSV, JSON and the terminal; hostile names in each of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import math
 import re
 from dataclasses import replace
 
-from harness.results.rows import Results
+from harness.results.rows import Results, Skip
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
+from leaderboard.render.text import summary
 
 HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"
 
 
-def test_the_json_has_every_row_and_board(
-        results: Results, site: dict[str, bytes]) -> None:
+def test_the_json_has_every_row_and_board(results: Results, site: dict[str, bytes]) -> None:
     whole = json.loads(site["leaderboard.json"])
     assert whole["schema"] == exports.VERSION
     assert len(whole["correlations"]) == len(results.correlations)
@@ -29,6 +29,27 @@ def test_the_json_has_every_row_and_board(
         ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None), ("grade", None)]
     assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["targets"])
                for board in whole["boards"] for row in board["ranking"])
+
+
+def test_the_csv_files_hold_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
+    rows = list(csv.DictReader(io.StringIO(site["correlations.csv"].decode())))
+    assert len(rows) == len(results.correlations)
+    assert sorted(float(row["value"]) for row in rows if row["value"]) == sorted(
+        row.value for row in results.correlations if math.isfinite(row.value))
+    assert {row["origin"] for row in rows if row["dataset"] == "Sample Chat"} == {"sample"}
+    assert {row["note"] for row in rows if not row["value"]} == {"all scores are equal"}
+
+
+def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
+    names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
+    rows = tuple(replace(results.comparisons[0], better=name, worse=name[::-1],
+                         value=math.nan if name == "nan" else 1 / 3)
+                 for name in names)
+    written = exports.comparisons(replace(results, comparisons=rows)).decode()
+    read = list(csv.DictReader(io.StringIO(written, newline="")))
+    assert {(row["better"], row["worse"], row["value"]) for row in read} == {
+        (row.better, row.worse, "" if row.better == "nan" else "0.3333333") for row in rows}
+    assert {row["holm"] for row in read} == {"0.03"}
 
 
 def rows_of(source: str) -> list[tuple[int, int]]:
@@ -58,30 +79,26 @@ def test_every_board_is_a_file_of_latex_whose_rows_fit_its_columns(site: dict[st
         rows = rows_of(source)
         assert len(rows) > 1, name
         assert all(promised == count <= latex.COLUMNS for promised, count in rows), name
-    whole = site[latex.ALL].decode()
-    assert re.findall(r"\\input\{(.+)\}", whole) == [name.removeprefix("latex/").removesuffix(".tex")
-                                                     for name in names]
+    assert re.findall(r"\\input\{(.+)\}", site[latex.ALL].decode()) == [
+        name.removeprefix("latex/").removesuffix(".tex") for name in names]
 
 
 def test_latex_is_escaped() -> None:
-    assert latex.text("a_b & 50% #1 $x$ {y}") == r"a\_b \& 50\% \#1 \$x\$ \{y\}"
-    assert latex.text("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
-    assert latex.text("é ň ü −1 –") == "\\'{e} \\v{n} \\\"{u} $-$1 --"
-    assert latex.text("Ж") == "[U+0416]"
+    for text, escaped in (("a_b & 50% #1 $x$ {y}", r"a\_b \& 50\% \#1 \$x\$ \{y\}"), ("Ж", "[U+0416]"),
+                          ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
+                          ("é ň ü −1 –", "\\'{e} \\v{n} \\\"{u} $-$1 --")):
+        assert latex.text(text) == escaped
     assert latex.text(HOSTILE).isascii()
-
-
-def board(columns: int, rows: int, name: str = "m") -> Table:
-    headings = (Heading("Rank", "rank"), Heading("Metric", "stub"),
-                *(Heading(f"c{column}", "number") for column in range(columns)))
-    lines = tuple((Cell(str(row)), Cell(name), *(Cell(f"0.{column}") for column in range(columns)))
-                  for row in range(rows))
-    return Table("a", "Caption", headings, (Group(lines), Group(lines[:1], "Not ranked")), data="real")
 
 
 def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
     for columns, rows, parts in ((1, 3, 1), (10, 3, 1), (11, 3, 2), (25, 3, 3), (25, 60, 6)):
-        source = latex.write(board(columns, rows), "b")
+        headings = (Heading("Rank", "rank"), Heading("Metric", "stub"),
+                    *(Heading(f"c{column}", "number") for column in range(columns)))
+        lines = tuple((Cell(str(row)), Cell("m"), *(Cell(f"0.{column}") for column in range(columns)))
+                      for row in range(rows))
+        board = Table("a", "Caption", headings, (Group(lines), Group(lines[:1], "Not ranked")), data="real")
+        source = latex.write(board, "b")
         assert source.count(r"\begin{table}") == parts
         assert all(promised == count <= latex.COLUMNS for promised, count in rows_of(source))
         for column in range(columns):
@@ -91,13 +108,33 @@ def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
         assert len(set(re.findall(r"\\label\{(.+)\}", source))) == parts
 
 
-def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
-    names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
-    rows = tuple(replace(results.comparisons[0], better=name, worse=name[::-1],
-                         value=math.nan if name == "nan" else 1 / 3)
-                 for name in names)
-    written = exports.comparisons(replace(results, comparisons=rows)).decode()
-    read = list(csv.DictReader(io.StringIO(written, newline="")))
-    assert {(row["better"], row["worse"], row["value"]) for row in read} == {
-        (row.better, row.worse, "" if row.better == "nan" else "0.3333333") for row in rows}
-    assert {row["holm"] for row in read} == {"0.03"}
+def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(results: Results) -> None:
+    lettered = replace(results, ranking=tuple(replace(row, letters="ab" if row.rank else "")
+                                              for row in results.ranking))
+    text = summary(lettered)
+    places = [text.index(part) for part in (
+        "Development datasets: Spearman, averages. Data: real", "Data: the bundled sample", "Test datasets: Spearman",
+        "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
+        "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
+        "Failed 1 pair of metric and dataset: ValueError: <b>odd</b>")]
+    assert places == sorted(places)
+    lines = [line.split() for line in text.splitlines()]
+    assert next(line for line in lines if line[1:2] == ["bleu1"])[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
+    incomplete = next(line for line in summary(results).splitlines() if line.split()[0:1] == ["bleu2"])
+    assert incomplete.split() == ["bleu2", *["–", "4", "of", "5", "targets"] * 2, "–", "–", "15"]
+
+
+def test_no_line_is_too_wide_and_models_stand_below_a_name_where_there_is_no_room_behind(results: Results) -> None:
+    assert "grade (bert-base, w2v.txt)  " in summary(results)
+    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in results.metrics)
+    lines = summary(replace(results, metrics=long)).splitlines()
+    (row, *_) = (place for place, line in enumerate(lines) if line.split()[:2] == ["1", "grade"])
+    assert lines[row + 1].strip() == f"({'m' * 50})"
+    assert lines[row + 1].index("(") == lines[row].index("grade") + 2
+    wide = tuple(replace(row, metric="m" * 90, column="c" * 90) if row.metric == "length" else row
+                 for row in results.ranking)
+    hostile = (Skip("d\x1b[2J", "m\r\nx", "why\x07\u202e"),)
+    for entry in (results, replace(results, ranking=wide, skips=hostile)):
+        text = summary(entry)
+        assert max(map(len, text.splitlines())) <= 110
+        assert all(sign.isprintable() or sign == "\n" for sign in text), "nothing steers the terminal"
