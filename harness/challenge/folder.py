@@ -5,34 +5,35 @@
     targets.csv             the value of every submission in every target, with all digits
     correlation.csv       Spearman between every two submissions
     pairs.parquet         Williams' test of every two submissions in every target
-    audit.jsonl           what was decided about which file, and why
-    exhibit.json, report/ what `harness challenge publish` draws the pages from
+    audit.jsonl           what was decided about which file, and why, as lines that are only ever added to
+    report/               what `harness challenge publish` draws the boards from
+
+Two runs of the same thing say the same, so the second adds nothing to the audit log. The only times in it are the dates
+of submissions.
 """
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import io
 import json
-import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.storage.files import sweep, write_atomically
-from harness.challenge import audit
-from harness.challenge.exhibit import exhibit
+from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
-from harness.challenge.tables import for_csv
+from harness.challenge.rulebook import FILE
+from harness.challenge.tables import exhibit, for_csv
 from harness.results import exhibits
 from harness.results import files as reports
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.rows import Exhibit, Results
+from harness.run import environment
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
-
-MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
@@ -40,77 +41,64 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
-    tables = {f"{name}.csv": csv_of(rows) for name, rows in for_csv(outcome).items()}
-    _put(out, tables | _shown(shown) | {
-        "targets.csv": csv_of(_targets(outcome)), "correlation.csv": csv_of(_correlation(outcome)),
-        "pairs.parquet": _pairs(outcome), audit.NAME: audit.lengthened(outcome, out)} | _encoded(made))
+    tables = {name: exhibits.csv_of(rows) for name, rows in {
+        **{f"{name}.csv": rows for name, rows in for_csv(outcome).items()},
+        "targets.csv": _targets(outcome), "correlation.csv": _correlation(outcome)}.items()}
+    _put(made, shown, tables | {"pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out)}, out)
     return made, shown
 
 
 def write_published(made: Results, shown: Exhibit, out: Path) -> None:
     """Write the tables of a challenge of which only the results are known."""
     out.mkdir(parents=True, exist_ok=True)
-    tables = {f"{grid.name.replace(' ', '-').casefold()}.csv": csv_of([grid.head, *grid.rows]) for grid in shown.grids}
-    _put(out, tables | _shown(shown) | _encoded(made))
+    _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
+                       for grid in shown.grids}, out)
 
 
-def _put(out: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
+def _put(made: Results, shown: Exhibit, tables: Mapping[str, bytes], out: Path) -> None:
+    """Write the tables, what is shown of them, and the report, which is first made elsewhere."""
+    with tempfile.TemporaryDirectory() as name:
+        reports.write(made, Path(name))
+        files = {f"report/{path.name}": path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
+    files |= {**tables, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
+    for name, content in sorted(files.items()):
         (out / name).parent.mkdir(exist_ok=True)
         write_atomically(out / name, content)
 
 
-def _shown(shown: Exhibit) -> dict[str, bytes]:
-    return {"ranking.md": "\n".join(markdown(shown)).encode(), "ranking.json": _json(shown),
-            exhibits.FILE: exhibits.encoded(shown)}
+def lengthened(outcome: Outcome, folder: Path) -> bytes:
+    """The log in a folder with what a ranking decided added, unless the last one there decided just the same."""
+    path = folder / "audit.jsonl"
+    before = path.read_bytes() if path.is_file() else b""
+    block = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in _decisions(outcome)).encode()
+    return before if before.endswith(block) else before + block
 
 
-def _encoded(made: Results) -> dict[str, bytes]:
-    """The files of the report, written elsewhere first."""
-    with tempfile.TemporaryDirectory() as name:
-        reports.write(made, Path(name))
-        return {f"report/{path.name}": path.read_bytes() for path in sorted(Path(name).iterdir()) if path.is_file()}
-
-
-def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
-    """A CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    for row in rows:
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t") else cell
-                         for cell in row])
-    return stream.getvalue().encode()
-
-
-def markdown(shown: Exhibit) -> Iterator[str]:
-    """The tables as Markdown, in which names from outside mark nothing up."""
-    yield from (f"# {_plain(shown.title)}", "", shown.lead, "")
-    for grid in shown.grids:
-        yield from (f"## {grid.caption}", "", *_table(grid), "", f"On: {grid.data}.", "")
-    yield from (line for remark in shown.remarks for line in (remark, ""))
-
-
-def _table(grid: Grid) -> Iterator[str]:
-    yield "| " + " | ".join(map(_plain, grid.head)) + " |"
-    yield "|" + " --- |" * len(grid.head)
-    yield from ("| " + " | ".join(map(_plain, row)) + " |" for row in grid.rows)
-
-
-def _plain(text: str) -> str:
-    return MARKS.sub(r"\\\1", " ".join(text.split()))
-
-
-def _json(shown: Exhibit) -> bytes:
-    tables = {grid.name: {"caption": grid.caption, "on": grid.data,
-                          "rows": [dict(_pairs_of(grid.head, row)) for row in grid.rows]} for grid in shown.grids}
-    content = {"title": shown.title, "about": shown.lead, "tables": tables, "remarks": list(shown.remarks)}
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _pairs_of(head: Sequence[str], row: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The values by their headings; a `rank` is that of the column before it."""
-    for place, (name, value) in enumerate(zip(head, row, strict=True)):
-        yield (f"{head[place - 1]}: rank" if name == "rank" and head.count("rank") > 1 else name), value
+def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
+    rules, facts = outcome.rules, environment.facts(outcome.rules.seed, "cpu", {}, "")
+    yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
+           "packages": dict(facts.packages), FILE: hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest(),
+           "rule": rules.rule, "counts": rules.counts, "submissions per team": rules.submissions or "any number",
+           "missing": rules.missing, "sign": rules.sign, "empty": rules.empty, "opens": rules.opens,
+           "closes": rules.closes, "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings}
+    for field in outcome.ground.fields:
+        yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
+               "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,
+               "ratings": ratings_fingerprint(field.dataset.ratings), "private votes": field.joined,
+               "rated": {each.quality.name: each.rated for each in field.judged}}
+        if rules.empty == "drop" and field.empty:
+            yield {"event": "dropped", "dataset": field.name, "why": "the response is empty",
+                   "items": [field.dataset.items[place].id for place in field.empty]}
+    for refused in sorted(outcome.refused, key=lambda submission: submission.name):
+        yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
+    for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
+        yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,
+               "date": entry.submission.about.date, "value": round(total, 9), "missing": dict(entry.missing),
+               "told": list(entry.told)}
+    best = f"its best by the rule {rules.rule}" if rules.counts == "best" else "its last"
+    for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.places[rules.rule], strict=True):
+        yield {"event": "counts", "team": entry.submission.team, "submission": entry.name, "why": best,
+               "value": round(place.value, 9), "rank": place.rank}
 
 
 def _targets(outcome: Outcome) -> Iterator[Sequence[object]]:

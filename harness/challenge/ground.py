@@ -6,7 +6,6 @@ Private ratings are joined here and go no further: what is published holds corre
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,14 +79,21 @@ class Ground:
 def prepared(rules: Rulebook, home: Path) -> Ground:
     """Load the datasets, join the private ratings, choose the qualities."""
     datasets = loaded(rules, home)
-    extra, digest = _private(rules, datasets)
+    extra: dict[str, tuple[Rating, ...]] = {}
+    if rules.ratings is not None:
+        owners = private.Owners()
+        for dataset in datasets:
+            owners.add(dataset)
+        extra = private.read(rules.ratings, owners)
+    digest = hashlib.sha256(rules.ratings.read_bytes()).hexdigest() if rules.ratings else ""
     fields = []
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
-        qualities = _wanted(dataset, rules.qualities)
-        if qualities:
+        if qualities := wanted(rules, dataset):
             votes = sum(len(rating.votes) for rating in new)
-            fields.append(RankedDataset(joined, correlate.judged(joined, qualities), tuple(_empty(dataset)), votes))
+            empty = tuple(place for place, item in enumerate(dataset.items)
+                          if item.response is not None and not item.response.text.strip())
+            fields.append(RankedDataset(joined, correlate.judged(joined, qualities), empty, votes))
     ranked = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
     for name, judged in ((each.name, judged) for each in ranked for judged in each.judged):
         if not judged.usable:
@@ -100,14 +106,24 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """The datasets of a challenge, without its private ratings."""
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
-    _one_kind(datasets)
-    _known(rules, datasets)
+    for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
+                         ("split (dev or test)", {dataset.card.split for dataset in datasets})):
+        if len(groups) > 1:
+            names = (f"{dataset.card.name} ({dataset.card.split}, {kind(dataset)})" for dataset in datasets)
+            raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
+                            f"{', '.join(names)}")
+    known = sorted({name for dataset in datasets for quality in dataset.card.qualities
+                    for name in (quality.name, quality.dimension)})
+    if unknown := sorted(set(rules.qualities) - set(known)):
+        raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
+                        f"{nearest(unknown[0], known)}")
     return datasets
 
 
-def wanted(rules: Rulebook, dataset: Dataset) -> bool:
-    """Whether a challenge ranks on any quality of a dataset."""
-    return bool(_wanted(dataset, rules.qualities))
+def wanted(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:
+    """The qualities of a dataset that a challenge ranks on."""
+    return tuple(quality for quality in dataset.card.qualities
+                 if not rules.qualities or {quality.name, quality.dimension} & set(rules.qualities))
 
 
 def _own(own: OwnDataset) -> Dataset:
@@ -115,45 +131,3 @@ def _own(own: OwnDataset) -> Dataset:
         raise BadConfig(f"{own.path}: no such file; it should hold {own.card.name!r} in the organisers' JSON")
     dataset = official.parse(own.path, own.card)
     return replace(dataset, card=replace(own.card, size=len(dataset.items)))
-
-
-def _one_kind(datasets: list[Dataset]) -> None:
-    for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
-                         ("split (dev or test)", {dataset.card.split for dataset in datasets})):
-        if len(groups) > 1:
-            names = (f"{dataset.card.name} ({dataset.card.split}, {kind(dataset)})" for dataset in datasets)
-            raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
-                            f"{', '.join(names)}")
-
-
-def _private(rules: Rulebook, datasets: list[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
-    if rules.ratings is None:
-        return {}, ""
-    owners = private.Owners()
-    for dataset in datasets:
-        owners.add(dataset)
-    ratings = private.read(rules.ratings, owners)
-    return ratings, hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
-
-
-def _known(rules: Rulebook, datasets: list[Dataset]) -> None:
-    """Refuse a quality that no dataset has."""
-    names = sorted({name for dataset in datasets for name in _names(dataset)})
-    if unknown := sorted(set(rules.qualities) - set(names)):
-        raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
-                        f"{nearest(unknown[0], names)}")
-
-
-def _names(dataset: Dataset) -> set[str]:
-    return {name for quality in dataset.card.qualities for name in (quality.name, quality.dimension)}
-
-
-def _wanted(dataset: Dataset, wanted: tuple[str, ...]) -> tuple[Quality, ...]:
-    return tuple(quality for quality in dataset.card.qualities
-                 if not wanted or quality.name in wanted or quality.dimension in wanted)
-
-
-def _empty(dataset: Dataset) -> Iterator[int]:
-    for place, item in enumerate(dataset.items):
-        if item.response is not None and not item.response.text.strip():
-            yield place

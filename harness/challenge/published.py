@@ -7,7 +7,7 @@ the dataset has qualities, as `harness.run.rank.CountedMean` has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks import registry
@@ -19,9 +19,7 @@ from harness.published.reproduce.boards import PrintedBoard
 from harness.published.reproduce.dstc10 import boards
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
-from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, over
 
-PAPERS = ("dstc10",)
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
 BOARDS = {"test": "test, 5 datasets (organisers, Table 2)", "dev": "dev, 14 datasets (organisers, Table 3)"}
@@ -32,10 +30,10 @@ NOTE = "Printed by the organisers to four digits, the best submission of each te
 
 def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
     """The report and the exhibit of a published challenge."""
-    if rules.published not in PAPERS:
-        raise BadConfig(f"{rules.folder / FILE}: published should be one of {', '.join(PAPERS)}")
+    if rules.published != "dstc10":
+        raise BadConfig(f"{rules.folder / FILE}: published should be dstc10")
     command = f"harness challenge publish {rules.folder.name}"
-    boards = {split: _board(name) for split, name in BOARDS.items()}
+    printed = {board.name: board for board in boards()}
     rows = [row for row in print_.table("dstc10") if row.table in ("Table 2", "Table 3") and row.dataset != "all"]
     correlations = tuple(Correlation(row.dataset, AVERAGE, row.metric, row.metric, "spearman", _turns(row.dataset),
                                  float(row.value), math.nan, math.nan, math.nan) for row in rows)
@@ -44,14 +42,10 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
         run=environment.facts(0, "none", {"published": rules.published}, command),
         datasets=tuple(_dataset(name) for name in dict.fromkeys(row.dataset for row in rows)),
         metrics=tuple(_team(name) for name in teams), correlations=correlations,
-        ranking=tuple(row for split, board in boards.items() for row in _ranking(split, board)))
+        ranking=tuple(row for split, name in BOARDS.items() for row in _ranking(split, printed[name])))
     shown = exhibit.challenge(replace(report, datasets=(), metrics=(), correlations=(), ranking=()))
     remarks = tuple(remark for remark in shown.remarks if remark != exhibit.NOTHING)
     return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
-
-
-def _board(name: str) -> PrintedBoard:
-    return next(board for board in boards() if board.name == name)
 
 
 def _turns(dataset: str) -> int:
@@ -74,11 +68,9 @@ def _team(name: str) -> MetricEntry:
 
 
 def _ranking(split: str, board: PrintedBoard) -> Iterator[RankingRow]:
-    rows = {name: {target: float(score.value) for target, score in row.items()} for name, row in board.rows.items()}
-    targets = frozenset(target for row in rows.values() for target in row)
-    for name in RULES:
-        rule: Rule = CountedMean(board.counts) if BY_NAME[name] is BY_NAME["micro"] else BY_NAME[name]
-        values: Mapping[str, float] = {team: over(rule, row, targets) for team, row in rows.items()}
+    targets = len({target for row in board.rows.values() for target in row})
+    for name, rule in (("dev", "macro"), ("test", "micro")):
+        values = board.under(rule)
         for team, value in sorted(values.items(), key=lambda row: (-row[1], row[0])):
             rank = 1 + sum(other > value for other in values.values())
-            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, len(targets), len(targets))
+            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, targets, targets)

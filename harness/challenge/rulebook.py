@@ -7,21 +7,29 @@ unless it says so.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from benchmarks.dataset import DatasetCard, Level, Quality, Split
+from benchmarks.dataset import DatasetCard, Quality
 from benchmarks.errors import nearest
 from harness.challenge import terms
 from harness.errors import BadConfig
 from harness.run.rank import BY_NAME, RULES
 
 FILE = "challenge.toml"
-NAMES = ("title", "datasets", "dataset", "qualities", "ratings", "rule", "submissions", "counts", "missing", "sign",
-         "empty", "baselines", "opens", "closes", "draws", "seed", "published")
-OWN = ("name", "title", "file", "split", "level", "qualities", "licence", "citation")
+SETTINGS: dict[str, terms.Kind] = {
+    "title": terms.text, "datasets": terms.texts, "dataset": terms.tables, "qualities": terms.texts,
+    "ratings": terms.text, "rule": terms.text, "submissions": terms.count, "counts": terms.one_of("best", "last"),
+    "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
+    "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
+    "draws": terms.count, "seed": terms.count, "published": terms.text}
+OWN: dict[str, terms.Kind] = {
+    "name": terms.text, "title": terms.text, "file": terms.text, "split": terms.one_of("dev", "test"),
+    "level": terms.one_of("turn", "dialogue"), "qualities": terms.tables, "licence": terms.text,
+    "citation": terms.text}
+QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
+                                  "dimension": terms.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,95 +75,32 @@ class Rulebook:
 def read(folder: Path) -> Rulebook:
     """The rules of the challenge in a folder, or what is wrong with them."""
     shown = str(folder / FILE)
-    table = terms.read(folder / FILE, shown)
-    terms.known(table, NAMES, shown)
-    rules = Rulebook(
-        folder=folder,
-        title=terms.take(table, "title", terms.text, folder.resolve().name, shown),
-        datasets=terms.take(table, "datasets", terms.texts, (), shown),
-        own=tuple(_own(table, folder, shown)),
-        qualities=terms.take(table, "qualities", terms.texts, (), shown),
-        ratings=_path(table, folder, shown),
-        rule=_rule(table, shown),
-        submissions=terms.take(table, "submissions", terms.count, 0, shown),
-        counts=terms.take(table, "counts", terms.one_of("best", "last"), "best", shown),
-        missing=terms.take(table, "missing", terms.one_of("refuse", "leave-out", "zero"), "refuse", shown),
-        sign=terms.take(table, "sign", terms.one_of("keep", "absolute"), "keep", shown),
-        empty=terms.take(table, "empty", terms.one_of("keep", "drop"), "keep", shown),
-        baselines=terms.take(table, "baselines", terms.texts, (), shown),
-        opens=terms.day(table["opens"]) if _dated(table, "opens", shown) else None,
-        closes=terms.day(table["closes"]) if _dated(table, "closes", shown) else None,
-        draws=terms.take(table, "draws", terms.count, 1000, shown),
-        seed=terms.take(table, "seed", terms.count, 0, shown),
-        published=terms.take(table, "published", terms.text, "", shown))
-    _check(rules, shown)
-    return rules
-
-
-def _check(rules: Rulebook, shown: str) -> None:
+    values = {"title": folder.resolve().name, "rule": "test"} | terms.read(folder / FILE, SETTINGS, shown)
+    if (name := values["rule"]) not in BY_NAME:
+        raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
+    values["rule"] = next(own for own, rule in RULES.items() if rule is BY_NAME[name])
+    values["ratings"] = folder / values["ratings"] if values.get("ratings") else None
+    own = tuple(_own(table, folder, f"{shown}: [[dataset]] {place}")
+                for place, table in enumerate(values.pop("dataset", ()), start=1))
+    rules = Rulebook(folder, own=own, **values)
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
-    names = [*rules.datasets, *(own.card.name for own in rules.own)]
+    names = [*rules.datasets, *(dataset.card.name for dataset in rules.own)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:
         raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")
+    return rules
 
 
-def _rule(table: dict[str, Any], shown: str) -> str:
-    name = terms.take(table, "rule", terms.text, "test", shown)
-    if name not in BY_NAME:
-        raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
-    return next(own for own, rule in RULES.items() if rule is BY_NAME[name])
-
-
-def _dated(table: dict[str, Any], name: str, shown: str) -> bool:
-    if name in table and terms.day(table[name]) is None:
-        raise BadConfig(f"{shown}: {name} should be a date such as 2026-03-31, not {terms.said(table[name])}")
-    return name in table
-
-
-def _path(table: dict[str, Any], folder: Path, shown: str) -> Path | None:
-    name = terms.take(table, "ratings", terms.text, "", shown)
-    return folder / name if name else None
-
-
-def _own(table: dict[str, Any], folder: Path, shown: str) -> Iterator[OwnDataset]:
-    datasets = table.get("dataset", [])
-    if not isinstance(datasets, list) or not all(isinstance(dataset, dict) for dataset in datasets):
-        raise BadConfig(f"{shown}: a dataset of its own stands under [[dataset]]")
-    for place, dataset in enumerate(datasets, start=1):
-        where = f"{shown}: [[dataset]] {place}"
-        terms.known(dataset, OWN, where)
-        name, file = (terms.take(dataset, key, terms.text, "", where) for key in ("name", "file"))
-        if not name or not file:
-            raise BadConfig(f"{where}: needs a name and a file")
-        yield OwnDataset(_card(dataset, name, where), folder / file)
-
-
-def _card(dataset: dict[str, Any], name: str, where: str) -> DatasetCard:
-    return DatasetCard(
-        name=name, title=terms.take(dataset, "title", terms.text, name, where),
-        split=cast("Split", terms.take(dataset, "split", terms.one_of("dev", "test"), "test", where)),
-        level=cast("Level", terms.take(dataset, "level", terms.one_of("turn", "dialogue"), "turn", where)),
-        qualities=tuple(_qualities(dataset, where)), size=0, sources=(),
-        licence=terms.take(dataset, "licence", terms.text, "not stated", where),
-        citation=terms.take(dataset, "citation", terms.text, "", where))
-
-
-def _qualities(dataset: dict[str, Any], where: str) -> Iterator[Quality]:
-    qualities = dataset.get("qualities")
-    if not isinstance(qualities, list) or not qualities or not all(isinstance(each, dict) for each in qualities):
+def _own(table: dict[str, Any], folder: Path, where: str) -> OwnDataset:
+    values = terms.checked(table, OWN, where)
+    qualities = [terms.checked(each, QUALITY, f"{where}, a quality") for each in values.pop("qualities", ())]
+    file = values.pop("file", "")
+    if not (file and values.get("name")):
+        raise BadConfig(f"{where}: needs a name and a file")
+    if not qualities or not all(quality.get("name") for quality in qualities):
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
-    for each in qualities:
-        terms.known(each, ("name", "low", "high", "dimension"), f"{where}, a quality")
-        name = terms.take(each, "name", terms.text, "", where)
-        if not name:
-            raise BadConfig(f"{where}: a quality needs a name")
-        low, high = (terms.take(each, key, _limit, None, where) for key in ("low", "high"))
-        yield Quality(name, low, high, terms.take(each, "dimension", terms.text, "", where))
-
-
-def _limit(value: Any) -> float | None:
-    """A number."""
-    return terms.number(value)
+    plain = {"title": values["name"], "split": "test", "level": "turn", "licence": "not stated", "citation": ""}
+    return OwnDataset(DatasetCard(**plain | values, size=0, sources=(),
+                                  qualities=tuple(Quality(**quality) for quality in qualities)), folder / file)

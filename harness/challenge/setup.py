@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from benchmarks.storage.files import write_atomically
 from harness.challenge import baselines, ground, rulebook, submissions
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
-from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import registry as metrics
@@ -133,19 +132,16 @@ def _handed_out(rules: Rulebook, datasets: list[Dataset]) -> dict[str, str]:
 
 def _terms(rules: Rulebook) -> str:
     """What the rules say to a participant."""
-    lines = [MISSING[rules.missing]]
-    if rules.submissions:
-        lines.append(f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers "
-                     "are taken.")
-    else:
-        lines.append("A team may hand in any number.")
-    lines.append("Of those that are taken, the one with the best value is ranked." if rules.counts == "best" else
-                 "Of those that are taken, the one with the highest number is ranked.")
+    counts = "best value" if rules.counts == "best" else "highest number"
+    lines = [MISSING[rules.missing],
+             f"A team may hand in {rules.submissions}, broken ones among them; those with the lowest numbers are taken."
+             if rules.submissions else "A team may hand in any number.",
+             f"Of those that are taken, the one with the {counts} is ranked."]
     if rules.dated:
         since = f" from {rules.opens}" if rules.opens else ""
         until = f" up to {rules.closes}" if rules.closes else ""
-        lines.append(f"`date` must be there, of a day{since}{until}, both included and in UTC." if since and until else
-                     f"`date` must be there, of a day{since}{until}, that day included and in UTC.")
+        included = "both" if since and until else "that day"
+        lines.append(f"`date` must be there, of a day{since}{until}, {included} included and in UTC.")
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -155,10 +151,9 @@ def _put(folder: Path, files: Mapping[str, str]) -> None:
         write_atomically(folder / name, content.encode())
 
 
-def _table(rows: Iterator[tuple[str, str]]) -> str:
+def _table(rows: Iterable[tuple[str, str]]) -> str:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([("dialogue_id", "score"), *rows])
+    csv.writer(stream, lineterminator="\n").writerows([("dialogue_id", "score"), *rows])
     return stream.getvalue()
 
 
@@ -169,21 +164,15 @@ def _example(datasets: list[Dataset], home: Path, folder: Path) -> Iterator[tupl
     for team, names in TEAMS.items():
         for number, name in enumerate(names, start=1):
             chosen = metrics.choose(name)
-            scores = [scorer.scores(chosen.metric) for scorer in scorers]
-            lines = [line for part in scores for line in _lines(part, chosen.metric.card.columns[0])]
+            lines: list[tuple[str, str]] = []
+            for scores in (scorer.scores(chosen.metric) for scorer in scorers):
+                values = scores.columns[chosen.metric.card.columns[0]]  # an empty response gets the lowest
+                filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
+                lines += zip(scores.items, map(repr, filled), strict=True)
+            if team == BROKEN:  # a line is twice there, one holds no number, one is infinite, one is of no item
+                lines = [lines[0], lines[0], (lines[1][0], "n/a"), (lines[2][0], "1e400"), ("nobody_00000", "0.5"),
+                         *lines[3:]]
             place = f"{submissions.FOLDER}/{team}/{number}"
-            yield f"{place}/scores.csv", _table(iter(_broken(lines) if team == BROKEN else lines))
+            yield f"{place}/scores.csv", _table(lines)
             yield f"{place}/{submissions.ABOUT}", f'name = "{chosen.metric.card.title} by itself"\n'
     models.close()
-
-
-def _lines(scores: Scores, column: str) -> Iterator[tuple[str, str]]:
-    """Item and score; what the metric has no score for, an empty response, gets the lowest."""
-    values = scores.columns[column]
-    yield from zip(scores.items, map(repr, np.where(np.isfinite(values), values, np.nanmin(values)).tolist()),
-                   strict=True)
-
-
-def _broken(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A line is twice there, one holds no number, one is infinite and one is of an item that nobody knows."""
-    return [lines[0], lines[0], (lines[1][0], "n/a"), (lines[2][0], "1e400"), ("nobody_00000", "0.5"), *lines[3:]]

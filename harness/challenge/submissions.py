@@ -14,7 +14,7 @@ import stat
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -78,36 +78,25 @@ class ListedSubmissions:
     refused: tuple[Refused, ...] = ()
 
 
-@dataclass(slots=True)
-class _Sorter:
-    rules: Rulebook
-    taken: list[Submission] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-
-    def refuse(self, name: str, *reasons: str) -> None:
-        self.refused.append(Refused(shown(name), reasons))
-
-
 def listed(rules: Rulebook) -> ListedSubmissions:
     """Every submission in the order of teams and numbers, and every refused folder with its reasons."""
     root = rules.folder / FOLDER
     if root.is_symlink() or not root.is_dir():
         raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; "
                         "submissions lie in DIR/submissions/TEAM/N/")
-    sorter = _Sorter(rules)
     teams = _entries_of(root, TEAMS)
     if len(teams) > TEAMS:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
+    every: list[Submission | Refused] = []
     for entry in teams:
         try:
-            if reason := _wrong_team(entry, alike):
-                sorter.refuse(entry.name, reason)
-            else:
-                _team(Path(entry.path), sorter)
+            reason = _wrong_team(entry, alike)
+            every += [Refused(shown(entry.name), (reason,))] if reason else _team(Path(entry.path), rules)
         except OSError as error:
-            sorter.refuse(entry.name, _unreadable(error))
-    return ListedSubmissions(tuple(sorter.taken), tuple(sorter.refused))
+            every.append(Refused(shown(entry.name), (_unreadable(error),)))
+    return ListedSubmissions(tuple(each for each in every if isinstance(each, Submission)),
+                             tuple(each for each in every if isinstance(each, Refused)))
 
 
 def shown(name: str) -> str:
@@ -155,44 +144,39 @@ def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
     return ""
 
 
-def _team(folder: Path, sorter: _Sorter) -> None:
+def _team(folder: Path, rules: Rulebook) -> list[Submission | Refused]:
     entries = _entries_of(folder, FOLDERS)
     if len(entries) > FOLDERS:
-        sorter.refuse(folder.name, f"holds more than {FOLDERS} entries")
-        return
-    numbered: list[tuple[int, os.DirEntry[str]]] = []
-    for entry in entries:
-        name = f"{folder.name}/{entry.name}"
-        if entry.is_symlink():
-            sorter.refuse(name, "is a link, which is not followed")
-        elif not entry.is_dir(follow_symlinks=False):
-            archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
-            sorter.refuse(name, "is an archive, and none is unpacked: ask for the files" if archive
-                          else "is no folder; a submission is a folder named by a number")
-        elif not NUMBER.fullmatch(entry.name):
-            sorter.refuse(name, "is no number of a submission: 1, 2, 3, ...")
-        else:
-            numbered.append((int(entry.name), entry))
-    most = sorter.rules.submissions
-    for place, (number, entry) in enumerate(sorted(numbered, key=lambda pair: pair[0]), start=1):
-        if most and place > most:
-            sorter.refuse(f"{folder.name}/{entry.name}", f"a team may hand in {most}, and those with the lowest "
-                          "numbers are taken")
-        else:
-            _submission(folder.name, number, Path(entry.path), sorter)
+        return [Refused(shown(folder.name), (f"holds more than {FOLDERS} entries",))]
+    wrong = {entry.name: reason for entry in entries if (reason := _wrong_folder(entry))}
+    numbers = sorted(int(entry.name) for entry in entries if entry.name not in wrong)
+    most = rules.submissions or len(numbers)
+    surplus = f"a team may hand in {most}, and those with the lowest numbers are taken"
+    return [*(Refused(shown(f"{folder.name}/{name}"), (reason,)) for name, reason in wrong.items()),
+            *(_submission(folder, number, rules) for number in numbers[:most]),
+            *(Refused(shown(f"{folder.name}/{number}"), (surplus,)) for number in numbers[most:])]
 
 
-def _submission(team: str, number: int, folder: Path, sorter: _Sorter) -> None:
+def _wrong_folder(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return "is a link, which is not followed"
+    if not entry.is_dir(follow_symlinks=False):
+        archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
+        return ("is an archive, and none is unpacked: ask for the files" if archive
+                else "is no folder; a submission is a folder named by a number")
+    return "" if NUMBER.fullmatch(entry.name) else "is no number of a submission: 1, 2, 3, ..."
+
+
+def _submission(team: Path, number: int, rules: Rulebook) -> Submission | Refused:
     try:
-        path, about, reasons = _looked_at(folder, sorter.rules)
+        path, about, reasons = _looked_at(team / str(number), rules)
     except BadConfig as error:
         reasons = [str(error)]
     except Exception as error:  # whatever a stranger's files bring about costs this submission alone
         reasons = [_unreadable(error)]
     if reasons:
-        sorter.refuse(f"{team}/{number}", *reasons)
-    else:
-        sorter.taken.append(Submission(team, number, path, about))
+        return Refused(shown(f"{team.name}/{number}"), tuple(reasons))
+    return Submission(team.name, number, path, about)
 
 
 def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
@@ -200,9 +184,10 @@ def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
     entries = _entries_of(folder, FILES)
     if reasons := list(_wrong_files(entries)):
         return folder, About(), reasons
-    about = _about(folder / ABOUT) if any(entry.name == ABOUT for entry in entries) else About()
+    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day}
+    said = terms.read(folder / ABOUT, kinds, ABOUT) if any(entry.name == ABOUT for entry in entries) else {}
     (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
-    return path, about, list(_wrong_date(about, rules))
+    return path, About(**said), list(_wrong_date(said.get("date"), rules))
 
 
 def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
@@ -230,28 +215,16 @@ def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
         yield f"holds {scores or 'no'} score file{'s' if scores else ''}; a submission is one"
 
 
-def _about(path: Path) -> About:
-    table = terms.read(path, ABOUT)
-    terms.known(table, ("name", "description", "date"), ABOUT)
-    date = table.get("date")
-    if date is not None and terms.day(date) is None:
-        raise BadConfig(f"{ABOUT}: date should be a date such as 2026-03-31, not {terms.said(date)}")
-    return About(terms.take(table, "name", _title, "", ABOUT),
-                 terms.take(table, "description", terms.paragraphs, "", ABOUT), terms.day(date))
-
-
 def _title(value: object) -> str | None:
     """A text of one line and at most 80 characters that begins with a letter or digit."""
     title = terms.text(value)
     return title if title is not None and len(title) <= 80 and title[:1].isalnum() else None
 
 
-def _wrong_date(about: About, rules: Rulebook) -> Iterator[str]:
-    if not rules.dated:
-        return
-    if about.date is None:
+def _wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
+    if rules.dated and date is None:
         yield f"says in no {ABOUT} on which date it was made"
-    elif rules.opens and about.date < rules.opens:
-        yield f"is of {about.date}, before the challenge opened on {rules.opens}"
-    elif rules.closes and about.date > rules.closes:
-        yield f"is of {about.date}, after the challenge closed on {rules.closes}"
+    if date and rules.opens and date < rules.opens:
+        yield f"is of {date}, before the challenge opened on {rules.opens}"
+    if date and rules.closes and date > rules.closes:
+        yield f"is of {date}, after the challenge closed on {rules.closes}"

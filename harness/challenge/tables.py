@@ -1,45 +1,94 @@
-"""The tables of a challenge, each once as rows of numbers and texts: for the CSV files, and as a page shows them.
+"""A challenge as an exhibit: its tables, the picture of how alike submissions are, and how to read them.
 
-In the CSV files a number is a number, an empty cell nothing, and no two columns share a name; a column that a rule or a
-treatment has is called value_RULE, rank_RULE.
+Each table is there as rows of numbers and texts, for the CSV files, and as a page shows them. In the CSV files a number
+is a number, an empty cell nothing, and no two columns share a name; a column that a rule or a treatment has is called
+value_RULE, rank_RULE.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, rank_of
-from harness.results.rows import Grid
+from harness.results.exhibits import number
+from harness.results.rows import Exhibit, Grid
 from harness.statistics.panel import Array
+from harness.studies._picture import Map, heat_maps
 
 RULES = {"dev": "dev rule: mean over datasets of the mean over their qualities",
          "test": "test rule: mean over all qualities of all datasets",
          "borda": "Borda: competitors beaten, summed over all qualities"}
 KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
-NONE = "–"
 DECIMALS = 4
 """Of a value; targets.csv has them all."""
 
 MOST = 30
 """So many submissions stand in a table of all pairs on a page; correlation.csv has the others."""
 
+TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
+           "missing": ("zero", "a missing score counts 0"),
+           "empty": ("drop", "items whose response is empty are left out")}
+SHORT = 26
+"""Characters of a label of the picture."""
+
 Row = Sequence[object]
 
 
-def for_csv(outcome: Outcome) -> Mapping[str, Iterator[Row]]:
+def exhibit(outcome: Outcome) -> Exhibit:
+    """Everything that is shown of a challenge beside the boards of its report, the official table first."""
+    return Exhibit(
+        name="challenge", kind="challenge", title=outcome.rules.title, lead=_lead(outcome),
+        command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}",
+        grids=(official(outcome), *_others(outcome)), pictures=tuple(_pictures(outcome)),
+        remarks=tuple(_remarks(outcome)))
+
+
+def _lead(outcome: Outcome) -> str:
+    teams, entries = len(outcome.ranking.chosen), len(outcome.entries.entries)
+    return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
+            f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
+            f"{len(outcome.ground.targets)} targets; {len(outcome.refused)} refused. Ranked by the "
+            f"{RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts.")
+
+
+def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    names, values = matrix(outcome)
+    if len(names) > 1:
+        labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
+        caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
+                   "white 0, blue 1. The numbers are in the table of correlations.")
+        title = "How alike the submissions are"
+        picture, _ = heat_maps(title, [Map(title, labels, values, caption)])
+        yield picture, caption
+
+
+def _remarks(outcome: Outcome) -> Iterator[str]:
+    on = [words for name, (value, words) in TREATED.items() if getattr(outcome.rules, name) == value]
+    yield ("Treatments in force: " + "; ".join(on) + "." if on else
+           "None of the historic treatments is in force: signs are kept, missing scores never count 0, items with "
+           "empty responses are not dropped.")
+    if outcome.rules.draws:
+        yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
+               "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
+               "told apart by these draws; a cluster is parted from the next where every submission above is told "
+               "apart from every one below.")
+    yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
+           "submission is left out before anything is computed, so it moves nobody.")
+    if (split := outcome.ground.fields[0].dataset.card.split) != outcome.rules.rule:
+        yield (f"The datasets are {split} sets, and the challenge ranks by the {outcome.rules.rule} rule: their board "
+               f"is the one that the pages rank by that rule, under the heading of {outcome.rules.rule} sets.")
+    if outcome.ground.ratings:
+        yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
+
+
+def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """The rows of each table by its name, the headings first; each table is there even if nothing is in it."""
-    makers: dict[str, Callable[[Outcome], Iterator[Row]]] = {
-        "official": _official, "rules": _rules, "treatments": _treatments, "submissions": _submissions,
-        "refused": _refused}
-    return {name: (tuple(map(_rounded, row)) for row in rows(outcome)) for name, rows in makers.items()}
-
-
-def grids(outcome: Outcome) -> tuple[Grid, ...]:
-    """Every table as it is shown, the official one first."""
-    return (official(outcome), rules(outcome), treatments(outcome), *correlations(outcome), submissions(outcome),
-            *refused(outcome))
+    tables = {"official": _official(outcome), "rules": _rules(outcome), "treatments": _treatments(outcome),
+              "submissions": _submissions(outcome), "refused": _refused(outcome)}
+    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
 def _rounded(cell: object) -> object:
@@ -102,15 +151,6 @@ def _rules(outcome: Outcome) -> Iterator[Row]:
                points[at], rank_of(points[at], points))
 
 
-def rules(outcome: Outcome) -> Grid:
-    """The counting submissions under every rule."""
-    _, *rows = _rules(outcome)
-    head = ("team", *(name for rule in outcome.ranking.places for name in (RULES[rule].partition(":")[0], "rank")),
-            "Borda", "rank")
-    shown = tuple((*map(_shown, row[:-2]), f"{row[-2]:g}", str(row[-1])) for row in rows)
-    return Grid("rules", "The same submissions under every rule", head, shown, _data(outcome))
-
-
 def _treatments(outcome: Outcome) -> Iterator[Row]:
     """What each historic treatment does to value and rank; a refused submission has the ranks that it would have."""
     yield ("team", "refused", "value_official", "rank_official",
@@ -126,32 +166,38 @@ def _treatments(outcome: Outcome) -> Iterator[Row]:
                                       for cell in (value, rank if math.isfinite(value) else "")))
 
 
-def treatments(outcome: Outcome) -> Grid:
-    """The historic treatments."""
+def _others(outcome: Outcome) -> Iterator[Grid]:
+    """The tables after the official one, as they are shown."""
+    data = _data(outcome)
+    _, *rows = _rules(outcome)
+    head = [name for rule in outcome.ranking.places for name in (RULES[rule].partition(":")[0], "rank")]
+    yield Grid("rules", "The same submissions under every rule", ("team", *head, "Borda", "rank"),
+               tuple((*map(_shown, row[:-2]), f"{row[-2]:g}", str(row[-1])) for row in rows), data)
     _, *rows = _treatments(outcome)
-    head = ["team", "official", "rank"]
-    for effect in outcome.effects:
-        head += [f"{effect.title}{' (official)' if effect.official else ''}", "rank"]
-    return Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
-                tuple(head), tuple(map(_treated_shown, rows)), _data(outcome))
-
-
-def _treated_shown(row: Row) -> tuple[str, ...]:
-    team, refused_, *cells = row
-    if refused_ == "no":
-        return (str(team), *map(_shown, cells))
-    return (f"{team} (refused)", *(f"would be {cell}" if isinstance(cell, int) else _shown(cell) for cell in cells))
-
-
-def correlations(outcome: Outcome) -> Iterator[Grid]:
-    """How alike the counting submissions are: Spearman between their scores."""
+    head = [name for effect in outcome.effects
+            for name in (f"{effect.title}{' (official)' if effect.official else ''}", "rank")]
+    yield Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
+               ("team", "official", "rank", *head), tuple(map(_treated, rows)), data)
     names, values = matrix(outcome)
     if len(names) > 1:
-        rows = tuple((name, *(_shown(float(value), 2) for value in row))
-                     for name, row in zip(names, values, strict=True))
         first = f" (the first {MOST} of the table)" if len(outcome.ranking.chosen) > MOST else ""
         yield Grid("correlation", f"Spearman between submissions{first}, averaged over datasets", ("team", *names),
-                   rows, f"{_data(outcome)}; rated items")
+                   tuple((name, *(_shown(float(value), 2) for value in row))
+                         for name, row in zip(names, values, strict=True)), f"{data}; rated items")
+    heads, *rows = _submissions(outcome)
+    yield Grid("submissions", "All submissions that were taken", (*map(str, heads[:-1]), "what the team says"),
+               tuple(tuple(map(_shown, row)) for row in rows), data)
+    heads, *rows = _refused(outcome)
+    if rows:
+        yield Grid("refused", "Refused submissions", tuple(map(str, heads)),
+                   tuple(tuple(map(str, row)) for row in rows), data)
+
+
+def _treated(row: Row) -> tuple[str, ...]:
+    team, refused, *cells = row
+    if refused == "no":
+        return (str(team), *map(_shown, cells))
+    return (f"{team} (refused)", *(f"would be {cell}" if isinstance(cell, int) else _shown(cell) for cell in cells))
 
 
 def matrix(outcome: Outcome) -> tuple[tuple[str, ...], Array]:
@@ -170,28 +216,12 @@ def _submissions(outcome: Outcome) -> Iterator[Row]:
                "counts" if place in counting else "taken", about.description)
 
 
-def submissions(outcome: Outcome) -> Grid:
-    """Every submission that was taken, and whether it counts."""
-    head, *rows = _submissions(outcome)
-    return Grid("submissions", "All submissions that were taken", (*map(str, head[:-1]), "what the team says"),
-                tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
-
-
 def _refused(outcome: Outcome) -> Iterator[Row]:
     yield "submission", "reasons"
     for submission in sorted(outcome.refused, key=lambda submission: submission.name):
         yield submission.name, "; ".join(submission.reasons)
 
 
-def refused(outcome: Outcome) -> Iterator[Grid]:
-    """Who was refused, and why; left out of everything else."""
-    head, *rows = (tuple(map(str, row)) for row in _refused(outcome))
-    if rows:
-        yield Grid("refused", "Refused submissions", head, tuple(rows), _data(outcome))
-
-
 def _shown(cell: object, digits: int = DECIMALS) -> str:
     """A cell for readers: a number with its digits, and a dash where there is nothing."""
-    if isinstance(cell, float):
-        return f"{round(cell, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(cell) else NONE
-    return str(cell) or NONE
+    return number(cell, digits) if isinstance(cell, float) else str(cell) or "–"

@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import datetime
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
-Value = TypeVar("Value")
+Kind: TypeAlias = Callable[[Any], Any]
+"""Makes a value of what stands in the file, None if it is none; its docstring says what should stand there."""
 
 LARGEST = 1 << 16
 """Bytes of a TOML file; the longest that makes sense has a tenth of it."""
 
 
-def read(path: Path, shown: str) -> dict[str, Any]:
-    """The table in a TOML file; `shown` names the file in messages."""
+def read(path: Path, kinds: Mapping[str, Kind], shown: str) -> dict[str, Any]:
+    """The settings in a TOML file, as `checked` has them; `shown` names the file in messages."""
     try:
         if path.stat().st_size > LARGEST:
             raise BadConfig(f"{shown}: more than {LARGEST} bytes")
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        table = tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError as error:
         raise BadConfig(f"{shown}: no such file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise BadConfig(f"{shown}: is not TOML: {' '.join(str(error).split()):.120}") from error
+    return checked(table, kinds, shown)
 
 
-def known(table: Mapping[str, Any], names: Collection[str], shown: str) -> None:
-    """Refuse a table with a name that means nothing."""
-    for name in table:
-        if name not in names:
-            raise BadConfig(f"{shown}: {name[:60]!r} is no setting; {nearest(name[:60], names)}")
-
-
-def take(table: Mapping[str, Any], name: str, kind: Callable[[Any], Value | None], default: Value, shown: str) -> Value:
-    """A value of the kind it should be; the default where there is none."""
-    if name not in table:
-        return default
-    value = kind(table[name])
-    if value is None:
-        raise BadConfig(f"{shown}: {name} should be {(kind.__doc__ or '').rstrip('.')}, not {said(table[name])}")
-    return value
+def checked(table: Mapping[str, Any], kinds: Mapping[str, Kind], shown: str) -> dict[str, Any]:
+    """The values of a table, each of the kind it should be; a name that means nothing is refused."""
+    values = {}
+    for name, value in table.items():
+        if name not in kinds:
+            raise BadConfig(f"{shown}: {name[:60]!r} is no setting; {nearest(name[:60], kinds)}")
+        values[name] = kinds[name](value)
+        if values[name] is None:
+            wanted = (kinds[name].__doc__ or "").rstrip(".")
+            raise BadConfig(f"{shown}: {name} should be {wanted[:1].lower()}{wanted[1:]}, not {said(value)}")
+    return values
 
 
 def said(value: Any) -> str:
@@ -71,6 +69,11 @@ def texts(value: Any) -> tuple[str, ...] | None:
     """A list of texts."""
     items = [text(item) for item in value] if isinstance(value, list) else [None]
     return None if None in items else tuple(item for item in items if item is not None)
+
+
+def tables(value: Any) -> list[dict[str, Any]] | None:
+    """A list of tables, such as [[dataset]] begins or [{name = "overall", low = 1, high = 5}]."""
+    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
 
 
 def count(value: Any) -> int | None:

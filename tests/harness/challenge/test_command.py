@@ -12,9 +12,9 @@ from benchmarks.dataset import DatasetCard, Quality
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
 from harness import cli
-from harness.challenge.folder import csv_of, markdown
 from harness.commands.challenge import _text
 from harness.results import files
+from harness.results.exhibits import csv_of, markdown
 from harness.results.rows import Exhibit, Grid
 from tests.conftest import ROOT
 from tests.harness.challenge.folders import challenge, items, submit, three_teams
@@ -133,5 +133,5 @@ def test_the_terminal_cuts_neither_numbers_nor_names() -> None:
 def test_tables_mark_nothing_up_and_calculate_nothing() -> None:
     assert csv_of([("=1+1", "@x", -1.5, "−0.5")]) == "'=1+1,'@x,-1.5,−0.5\n".encode()
     grid = Grid("refused", "Refused", ("who",), (("[a](b) <i> | *c*\nd",),), "x")
-    lines = list(markdown(Exhibit("challenge", "challenge", "T", "L", "", (grid,))))
+    lines = markdown(Exhibit("challenge", "challenge", "T", "L", "", (grid,))).decode().splitlines()
     assert r"| \[a\]\(b\) \<i\> \| \*c\* d |" in lines

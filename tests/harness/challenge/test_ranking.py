@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.challenge import audit, folder, outcome, ranking, tables
+from harness.challenge import folder, outcome, ranking, tables
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.compare import VECTORISED
@@ -124,7 +124,7 @@ def test_the_audit_log_is_added_to_and_nothing_is_written_until_all_is_made(
     submit(root, "delta", 1, scores(0.1, 17))
     changed = outcome.outcome(root, home)
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
+        patch.setattr(folder, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
             folder.write(changed, root / "ranking")
     assert published(root) == before
@@ -187,7 +187,7 @@ def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) ->
     assert (name, rank) == ("gaps/1", 1)
     assert value > 0
     assert effects["drop"].values != effects["absolute"].values
-    grid = tables.treatments(found)
+    grid = next(grid for grid in tables.exhibit(found).grids if grid.name == "treatments")
     assert grid.rows[-1][0] == "gaps/1 (refused)"
 
 
