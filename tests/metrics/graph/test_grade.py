@@ -167,23 +167,15 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
         grade_data.grade_pairs(TrainingData({}, service, seed=0), None, "both")
 
 
-def test_every_ablation_has_weights_of_its_own_and_no_more_of_the_graph_than_it_leaves(
-        tiny_encoder: Path, home: Path) -> None:
+def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     items = [make_item("one", "i like tea and football", context=("do you like tea",)),
              make_item("two", "yes", context=("really?",))]
-    for options, name, trained in (
-        ("branch=utterances", "grade-utterances", True), ("khop=false", "grade-no-khop", True),
-        ("weighted=false", "grade-unweighted", True), ("negatives=random", "grade-random-negatives", False),
-        ("negatives=embedding", "grade-embedding-negatives", False), ("first=3,second=0", "grade-n3-0", False),
-        ("graph=conceptnet", "grade-conceptnet", False),
-    ):
+    for options in ("branch=utterances", "khop=false", "weighted=false"):
         metric: Any = registry.choose(f"grade[{options}]").metric
-        assert metric.weights_name == name
-        if trained:
-            train(name, metric, models, steps=1, every=1)
-            column = metric.score(items, models)["grade"]
-            assert ((column > 0) & (column < 1)).all()
-            network = models.trained(name, grade.GradeNetwork)
-            assert (network.graph is None) == ("utterances" in options)
-            assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)
+        train(metric.weights_name, metric, models, steps=1, every=1)
+        column = metric.score(items, models)["grade"]
+        assert ((column > 0) & (column < 1)).all()
+        network = models.trained(metric.weights_name, grade.GradeNetwork)
+        assert (network.graph is None) == ("utterances" in options)
+        assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)

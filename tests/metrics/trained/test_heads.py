@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,25 @@ def test_usl_h_ruber_and_their_kin_by_hand() -> None:
              make_item("d", "r")]
     cosines = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), "standard")
     np.testing.assert_allclose(cosines, [1, 0, 0.5, np.nan])
+
+
+class FakeMasked:
+    """A masked model that gives the first token of a text one in ten, the others a half."""
+
+    def masked(self, encoder: str = "") -> FakeMasked:
+        return self
+
+    def log_likelihoods(self, pairs: Sequence[tuple[str, str]], copies: int) -> list[np.ndarray]:
+        assert all(context == "" for context, _ in pairs)
+        return [np.log([0.1, 0.5][: len(text.split())]).astype(np.float32) for _, text in pairs]
+
+
+def test_the_three_forms_of_specificity_by_hand() -> None:
+    items = [make_item(text, text) for text in ("quantum tea", "", "tea")]
+    columns = registry.choose("sm").metric.score(items, FakeMasked())  # type: ignore[arg-type]
+    np.testing.assert_allclose(columns["sm-ll"], [np.log(20), np.nan, np.log(10)], rtol=1e-6)
+    np.testing.assert_allclose(columns["sm-nce"], [-np.log(20) / 2, np.nan, -np.log(10)], rtol=1e-6)
+    np.testing.assert_allclose(columns["sm-ppl"], [20 ** 0.5, np.nan, 10], rtol=1e-6)
 
 
 def test_what_the_objectives_read() -> None:

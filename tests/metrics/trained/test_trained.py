@@ -46,3 +46,15 @@ def test_what_is_shipped_stays_small() -> None:
     assert all((checkpoint.SHIPPED / name / evidence.FILE).exists() for name in set(sizes) - weights)
     assert all(size < 2_000_000 for name, size in sizes.items() if name != "lm")
     assert sum(sizes.values()) < 12_000_000
+
+
+def test_what_is_trained_otherwise_has_weights_of_its_own() -> None:
+    for requested, name in (
+        ("deb[negatives=both]", "deb-both"), ("ruber[size=large]", "ruber-large"),
+        ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"), ("s-dicoh[negatives=ss]", "s-dicoh-negatives-ss"),
+        ("dynaeval[pooling=both]", "dynaeval-pooling-both"), ("dynaeval[speakers=3]", "dynaeval-speakers-3"),
+        ("grade[branch=utterances]", "grade-utterances"), ("grade[khop=false]", "grade-no-khop"),
+        ("grade[weighted=false]", "grade-unweighted"), ("grade[negatives=random]", "grade-random-negatives"),
+        ("grade[first=3,second=0]", "grade-n3-0"), ("grade[graph=conceptnet]", "grade-conceptnet"),
+    ):
+        assert trainables.choose(requested).weights == name
