@@ -188,16 +188,10 @@ def _parted(name: str) -> tuple[str, str]:
         return name, ""
     if slash and registry.is_known(metric):
         return metric, column
-    holder = _holder(name)
-    return (holder, name) if holder else (name, "")
-
-
-def _holder(column: str) -> str:
-    """The metric that has a column of that name; empty if none has."""
-    for metric in registry.names():
+    for holder in registry.names():
         try:
-            if column in registry.card(metric).columns:
-                return metric
+            if name in registry.card(holder).columns:
+                return holder, name
         except BrokenPlugin:  # `harness list metrics` shows what is wrong with it
             continue
-    return ""
+    return name, ""

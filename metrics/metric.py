@@ -73,14 +73,6 @@ class Metric(Protocol):
         """Score each item: one column per promised name, as long as `items`, NaN where not scorable."""
 
 
-@runtime_checkable
-class Foreign(Protocol):
-    """A metric whose numbers another library makes, and which says what they depend on besides its options."""
-
-    def depends(self, models: Models) -> tuple[str, ...]:
-        """The versions, names and digests that decide the scores; MissingResource where one is not here."""
-
-
 class File(str):
     """An option's value that is the path of a file: in a signature stand its name and the digest of its content."""
 
@@ -153,8 +145,8 @@ def signature(metric: Metric, models: Models) -> str:
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in metric.card.resources]
     parts += [f"weights={models.checkpoint(name, getattr(metric, 'encoder', '')).identity}"
               for name in checkpoints(metric)]
-    if isinstance(metric, Foreign):
-        parts += metric.depends(models)
+    if depends := getattr(metric, "depends", None):  # such as the versions of the library that makes the numbers
+        parts += depends(models)
     parts += _code(type(metric))
     return "|".join(parts)
 

@@ -85,7 +85,7 @@ def metric_class(name: str) -> type[Metric]:
         return _class_in(importlib.import_module(_built_in()[name]), name)
     if name in _plugged_in():
         return _load(_plugged_in()[name])
-    raise UnknownMetric(f"no metric {name!r}; {_path_of(name) or _column_of(name) or nearest(name, names())}")
+    raise UnknownMetric(f"no metric {name!r}; {_hint(name)}")
 
 
 def card(name: str) -> MetricCard:
@@ -164,18 +164,13 @@ def _package(point: EntryPoint) -> str:
     return f", {point.dist.name} {point.dist.version}" if point.dist else ""
 
 
-def _path_of(name: str) -> str:
-    """Say so where a folder or file of that name lies here."""
-    here = next((path for path in (f"./{name}", f"./{name}.py") if Path(path).exists()), "")
-    return f"a path is asked for with its folder: {here}" if here else ""
-
-
-def _column_of(name: str) -> str:
-    """Say so where the name is that of a built-in metric's column."""
-    for metric in _built_in():
-        if name in card(metric).columns:
-            return f"it is a column of {metric!r}"
-    return ""
+def _hint(name: str) -> str:
+    """What an unknown name may mean: a folder or file here, or a column of a built-in metric; else the nearest name."""
+    for path in (f"./{name}", f"./{name}.py"):
+        if Path(path).exists():
+            return f"a path is asked for with its folder: {path}"
+    holder = next((metric for metric in _built_in() if name in card(metric).columns), "")
+    return f"it is a column of {holder!r}" if holder else nearest(name, names())
 
 
 def choose(requested: str, **defaults: Any) -> Chosen:

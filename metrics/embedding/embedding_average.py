@@ -38,7 +38,8 @@ class EmbeddingAverage:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The cosine of the mean word vectors, −1 to 1; NaN without a reference."""
-        return {"embedding-average": compared(items, self.references, models.vectors(self.vectors), _mean)}
+        return {"embedding-average": compared(items, self.references, models.vectors(self.vectors),
+                                              lambda known: np.asarray(known.mean(axis=0)))}
 
 
 def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
@@ -55,7 +56,3 @@ def compared(items: Sequence[Item], references: Aggregation, vectors: WordVector
         for row, text in replies:
             column[row] = over_references(cosines(pooled(text)[None], truths).tolist(), standing)
     return np.asarray(np.clip(column, -1, 1))
-
-
-def _mean(known: Vectors) -> Vectors:
-    return np.asarray(known.mean(axis=0))

@@ -35,9 +35,8 @@ class VectorExtrema:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
-        return {"vector-extrema": compared(items, self.references, models.vectors(self.vectors), _extrema)}
+        def extrema(known: Vectors) -> Vectors:
+            high, low = known.max(axis=0), known.min(axis=0)
+            return np.asarray(np.where(high >= -low, high, low))
 
-
-def _extrema(known: Vectors) -> Vectors:
-    high, low = known.max(axis=0), known.min(axis=0)
-    return np.asarray(np.where(high >= -low, high, low))
+        return {"vector-extrema": compared(items, self.references, models.vectors(self.vectors), extrema)}

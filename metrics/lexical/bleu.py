@@ -45,16 +45,11 @@ class Bleu:
             pools = [SideBySide(pool) for pool in ([split] if self.references == "standard" else zip(split))]
             for row, text in replies:
                 response = tokens(text, self.lowercase)
-                scores = [self._against(pool, response) for pool in pools]
-                table[:, row] = scores[0] if len(pools) == 1 else self._over_references(scores)
+                scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
+                                          self.smoothing) for pool in pools]
+                table[:, row] = scores[0] if len(pools) == 1 else [over_references(order, self.references)
+                                                                   for order in zip(*scores, strict=True)]
         return dict(zip(self.card.columns, table, strict=True))
-
-    def _against(self, pool: SideBySide, response: Sequence[str]) -> tuple[float, ...]:
-        nearest = closest(len(response), pool.lengths)
-        return geometric_means(_matches(response, pool), len(response), nearest, self.smoothing)
-
-    def _over_references(self, scores: Sequence[Sequence[float]]) -> list[float]:
-        return [over_references(order, self.references) for order in zip(*scores, strict=True)]
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -61,8 +61,11 @@ class Chrf:
         text = text.lower() if self.lowercase else text
         characters = "".join(text.split())
         words = list(_words(text)) if self.word_order else []
-        profile = [_counted(_slices(characters, order)) for order in range(1, self.char_order + 1)]
-        return profile + [_counted(ngrams(words, order)) for order in range(1, self.word_order + 1)]
+        counts: list[Counter[str | Ngram]] = [
+            Counter([characters[start : start + order] for start in range(len(characters) - order + 1)])
+            for order in range(1, self.char_order + 1)]
+        counts += [Counter(ngrams(words, order)) for order in range(1, self.word_order + 1)]
+        return [(count, count.total()) for count in counts]
 
     def _f(self, response: Sequence[Counted], reference: Sequence[Counted]) -> float:
         precision = recall = 0.0
@@ -77,15 +80,6 @@ class Chrf:
             return 0.0
         precision, recall, square = precision / effective, recall / effective, self.beta**2
         return 100 * ((1 + square) * precision * recall / (square * precision + recall))
-
-
-def _slices(text: str, length: int) -> list[str]:
-    return [text[start : start + length] for start in range(len(text) - length + 1)]
-
-
-def _counted(ngrams: Iterable[str | Ngram]) -> Counted:
-    counts = Counter(ngrams)
-    return counts, counts.total()
 
 
 def _matches(own: Counter[str | Ngram], other: Counter[str | Ngram]) -> int:

@@ -53,11 +53,8 @@ class DeltaBleu:
 
 def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
     """For each order, Σ over the response's n-grams of the most that any reference holding it gives for it."""
-    return [
-        sum(_most(count, pool.counts(bits), weights) for bits, count in Counter(matched).items())
-        for matched in pool.found(response, len(ORDERS))
-    ]
+    def most(count: int, counts: Sequence[int]) -> float:
+        return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
 
-
-def _most(count: int, counts: Sequence[int], weights: Sequence[float]) -> float:
-    return max(weight * min(count, available) for weight, available in zip(weights, counts, strict=True) if available)
+    return [sum(most(count, pool.counts(bits)) for bits, count in Counter(matched).items())
+            for matched in pool.found(response, len(ORDERS))]

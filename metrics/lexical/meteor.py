@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -68,7 +68,9 @@ class Meteor:
             known = {stemmed for index in indices for stemmed in index.stems}
             for row, text in replies:
                 response = _lowered(text)
-                candidates = _candidates(response, known, synonyms)
+                every = [_Candidate(place, word, stem(word), synonyms(stem(word)) & known)
+                         for place, word in enumerate(response)]  # aligned from the end of the response
+                candidates = [word for word in reversed(every) if word.near or word.stemmed in known]
                 scores = [self._f(len(response), index, index.align(candidates)) for index in indices]
                 table[0, row] = over_references(scores, self.references)
         return {"meteor": table[0]}
@@ -88,14 +90,6 @@ class _Candidate(NamedTuple):
     word: str
     stemmed: str
     near: frozenset[str]
-
-
-def _candidates(
-    response: Sequence[str], known: set[str], synonyms: Callable[[str], frozenset[str]]
-) -> list[_Candidate]:
-    """The candidates from the end of the response, the order in which they are aligned."""
-    every = [_Candidate(place, word, stem(word), synonyms(stem(word)) & known) for place, word in enumerate(response)]
-    return [candidate for candidate in reversed(every) if candidate.near or candidate.stemmed in known]
 
 
 class _Index:
@@ -174,8 +168,7 @@ class WordNet:
 
     def _synonyms(self, word: str) -> frozenset[str]:
         """The single words that share a meaning with `word`, spelled as in WordNet; none for an unknown word."""
-        lowered = word.lower()
-        return frozenset(name for part in self._parts for name in part.synonyms(lowered) if "_" not in name)
+        return frozenset(name for part in self._parts for name in part.synonyms(word.lower()) if "_" not in name)
 
 
 class _PartOfSpeech:
@@ -189,18 +182,14 @@ class _PartOfSpeech:
         self._endings = [ending.split(":") for ending in _ENDINGS[name].split()]
 
     def synonyms(self, word: str) -> Iterator[str]:
-        """Every lemma of every synset of the word's forms, with repetitions."""
-        for form in {word, *self._base_forms(word)}:
-            for offset in self._offsets.get(form.encode(errors="surrogatepass"), b"").split():
-                yield from self._lemmas(int(offset))
+        """Every lemma of every synset of the word's forms, with repetitions.
 
-    def _base_forms(self, word: str) -> list[str]:
-        if word in self._irregular:
-            return self._irregular[word]
-        return [word.removesuffix(old) + new for old, new in self._endings if word.endswith(old)]
-
-    def _lemmas(self, start: int) -> Iterator[str]:
-        """The words of a synset, whose line reads: offset, file, kind, how many (hexadecimal), word, id, word, ..."""
-        fields = self._synsets[start : self._synsets.index(b"\n", start)].split()
-        for field in fields[4 : 4 + 2 * int(fields[3], 16) : 2]:
-            yield field.decode().partition("(")[0]
+        The line of a synset reads: offset, file, kind, how many (hexadecimal), word, id, word, ...
+        """
+        forms = self._irregular.get(word) or [word.removesuffix(old) + new for old, new in self._endings
+                                              if word.endswith(old)]
+        for form in {word, *forms}:
+            for offset in map(int, self._offsets.get(form.encode(errors="surrogatepass"), b"").split()):
+                fields = self._synsets[offset : self._synsets.index(b"\n", offset)].split()
+                for field in fields[4 : 4 + 2 * int(fields[3], 16) : 2]:
+                    yield field.decode().partition("(")[0]

@@ -68,18 +68,12 @@ def _words(text: str, stemmed: bool) -> list[str]:
     return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain
 
 
-def _common(response: Sequence[str], pool: SideBySide) -> list[int]:
-    """The length of the longest common subsequence with each reference."""
+def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
+    """P and R with each reference, from the length of the longest common subsequence."""
     every = sum(pool.spans)
     open_ = every  # a bit is cleared where the common subsequence grows
     for word in response:
         if here := open_ & pool.places.get(word, 0):
             open_ = (open_ + here | open_ - here) & every
-    return pool.counts(every & ~open_)
-
-
-def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
-    return [
-        (common / len(response), common / length) if common else (0.0, 0.0)
-        for common, length in zip(_common(response, pool), pool.lengths, strict=True)
-    ]
+    return [(common / len(response), common / length) if common else (0.0, 0.0)
+            for common, length in zip(pool.counts(every & ~open_), pool.lengths, strict=True)]

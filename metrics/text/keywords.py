@@ -143,10 +143,6 @@ def counted(texts: Iterable[str]) -> bytes:
     return gzip.compress("\n".join(lines).encode(), 9, mtime=0)
 
 
-def _by_lists(text: str) -> list[str]:
-    return [word for word in spelled(text) if topical(word)]
-
-
 def _by_nltk(text: str) -> list[str]:
     import nltk
 
@@ -156,10 +152,6 @@ def _by_nltk(text: str) -> list[str]:
         raise MissingResource("NLTK's tagger is not on this machine: `python -m nltk.downloader "
                               "averaged_perceptron_tagger_eng`, or take tagger=lists") from None
     return _tagged(tagged)
-
-
-def _by_spacy(text: str) -> list[str]:
-    return _tagged((token.text, token.tag_) for token in _spacy()(text))
 
 
 def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
@@ -178,4 +170,6 @@ def _spacy() -> Any:
                               "download en_core_web_sm`, or take tagger=lists") from None
 
 
-TAGGERS: dict[str, Callable[[str], list[str]]] = {"lists": _by_lists, "nltk": _by_nltk, "spacy": _by_spacy}
+TAGGERS: dict[str, Callable[[str], list[str]]] = {
+    "lists": lambda text: [word for word in spelled(text) if topical(word)], "nltk": _by_nltk,
+    "spacy": lambda text: _tagged((token.text, token.tag_) for token in _spacy()(text))}

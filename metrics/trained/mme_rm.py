@@ -56,23 +56,18 @@ class MmeRm:
         from metrics.trained.heads.losses import right_or_wrong
         from metrics.trained.heads.networks import Relatedness
 
-        table, training, held, short = _read(data)
+        both, rng = (data.dialogues(), data.held_out()), data.rng
+        texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
+                                   for turn in dialogue.utterances))
+        chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
+        changed = [negatives.without_stop_words(text, rng) for text in chosen]
+        table = TextTable([*texts, *changed], data.vectors)
+        short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
+        training, held = (pairs(dialogues, table) for dialogues in both)
         config = {"width": table.width, "turns": TURNS}
         batches = [_batch(table, held, short, np.random.default_rng(place)) for place in range(8)]
         return Objective(Relatedness(**config), config, lambda rng: _batch(table, training, short, rng), batches,
                          right_or_wrong)
-
-
-def _read(data: TrainingData) -> tuple[TextTable, ReplyPairs, ReplyPairs, dict[int, int]]:
-    """The vectors of all utterances; pairs to train on and held out; rows of replies with those without stop words."""
-    both, rng = (data.dialogues(), data.held_out()), data.rng
-    texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
-                               for turn in dialogue.utterances))
-    chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
-    changed = [negatives.without_stop_words(text, rng) for text in chosen]
-    table = TextTable([*texts, *changed], data.vectors)
-    short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
-    return table, pairs(both[0], table), pairs(both[1], table), short
 
 
 def _batch(table: TextTable, some: ReplyPairs, short: dict[int, int], rng: np.random.Generator) -> tuple[Any, Any, Any]:

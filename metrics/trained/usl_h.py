@@ -68,7 +68,11 @@ class UslH:
 
         pairs = pair_batches(data)
         texts = text_batches(*whole_or_broken(data, REPLIES, shortened=0.1), data, len(pairs.held))
-        config: dict[str, Any] = {"width": pairs.width, "turns": TURNS, **_quartiles(data)}
+        replies = some_replies(data.held_out(), LIKELY, data.rng)
+        unlikely = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
+        low, high = np.nanpercentile(unlikely, [25, 75])
+        config: dict[str, Any] = {"width": pairs.width, "turns": TURNS, "low": float(low),
+                                  "high": float(max(high, low + 1e-6))}
         return Objective(Usl(**config), config, lambda rng: (pairs.draw(rng), texts.draw(rng)),
                          list(zip(pairs.held, texts.held, strict=True)), _loss)
 
@@ -87,13 +91,6 @@ def specificity(unlikely: Column, low: float, high: float) -> Column:
 def _unlikely(values: Sequence[Any]) -> Column:
     """The negative log-likelihood of each response; NaN for one without a token."""
     return np.array([-each.sum(dtype=np.float64) if each.size else np.nan for each in values], dtype=np.float64)
-
-
-def _quartiles(data: TrainingData) -> dict[str, float]:
-    replies = some_replies(data.held_out(), LIKELY, data.rng)
-    unlikely = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
-    low, high = np.nanpercentile(unlikely, [25, 75])
-    return {"low": float(low), "high": float(max(high, low + 1e-6))}
 
 
 def _loss(network: Any, batch: tuple[Any, Any]) -> Any:

@@ -9,6 +9,7 @@ A node's features are (3, width): its own vector and the means of those of its f
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,16 +173,10 @@ def of_encoder(models: Models, name: str) -> Read:
     return lambda texts: _unit(features(texts)[:, :features.encoder.width])
 
 
-_OPENED: dict[tuple[str, str, int], PooledVectors] = {}
-
-
+@functools.lru_cache(maxsize=1)
 def _features(root: Path, encoder: Encoder) -> PooledVectors:
     """The features of an encoder, opened once."""
-    key = (str(root), encoder.weights.identity, id(encoder))
-    if key not in _OPENED:
-        _OPENED.clear()
-        _OPENED[key] = PooledVectors(root, encoder)
-    return _OPENED[key]
+    return PooledVectors(root, encoder)
 
 
 def of_file(models: Models, name: str) -> Read:

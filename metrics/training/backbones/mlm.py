@@ -22,7 +22,6 @@ from metrics.errors import MetricError
 from metrics.models import networks
 from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
-from metrics.models.memory import Vectors
 from metrics.models.tokens import Tokenized
 from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -84,7 +83,8 @@ class MaskedLanguageModel:
         config: dict[str, Any] = {"width": width, "vocabulary": vocabulary, "rank": self.rank,
                                   "linears": linears(body) if self.rank else []}
         network = Adapted(**config)
-        network.expect(_frequencies(texts, vocabulary))
+        counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
+        network.expect((counts / counts.sum()).astype(np.float32))
         return network, config
 
 
@@ -130,13 +130,6 @@ def _chunks(texts: Sequence[Tokenized]) -> list[Sequence[Tokenized]]:
     """Batches of one size, since the held-out loss is the mean over batches; what is left over is left out."""
     many = max(1, min(CHUNK, len(texts)))
     return [texts[start : start + many] for start in range(0, len(texts) - many + 1, many)]
-
-
-def _frequencies(texts: Sequence[Tokenized], vocabulary: int) -> Vectors:
-    """How often each token of the vocabulary occurs, relative to all."""
-    counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
-    frequencies: Vectors = (counts / counts.sum()).astype(np.float32)
-    return frequencies
 
 
 def _scores(network: Adapted, body: Any, batch: Mapping[str, Any], mask: int) -> Any:
