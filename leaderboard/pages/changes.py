@@ -1,4 +1,4 @@
-"""The page of what changed since an earlier run, and why; the terminal prints the same tables."""
+"""The page of what changed since an earlier run, and why."""
 
 from __future__ import annotations
 
