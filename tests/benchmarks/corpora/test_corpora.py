@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import gzip
 import json
@@ -18,6 +17,7 @@ from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BenchmarkError, UnknownDataset
 from benchmarks.storage import store
 from harness.commands import import_ as command
+from tests.benchmarks.made import run
 from tests.conftest import make_dataset
 
 PRIVATE = ("Where did the seven grey herons go?", "Over the hill, towards Lower Fenwick.", "Oh.",
@@ -190,25 +190,17 @@ def test_contexts_are_written_and_made_anew(tmp_path: Path) -> None:
     assert made.known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
-def run(home: Path, path: Path) -> int:
-    parser = argparse.ArgumentParser()
-    command.configure(parser)
-    args = parser.parse_args([str(path)])
-    args.home = home
-    return command.run(args)
-
-
 def test_a_folder_with_both_kinds_of_data_is_imported(tmp_path: Path, home: Path,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BenchmarkError, match="and no corpus"):
-        run(home, tmp_path)
+        run(command, home, str(tmp_path))
     path = write(tmp_path / "corpora" / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "corpora" / "mine.jsonl", row("b", "two"))
     write(tmp_path / "corpora" / "evaluation_overlap.jsonl", {"dialogue_id": "b"})
     write(tmp_path / "resources" / "pairs.jsonl", {"sentence1": "x"})
     judged = {"dialogue_id": "dstc10-task5.1_00000", "context": "hi", "response": "hello"}
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([judged]))
-    assert run(home, tmp_path) == 0
+    assert run(command, home, str(tmp_path)) == 0
     out = capsys.readouterr().out
     assert "not a corpus" in out
     assert "pairs.jsonl, line 1: field 'dialogue_id'" in out
@@ -223,5 +215,5 @@ def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path) -> N
     write(tmp_path / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "dream.jsonl.gz", row("a", "one"), "no json")
     with pytest.raises(BenchmarkError, match=r"dream\.jsonl\.gz, line 2: is not JSON"):
-        run(home, tmp_path)
+        run(command, home, str(tmp_path))
     assert not (home / "corpora").exists()

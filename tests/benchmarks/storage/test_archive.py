@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import stat
 import tarfile
 import zipfile
@@ -15,6 +14,7 @@ import pytest
 from benchmarks.errors import BadArchive
 from benchmarks.storage import archive as module
 from benchmarks.storage.archive import unpack
+from tests.benchmarks.made import archive
 
 TEXT = "one row of what people said\n" * 40
 NOISE = bytes((number * 2654435761 >> 13) % 251 for number in range(50_000))
@@ -23,17 +23,7 @@ MODES = ("zip", "w", "w:gz", "w:bz2")
 
 
 def make(path: Path, members: dict[str, bytes], mode: str, method: int = zipfile.ZIP_DEFLATED) -> Path:
-    """An archive with these members, a zip or a tar of any compression."""
-    if mode == "zip":
-        with zipfile.ZipFile(path, "w", method) as archive:
-            for name, content in members.items():
-                archive.writestr(name, content)
-        return path
-    with tarfile.open(path, mode) as stream:  # type: ignore[call-overload]
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            stream.addfile(member, io.BytesIO(content))
+    path.write_bytes(archive(members, mode, method))
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import errno
 import hashlib
@@ -11,7 +10,6 @@ import io
 import json
 import re
 import threading
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -26,6 +24,7 @@ from benchmarks.storage import fetch as module
 from benchmarks.storage import mirror, store
 from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
+from tests.benchmarks.made import archive, run
 
 BODY = bytes((number * 2654435761 >> 9) % 256 for number in range(300_000))
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -233,7 +232,7 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
     class Hub:
         def open(self, path: str, mode: str) -> io.BytesIO:
             assert path == f"datasets/mario-rc/dstc11.t4@{mirror.COMMIT}/DSTC_11_Track_4.zip"
-            return io.BytesIO(zipped(PLACE, OFFICIAL))
+            return io.BytesIO(archive({PLACE: OFFICIAL}))
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     with monkeypatch.context() as offline:
@@ -252,13 +251,6 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
         mirror.mirrored("persona-see", tmp_path)
 
 
-def zipped(member: str, text: str) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(member, text)
-    return buffer.getvalue()
-
-
 def with_sources(name: str, *sources: Source) -> DatasetCard:
     return dataclasses.replace(registry.card(name), sources=sources)
 
@@ -271,7 +263,7 @@ def fed(votes: list[object]) -> bytes:
 def test_a_dataset_is_fetched_unpacked_and_converted(site: type[Site], tmp_path: Path) -> None:
     """What comes is marked as fetched, and the raw file does not stay."""
     for name, body in (("fed_data.json", fed([2, 1, "N/A (no idea)"])),
-                       ("fed.zip?dl=1", zipped("deep/fed_data.json", fed([2, 1]).decode()))):
+                       ("fed.zip?dl=1", archive({"deep/fed_data.json": fed([2, 1])}))):
         site.body = body
         dataset = fetch(with_sources("fed-turn", Source(site.url.replace("file.bin", name), form="fed")), tmp_path)
         assert dataset.origin == "fetched"
@@ -294,9 +286,9 @@ def test_the_next_source_is_tried(site: type[Site], tmp_path: Path) -> None:
 
 def test_wordnet_goes_where_nltk_looks(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The zip is kept as it is; a page, another zip or a damaged one does not become the resource."""
-    good = zipped("wordnet/data.noun", "  1 This is WordNet\n")
+    good = archive({"wordnet/data.noun": "  1 This is WordNet\n"})
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
-    for site.body in (b"<html>", zipped("other/data.noun", "x"), good[:-30], good.replace(b"This", b"That")):
+    for site.body in (b"<html>", archive({"other/data.noun": "x"}), good[:-30], good.replace(b"This", b"That")):
         with pytest.raises(BadArchive) as caught:
             fetch_resource("wordnet", tmp_path)
         assert site.url in one_line(caught)
@@ -308,14 +300,6 @@ def test_wordnet_goes_where_nltk_looks(site: type[Site], tmp_path: Path, monkeyp
     assert only(tmp_path) == ["resources"]
     with pytest.raises(FetchError, match="did you mean 'wordnet'"):
         fetch_resource("wordnett", tmp_path)
-
-
-def run(home: Path, *arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    command.configure(parser)
-    args = parser.parse_args(arguments)
-    args.home = home
-    return command.run(args)
 
 
 @pytest.fixture
@@ -334,7 +318,7 @@ def two_cards(site: type[Site], monkeypatch: pytest.MonkeyPatch) -> type[Site]:
 
 def test_all_goes_on_past_a_failure(two_cards: type[Site], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What came is kept, what did not is named with its reason; what is there is replaced only where it is named."""
-    assert run(home, "--all") == 2
+    assert run(command, home, "--all") == 2
     out, err = capsys.readouterr()
     assert re.search(r"^fed-turn +1 items +1 ratings", out, re.MULTILINE)
     assert "2 failed: dstc6, wordnet" in out
@@ -344,16 +328,16 @@ def test_all_goes_on_past_a_failure(two_cards: type[Site], home: Path, capsys: p
     assert kept is not None
     assert kept.origin == "fetched"
     two_cards.requested.clear()
-    run(home, "--all")
+    run(command, home, "--all")
     assert two_cards.requested == []
-    assert run(home, "fed-turn") == 0
+    assert run(command, home, "fed-turn") == 0
     assert two_cards.requested == [None]
 
 
 def test_the_command_needs_names_or_all(home: Path) -> None:
     """Neither and both are refused; a set behind a registration names the place."""
-    assert [run(home), run(home, "esl", "--all"), run(home, "esl")] == [2, 2, 2]
+    assert [run(command, home), run(command, home, "esl", "--all"), run(command, home, "esl")] == [2, 2, 2]
     with pytest.raises(FetchError, match=r"esl stands behind a registration at https://chateval\.org.*harness import"):
         fetch(registry.card("esl"), home)
     with pytest.raises(BenchmarkError, match="did you mean 'esl'"):
-        run(home, "esll")
+        run(command, home, "esll")

@@ -1,8 +1,4 @@
-"""The cards, and the converters: small files in each upstream's format, and the real ones where they are.
-
-The real test writes the organisers' rows out in the upstream's own format, and the converter must give the
-organisers' items and votes again.
-"""
+"""The converters: small files in each upstream's format, and real rows written back into that of one."""
 
 from __future__ import annotations
 
@@ -19,28 +15,26 @@ from benchmarks.errors import BadRecord
 from benchmarks.formats import official
 from benchmarks.storage.fetch import converter
 
-Rows = list[dict[str, Any]]
 
-
-def convert(form: str, path: Path, name: str) -> Dataset:
+def convert(path: Path, name: str) -> Dataset:
+    form = registry.card(name).sources[-1].form
     return converter(form)(path, registry.card(name))
 
 
-def votes(dataset: Dataset, item: str) -> dict[str, tuple[float, ...]]:
+def votes(dataset: Dataset, number: int = 0) -> dict[str, tuple[float, ...]]:
+    item = dataset.items[number].id
     return {rating.quality: rating.votes for rating in dataset.ratings if rating.item == item}
+
+
+def references(dataset: Dataset, number: int = 0) -> list[str]:
+    return [reference.text for reference in dataset.items[number].references]
 
 
 def dump(path: Path, value: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
     return path
 
-
-def same(converted: Dataset, real: Dataset) -> None:
-    assert converted == dataclasses.replace(real, origin="fetched")
-
-
-# Small files
 
 def test_grade(tmp_path: Path) -> None:
     """Rows of the other corpora are passed over."""
@@ -50,10 +44,10 @@ def test_grade(tmp_path: Path) -> None:
          "HumanScores": "[2, 5]"},
     ]
     dump(tmp_path / "GRADE-x" / "evaluation" / "human_score" / "human_judgement.json", rows)
-    dataset = convert("grade", tmp_path, "dailydialog-grade")
+    dataset = convert(tmp_path, "dailydialog-grade")
     assert dataset.items == (Item("dailydialog-grade_00000", (Utterance(SYSTEM, "one"), Utterance(USER, "two")),
                                   Utterance(SYSTEM, "three"), system="m"),)
-    assert votes(dataset, "dailydialog-grade_00000") == {"relevance": (2.0, 5.0)}
+    assert votes(dataset) == {"relevance": (2.0, 5.0)}
 
 
 def test_usr(tmp_path: Path) -> None:
@@ -62,11 +56,11 @@ def test_usr(tmp_path: Path) -> None:
     responses = [{"model": model, "response": text, **scores}
                  for model, text in (("Seq2Seq", "reply"), ("Original Ground Truth", "truth\n"))]
     records = [{"context": "a\nb\n", "fact": "f\ng\n", "responses": responses}]
-    dataset = convert("usr", dump(tmp_path / "pc_usr_data.json", records), "persona-usr")
+    dataset = convert(dump(tmp_path / "pc_usr_data.json", records), "persona-usr")
     assert [item.system for item in dataset.items] == ["Seq2Seq", "Original Ground Truth"]
     assert {item.facts for item in dataset.items} == {("f", "g")}
-    assert [reference.text for item in dataset.items for reference in item.references] == ["truth", "truth"]
-    assert votes(dataset, "persona-usr_00000")["Overall"] == (2.0, 2.0, 2.0)
+    assert references(dataset) == references(dataset, 1) == ["truth"]
+    assert votes(dataset)["Overall"] == (2.0, 2.0, 2.0)
 
 
 def test_fed(tmp_path: Path) -> None:
@@ -76,12 +70,12 @@ def test_fed(tmp_path: Path) -> None:
     whole = {"context": "User: Hi!\nSystem: a: b", "system": "Human",
              "annotations": {"Error recovery": ["N/A", "N/A (none)"], "Overall": [4]}}
     path = dump(tmp_path / "fed_data.json", [turn, whole])
-    turns, dialogues = convert("fed", path, "fed-turn"), convert("fed", path, "fed-dial")
+    turns, dialogues = convert(path, "fed-turn"), convert(path, "fed-dial")
     context = (Utterance(USER, "Hi!"), Utterance(SYSTEM, "a: b"))
     assert turns.items == (Item("fed-turn_00000", context, Utterance(SYSTEM, "Well?"), system="Meena"),)
     assert dialogues.items == (Item("fed-dial_00000", context, None, system="Human"),)
-    assert votes(turns, "fed-turn_00000") == {"Fluent": (2.0, 1.0)}
-    assert votes(dialogues, "fed-dial_00000") == {"Error recovery": (), "Overall": (4.0,)}
+    assert votes(turns) == {"Fluent": (2.0, 1.0)}
+    assert votes(dialogues) == {"Error recovery": (), "Overall": (4.0,)}
 
 
 def test_zhao(tmp_path: Path) -> None:
@@ -91,22 +85,21 @@ def test_zhao(tmp_path: Path) -> None:
                 "responses": {"S2S": {"uttr": "u", "scores": scores}, "other": {"uttr": "v"}}}
     dump(tmp_path / "ACL2020_data" / "dd_annotations.json", {"d1": dialogue})
     dump(tmp_path / "ACL2020_data" / "pc_annotations.json", {"p1": {**dialogue, "reference": ["A", "q"]}})
-    dataset = convert("zhao", tmp_path, "dailydialog-zhao")
+    dataset = convert(tmp_path, "dailydialog-zhao")
     assert [turn.speaker for turn in dataset.items[0].context] == [SYSTEM, USER, USER]
-    assert votes(dataset, "dailydialog-zhao_00000") == {"content": (4.0,), "appropriateness": (5.0, 3.0)}
-    persona = convert("zhao", tmp_path, "persona-zhao")
-    assert votes(persona, "persona-zhao_00000") == {"appropriateness": (5.0, 3.0)}
+    assert votes(dataset) == {"content": (4.0,), "appropriateness": (5.0, 3.0)}
+    persona = convert(tmp_path, "persona-zhao")
+    assert votes(persona) == {"appropriateness": (5.0, 3.0)}
     assert [reference.text for reference in persona.items[0].references] == ["q"]
 
 
 def test_gupta(tmp_path: Path) -> None:
     """One mean rating is one vote."""
-    path = tmp_path / "mturk_rating_processed_output.csv"
-    path.write_text("model,context_id,human_average_rating,response,prevgt,all_references,context\n"
-                    'human,1_1,4.333333333333333,"a , b",p,r\ts,c||||d\n')
-    dataset = convert("gupta", path, "dailydialog-gupta")
-    assert votes(dataset, "dailydialog-gupta_00000") == {"overall": (4.333333333333333,)}
-    assert [reference.text for reference in dataset.items[0].references] == ["r", "s"]
+    table = ("model,context_id,human_average_rating,response,prevgt,all_references,context\n"
+             'human,1_1,4.333333333333333,"a , b",p,r\ts,c||||d\n')
+    dataset = convert(dump(tmp_path / "mturk_rating_processed_output.csv", table), "dailydialog-gupta")
+    assert votes(dataset) == {"overall": (4.333333333333333,)}
+    assert references(dataset) == ["r", "s"]
     assert [turn.text for turn in dataset.items[0].context] == ["c", "d"]
 
 
@@ -129,49 +122,41 @@ S_21: [4] any time !
 
 def test_dstc6(tmp_path: Path) -> None:
     """What the company wrote is a reference and no system; an empty reply stays empty."""
-    path = tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt"
-    path.parent.mkdir()
-    path.write_text(DSTC6)
-    dataset = convert("dstc6", tmp_path, "dstc6")
+    dump(tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt", DSTC6)
+    dataset = convert(tmp_path, "dstc6")
     assert [item.system for item in dataset.items] == ["S_1", "S_2", "S_1"]
     assert [item.response and item.response.text for item in dataset.items] == ["on its way .", "", "U: welcome"]
     assert [turn.speaker for turn in dataset.items[0].context] == [USER, SYSTEM, USER]
-    assert [reference.text for reference in dataset.items[1].references] == ["it left today ."]
-    assert votes(dataset, "dstc6_00001") == {"overall": (1.0, 1.0, 2.0)}
-
-
-def test_dstc6_references(tmp_path: Path) -> None:
-    """The ten references more belong to the dialogue whose original reply stands in the same line."""
-    (tmp_path / "human_rating_scores.txt").write_text(DSTC6)
+    assert references(dataset, 1) == ["it left today ."]
+    assert votes(dataset, 1) == {"overall": (1.0, 1.0, 2.0)}
+    # the ten references more belong to the dialogue whose original reply stands in the same line
     folder = tmp_path / "references"
-    folder.mkdir()
-    (folder / "original_refs.txt").write_text("it left today .\nany  time !\n")
+    dump(folder / "original_refs.txt", "it left today .\nany  time !\n")
     for number in range(1, 11):
-        (folder / f"refgen_result{number}.txt").write_text(f"one {number}\ntwo {number}\n")
-    dataset = convert("dstc6", tmp_path, "dstc6")
-    assert [reference.text for reference in dataset.items[2].references] == [
+        dump(folder / f"refgen_result{number}.txt", f"one {number}\ntwo {number}\n")
+    dataset = convert(tmp_path, "dstc6")
+    assert references(dataset, 2) == [
         "any  time !", *(f"two {number}" for number in range(1, 11))]
     (folder / "original_refs.txt").write_text("any time !\nit left today .\n")
     with pytest.raises(BadRecord, match=r"record 0: .*not that of original_refs"):
-        convert("dstc6", tmp_path, "dstc6")
+        convert(tmp_path, "dstc6")
 
 
 def test_see(tmp_path: Path) -> None:
     """Logs go by name; two people talking is no system's dialogue."""
     folder = tmp_path / "evaluation_logs_reproducible"
-    folder.mkdir()
     scores = {quality.name: 3 for quality in registry.card("persona-see").qualities} | {"persona_guess": True}
     dialog = [{"speaker": "model", "text": "Hi ."}, {"speaker": "human_evaluator", "text": "hello"}]
     line = json.dumps({"dialog": dialog, "evaluation_results": scores, "model_name": "greedy_model"}) + "\n"
-    (folder / "greedy_model.jsonl").write_text(line + "\n" + line)
+    dump(folder / "greedy_model.jsonl", line + "\n" + line)
     people = json.dumps({"dialog": [{"speaker": "human_evaluator", "text": "x"}, {"speaker": "other", "text": "y"}]})
-    (folder / "human_eval.jsonl").write_text(people + "\n")
-    dataset = convert("see", tmp_path, "persona-see")
+    dump(folder / "human_eval.jsonl", people + "\n")
+    dataset = convert(tmp_path, "persona-see")
     assert [item.id for item in dataset.items] == ["persona-see_00000", "persona-see_00001"]
     assert dataset.items[0].context == (Utterance(SYSTEM, "Hi ."), Utterance(USER, "hello"))
     assert dataset.items[0].response is None
-    assert votes(dataset, "persona-see_00000")["persona_guess"] == (1.0,)
-    assert votes(dataset, "persona-see_00000")["enjoy"] == (3.0,)
+    assert votes(dataset)["persona_guess"] == (1.0,)
+    assert votes(dataset)["enjoy"] == (3.0,)
 
 
 HUMOD = ["Dialogue_ID", "Dialogue_Context", "Reply", "Label", "User_ID", "User_Age", "User_Language_Usage_Score",
@@ -187,14 +172,14 @@ def test_humod(tmp_path: Path) -> None:
     path = tmp_path / "HUMOD_Dataset.TXT"
     path.write_text("\n".join([*lines, ""]).replace("y\t1268", "y   1268")
                     .replace("Speaker 2: b", "\tSpeaker 2: b", 1))
-    dataset = convert("humod", path, "humod")
+    dataset = convert(path, "humod")
     assert [[reference.text for reference in item.references] for item in dataset.items] == [list("xyz"), list("pqr")]
     assert [item.response and item.response.text for item in dataset.items] == ["c", "d"]
     assert [turn.text for turn in dataset.items[0].context] == ["a", "b"]
-    assert votes(dataset, "humod_00000") == {"language_usage": (4.0, 4.0, 4.0), "relevance": (1.0, 2.0, 3.0)}
+    assert votes(dataset) == {"language_usage": (4.0, 4.0, 4.0), "relevance": (1.0, 2.0, 3.0)}
     path.write_text("ID\tText\n1\tx\n")
     with pytest.raises(BadRecord, match="no such column among ID, Text"):
-        convert("humod", path, "humod")
+        convert(path, "humod")
 
 
 def test_a_source_without_its_file_says_so(tmp_path: Path) -> None:
@@ -204,31 +189,25 @@ def test_a_source_without_its_file_says_so(tmp_path: Path) -> None:
         for source in card.sources:
             if not source.by_hand and source.form != "mirror":
                 with pytest.raises(BadRecord, match="holds no file"):
-                    convert(source.form, tmp_path, card.name)
+                    converter(source.form)(tmp_path, card)
     dump(tmp_path / "fed_data.json", [{"context": 3, "response": "x"}])
     with pytest.raises(BadRecord, match=r"fed_data\.json: record 0: is not in the form"):
-        convert("fed", tmp_path, "fed-turn")
+        convert(tmp_path, "fed-turn")
 
 
-# The real files, written back in the upstream's format
-
-def real(folder: Path, name: str) -> tuple[Rows, Dataset]:
-    path = folder / "human_evaluation_data" / f"{name}_eval.json"
-    return json.loads(path.read_text(encoding="utf-8")), official.parse(path, registry.card(name))
-
-
-def test_real_zhao(real_data: Path, tmp_path: Path) -> None:
-    """The rows of Zhao et al., grouped by dialogue again."""
-    rows, expected = real(real_data, "dailydialog-zhao")
+def test_the_real_rows_of_zhao_grouped_again_give_the_organisers_dataset(real_data: Path, tmp_path: Path) -> None:
+    name = "dailydialog-zhao"
+    path = real_data / "human_evaluation_data" / f"{name}_eval.json"
     dialogues: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        turns = row["context"].split("\n")
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        turns, reference = row["context"].split("\n"), row["reference"][0]
         context = [["AB"[(len(turns) - place) % 2], text] for place, text in enumerate(turns)]
-        dialogue = dialogues.setdefault(row["context"] + row["reference"][0],
-                                        {"context": context, "reference": ["A", row["reference"][0]], "responses": {}})
+        dialogue = dialogues.setdefault(row["context"] + reference,
+                                        {"context": context, "reference": ["A", reference], "responses": {}})
         given = {("overall" if quality == "appropriateness" else quality): scores
                  for quality, scores in row["annotations"].items()}
         hits = {str(hit): {quality: scores[hit] for quality, scores in given.items()}
-                for hit in range(len(row["annotations"]["appropriateness"]))}
+                for hit in range(len(given["overall"]))}
         dialogue["responses"][row["model"]] = {"uttr": row["response"], "scores": hits}
-    same(convert("zhao", dump(tmp_path / "dd_annotations.json", dialogues), "dailydialog-zhao"), expected)
+    expected = dataclasses.replace(official.parse(path, registry.card(name)), origin="fetched")
+    assert convert(dump(tmp_path / "dd_annotations.json", dialogues), name) == expected

@@ -1,0 +1,35 @@
+"""What tests of files share: archives that hold what a test says, and a command run on a home."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int = zipfile.ZIP_STORED) -> bytes:
+    """A zip, or a tar of the mode of tarfile, with these members."""
+    stream = io.BytesIO()
+    contents = {name: text.encode() if isinstance(text, str) else text for name, text in members.items()}
+    if mode == "zip":
+        with zipfile.ZipFile(stream, "w", method) as zipped:
+            for name, content in contents.items():
+                zipped.writestr(name, content)
+        return stream.getvalue()
+    with tarfile.open(fileobj=stream, mode=mode) as tar:  # type: ignore[call-overload]
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def run(command: Any, home: Path, *arguments: str) -> int:
+    """The exit status of a command of the harness; its errors are raised."""
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return int(command.run(argparse.Namespace(**vars(parser.parse_args(arguments)), home=home)))
