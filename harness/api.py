@@ -29,8 +29,6 @@ from metrics.metric import Column
 from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system")
-SPEAKERS = ("first", "second")
-"""The two sides of a dialogue that does not name them."""
 
 
 def score(
@@ -62,43 +60,42 @@ def _models(home: Path, choice: Choice) -> Models:
 
 def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
     """The item of a dict; BadConfig with the item's place where it is none."""
+    where = f"items[{place}]"
     if isinstance(given, Item):
         return given
     if not isinstance(given, Mapping):
-        raise BadConfig(f"items[{place}]: should be an Item or a dict, is {type(given).__name__}")
+        raise BadConfig(f"{where}: should be an Item or a dict, is {type(given).__name__}")
     for name in given:
         if name not in FIELDS:
-            raise BadConfig(f"items[{place}]: no field {str(name)!r:.60}; {nearest(str(name), FIELDS)}")
+            raise BadConfig(f"{where}: no field {str(name)!r:.60}; {nearest(str(name), FIELDS)}")
     if ("response" in given) == ("dialogue" in given):
-        raise BadConfig(f"items[{place}]: should have either a response (with a context) or a dialogue")
-    where = f"items[{place}]"
+        raise BadConfig(f"{where}: should have either a response (with a context) or a dialogue")
     if "dialogue" in given:
-        context, response = _turns(where, "dialogue", given, SPEAKERS), None
+        context, response = _turns(where, "dialogue", given, ("first", "second")), None
     else:
-        turns = _turns(where, "context", given, (USER, SYSTEM), back=True)
-        context, response = turns, Utterance(SYSTEM, _text(f"{where}.response", given["response"] or ""))
+        back = (USER, SYSTEM) if len(_list(where, "context", given)) % 2 else (SYSTEM, USER)
+        context = _turns(where, "context", given, back)
+        response = Utterance(SYSTEM, _text(f"{where}.response", given["response"] or ""))
     return Item(str(given.get("id", place)), context, response, tuple(_references(where, given)),
-                tuple(_text(f"{where}.facts", one) for one in _list(where, "facts", given)), given.get("system"))
+                tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", given)), given.get("system"))
 
 
-def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, str], *, back: bool = False,
-           ) -> tuple[Utterance, ...]:
-    turns = _list(where, field, given)
-    found = []
-    for place, turn in enumerate(turns):
-        side = sides[(len(turns) - 1 - place if back else place) % 2]
-        told = turn if isinstance(turn, Mapping) else {"speaker": side, "text": turn}
-        at = f"{where}.{field}[{place}]"
-        found.append(Utterance(_text(f"{at}.speaker", told.get("speaker", side)), _text(at, told.get("text"))))
-    return tuple(found)
+def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:
+    """The turns; those that do not name their speaker are of the two sides by turns."""
+    turns = []
+    for place, turn in enumerate(_list(where, field, given)):
+        at, side = f"{where}.{field}[{place}]", sides[place % 2]
+        named = turn if isinstance(turn, Mapping) else {"text": turn}
+        turns.append(Utterance(_text(f"{at}.speaker", named.get("speaker", side)), _text(at, named.get("text"))))
+    return tuple(turns)
 
 
 def _references(where: str, given: Mapping[str, Any]) -> Iterator[Reference]:
-    for place, one in enumerate(_list(where, "references", given)):
-        told = one if isinstance(one, Mapping) else {"text": one}
-        text = _text(f"{where}.references[{place}]", told.get("text"))
+    for place, reference in enumerate(_list(where, "references", given)):
+        weighted = reference if isinstance(reference, Mapping) else {"text": reference}
+        text = _text(f"{where}.references[{place}]", weighted.get("text"))
         if text.strip():
-            yield Reference(text, float(told.get("weight", 1.0)))
+            yield Reference(text, float(weighted.get("weight", 1.0)))
 
 
 def _list(where: str, field: str, given: Mapping[str, Any]) -> Sequence[Any]:

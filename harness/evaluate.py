@@ -23,12 +23,9 @@ import numpy as np
 from harness.api import score
 from harness.errors import BadConfig
 from metrics import registry
-from metrics.metric import Column, MetricCard
+from metrics.metric import MetricCard
 
 INPUTS = ("predictions", "references", "contexts", "facts")
-ONE = {"prediction": "predictions", "reference": "references", "context": "contexts", "fact": "facts"}
-"""What `add` calls them."""
-
 DESCRIBED = """
 Args:
     predictions: responses, one text each.
@@ -62,18 +59,21 @@ def _kind() -> type[Any]:
             super().__init__(keep_in_memory=True)
 
         def _info(self) -> Any:
-            return evaluate.MetricInfo(description=_described(self._card), citation=self._card.paper,
-                                       inputs_description=DESCRIBED, features=features)
+            card = self._card
+            needs = f"Needs {', '.join(card.needs)}." if card.needs else ""
+            return evaluate.MetricInfo(description=" ".join(filter(None, (f"{card.title}.", card.notes, needs))),
+                                       citation=card.paper, inputs_description=DESCRIBED, features=features)
 
         def compute(self, **given: Any) -> dict[str, Any] | None:
             """Score what was added and what is given: a list of scores per column, and their mean."""
-            inputs, rest = _parted(given)
+            inputs = {key: value for key, value in given.items() if key in INPUTS and value is not None}
             if inputs:
                 self.add_batch(**inputs)
             if self.writer is None:
                 raise BadConfig(f"{self._asked}: nothing to score; compute(predictions=[...]) or add_batch first")
-            found: dict[str, Any] | None = super().compute(**rest)
-            return found
+            result: dict[str, Any] | None = super().compute(
+                **{key: value for key, value in given.items() if key not in INPUTS})
+            return result
 
         def add_batch(self, **given: Any) -> None:
             """Take in some responses with what stands beside them."""
@@ -81,33 +81,17 @@ def _kind() -> type[Any]:
 
         def add(self, **given: Any) -> None:
             """Take in one response: prediction, reference, context, fact."""
-            self.add_batch(**_alone(given))
+            self.add_batch(**{f"{key}s": [value] for key, value in given.items() if value is not None})
 
         def _compute(self, **given: Any) -> dict[str, Any]:
-            return _result(score(self._asked, _items(given), **self._options))
+            items = [{"context": context, "response": response, "references": references, "facts": facts}
+                     for response, references, context, facts in zip(*(given[key] for key in INPUTS), strict=True)]
+            columns = score(self._asked, items, **self._options)
+            means = {f"mean_{name}": float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
+                     for name, column in columns.items()}
+            return {**{name: column.tolist() for name, column in columns.items()}, **means}
 
     return HarnessMetric
-
-
-def _described(card: MetricCard) -> str:
-    needs = f"Needs {', '.join(card.needs)}." if card.needs else ""
-    return " ".join(filter(None, (f"{card.title}.", card.notes, needs)))
-
-
-def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The inputs that are given, and what else is."""
-    inputs = {key: value for key, value in given.items() if key in INPUTS and value is not None}
-    return inputs, {key: value for key, value in given.items() if key not in INPUTS}
-
-
-def _alone(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {ONE.get(key, key): [value] for key, value in given.items() if value is not None}
-
-
-def _items(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The inputs, row by row, as items of `harness.score`."""
-    return [{"context": context, "response": response, "references": references, "facts": facts}
-            for response, references, context, facts in zip(*(given[key] for key in INPUTS), strict=True)]
 
 
 def _filled(asked: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,14 +100,13 @@ def _filled(asked: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise BadConfig(f"{asked}: takes no {unknown[0]!r}; known: {', '.join(INPUTS)}")
     if given.get("predictions") is None:
         raise BadConfig(f"{asked}: predictions are missing")
-    predictions = list(given["predictions"])
-    found: dict[str, Any] = {"predictions": predictions}
+    filled: dict[str, Any] = {"predictions": list(given["predictions"])}
     for name in INPUTS[1:]:
-        values = [()] * len(predictions) if given.get(name) is None else list(given[name])
-        if len(values) != len(predictions):
-            raise BadConfig(f"{asked}: {len(values)} {name} for {len(predictions)} predictions")
-        found[name] = [_texts(value, lines=name != "references") for value in values]
-    return found
+        values = [()] * len(filled["predictions"]) if given.get(name) is None else list(given[name])
+        if len(values) != len(filled["predictions"]):
+            raise BadConfig(f"{asked}: {len(values)} {name} for {len(filled['predictions'])} predictions")
+        filled[name] = [_texts(value, lines=name != "references") for value in values]
+    return filled
 
 
 def _texts(value: Any, *, lines: bool) -> list[Any]:
@@ -133,10 +116,3 @@ def _texts(value: Any, *, lines: bool) -> list[Any]:
     if isinstance(value, str):
         return [line for line in value.split("\n") if line.strip()] if lines else [value]
     return list(value) if isinstance(value, Sequence | np.ndarray) else [value]
-
-
-def _result(columns: Mapping[str, Column]) -> dict[str, Any]:
-    """The scores as plain numbers, and the mean of those that there are; NaN where there is none."""
-    means = {f"mean_{name}": float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
-             for name, column in columns.items()}
-    return {**{name: column.tolist() for name, column in columns.items()}, **means}

@@ -14,12 +14,10 @@ from metrics import registry
 from metrics.metric import is_name
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates" / "metric"
-KINDS = ("plain", "encoder", "trained", "composite", "remote")
+KINDS = ("plain", "encoder", "trained", "composite")
 FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
 """Templates by where they go; the metric and its test are chosen by kind."""
-TESTS = {"trained": "test_trained.py", "remote": "test_remote.py"}
-FIRST = {
-    "trained": """\
+FIRST = """\
 It has weights of its own, so train it first, with what `harness fetch --corpora` brings or a file of yours:
 
 ```sh
@@ -27,17 +25,8 @@ harness train my-metric
 harness train my-metric --corpus FILE.jsonl
 ```
 
-""",
-    "remote": """\
-It asks a service, so say where that is:
-
-```sh
-export MY_METRIC_URL=http://localhost:8000/score
-```
-
-""",
-}
-"""What a README says must be done before anything is scored."""
+"""
+"""What the README of a trained metric says must be done before anything is scored."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens, as in my-metric")
     parser.add_argument("--kind", choices=KINDS, default="plain",
                         help="plain: from the words; encoder: with sentence vectors; trained: it learns; composite: "
-                             "made of others; remote: a service gives the scores (default: plain)")
+                             "made of others (default: plain)")
     parser.add_argument("--into", type=Path, default=Path(), metavar="DIR",
                         help="where the folder NAME goes (default: .)")
 
@@ -83,20 +72,14 @@ def _check(name: str, folder: Path) -> None:
 
 
 def _files(name: str, kind: str) -> Iterator[tuple[str, str]]:
-    """The files of the package: paths in it, and their text."""
-    module = name.replace("-", "_")
-    sources = {**FILES, f"{kind}.py": f"src/{module}.py",
-               TESTS.get(kind, "test_metric.py"): f"tests/test_{module}.py"}
-    for template, path in sources.items():
-        text = (TEMPLATES / template).read_text(encoding="utf-8").replace("{first}", FIRST.get(kind, ""))
-        yield path, _named(text, name)
-
-
-def _named(text: str, name: str) -> str:
-    """A template with the metric's own name in place of my-metric's, in each of its spellings."""
+    """The files of the package: paths in it, and their text, with the metric's own name in each of its spellings."""
     parts = name.split("-")
-    spellings = {"my-metric": name, "my_metric": "_".join(parts), "MY_METRIC": "_".join(parts).upper(),
+    module = "_".join(parts)
+    spellings = {"{first}": FIRST if kind == "trained" else "", "my-metric": name, "my_metric": module,
                  "MyMetric": "".join(map(str.capitalize, parts)), "My metric": " ".join(parts).capitalize()}
-    for mine, own in spellings.items():
-        text = text.replace(mine, own)
-    return text
+    test = "test_trained.py" if kind == "trained" else "test_metric.py"
+    for template, path in {**FILES, f"{kind}.py": f"src/{module}.py", test: f"tests/test_{module}.py"}.items():
+        text = (TEMPLATES / template).read_text(encoding="utf-8")
+        for mine, own in spellings.items():
+            text = text.replace(mine, own)
+        yield path, text

@@ -6,15 +6,14 @@ import contextlib
 import functools
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.dataset import Dataset
+from benchmarks.dataset import Item, Level
 from harness.contract import hard
-from harness.contract.trial import Broken, Finding, ScoredColumns, Trial
+from harness.contract.trial import Broken, Finding, Trial
 from harness.scoring import score
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Column, as_metric, signature
@@ -22,21 +21,18 @@ from metrics.metric import Column, as_metric, signature
 Check = Callable[[Trial], Finding]
 SEED = 7
 BATCHES = (1, 7, 64)
+OTHERS = "not asked: the card says that a score depends on the other items of the dataset"
 
 
-def cost(trial: Trial) -> Finding:
-    """How fast it is, and how much memory it takes at its peak."""
-    before = _peak(anew=True)
+def speed(trial: Trial) -> Finding:
+    """How fast it is, once its models are loaded."""
     names = [name for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)]  # loads and scores
-    added = max(0.0, _peak() - before)
     datasets = [dataset for dataset in trial.scorable if dataset.card.name in names]
     items = sum(len(dataset.items) for dataset in datasets)
     start = time.perf_counter()
     for dataset in datasets:
         trial.scored(dataset)
-    rate = items / max(time.perf_counter() - start, 1e-9)
-    return Finding("", "note", f"{rate:,.0f} items per second over {items}, {added:,.0f} MiB more at the peak",
-                   {"items_per_second": round(rate, 3), "peak_added_mib": round(added, 1)})
+    return Finding("", "note", f"{items / max(time.perf_counter() - start, 1e-9):,.0f} items per second over {items}")
 
 
 def card(trial: Trial) -> Finding:
@@ -74,20 +70,15 @@ def _constant(columns: Iterable[Column]) -> bool:
     return np.unique(values[np.isfinite(values)]).size == 1
 
 
-def case(what: str, trial: Trial) -> Finding:
-    """Items that are hard in one way are scored, or NaN."""
-    dataset = hard.dataset(hard.cases()[what])
+def case(items: Sequence[Item], level: Level, trial: Trial) -> Finding:
+    """Items that are hard in one way are scored, or NaN: alone, or as whole dialogues of 1 to 500 utterances."""
+    dataset = hard.dataset(items, level)
     if lacking := score.unmet(trial.metric, dataset):
-        return Finding("", "note", f"not scored: no item has {lacking}, which the card needs")
-    return Finding("", "ok", _values(dataset, trial.scored(dataset)))
-
-
-def dialogues(trial: Trial) -> Finding:
-    """Whole dialogues of 1 to 500 utterances are scored, by turns or as they are."""
-    dataset = hard.dialogues()
-    if lacking := score.unmet(trial.metric, dataset):
-        return Finding("", "note", f"not scored: no dialogue has {lacking}, which the card needs")
-    return Finding("", "ok", _values(dataset, trial.scored(dataset)))
+        what = "item" if level == "turn" else "dialogue"
+        return Finding("", "note", f"not scored: no {what} has {lacking}, which the card needs")
+    scored = int(np.any([np.isfinite(column) for column in trial.scored(dataset).values()], axis=0).sum())
+    return Finding("", "ok", f"{scored} of {len(items)} items have a number, the others NaN" if scored < len(items) else
+                   f"{scored} {'items have' if scored > 1 else 'item has'} a number")
 
 
 def missing(trial: Trial) -> Finding:
@@ -120,7 +111,7 @@ def permuted(trial: Trial) -> Finding:
 def alone(trial: Trial) -> Finding:
     """An item scores alone as it does in company, unless the card says that it does not."""
     if trial.metric.card.scope == "dataset":
-        return Finding("", "note", "not asked: the card says that a score depends on the other items of the dataset")
+        return Finding("", "note", OTHERS)
     dataset, scores = trial.hard
     return Finding("", "ok", trial.compare(dataset.items, scores, trial.apart(dataset, 1), "alone"))
 
@@ -128,12 +119,11 @@ def alone(trial: Trial) -> Finding:
 def batched(trial: Trial) -> Finding:
     """The sample handed over 1, 7 and 64 items at a time scores as it does at once."""
     if trial.metric.card.scope == "dataset":
-        return Finding("", "note", "not asked: the card says that a score depends on the other items of the dataset")
+        return Finding("", "note", OTHERS)
     dataset, whole = trial.first
-    texts = {size: trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
-            for size in BATCHES}
-    return Finding("", "ok", "; ".join(f"{size}: {text}" for size, text in texts.items())
-                   if len(set(texts.values())) > 1 else texts[1])
+    texts = [trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
+             for size in BATCHES]
+    return Finding("", "ok", "; ".join(dict.fromkeys(texts)))
 
 
 def repeated(trial: Trial) -> Finding:
@@ -155,13 +145,6 @@ def offline(trial: Trial) -> Finding:
     if requested:
         return Finding("", "note", f"asks for {', '.join(sorted(requested)[:3])} and does without: {text}")
     return Finding("", "ok", f"asks for no connection; {text}")
-
-
-def _values(dataset: Dataset, scores: ScoredColumns) -> str:
-    """How many items have a number."""
-    scored = int(np.any([np.isfinite(column) for column in scores.values()], axis=0).sum())
-    return f"{scored} of {len(dataset.items)} items have a number, the others NaN" if scored < len(dataset.items) else (
-        f"{scored} {'items have' if scored > 1 else 'item has'} a number")
 
 
 @contextlib.contextmanager
@@ -186,27 +169,12 @@ def _no_network() -> Iterator[set[str]]:
         socket.getaddrinfo = original[2]
 
 
-def _peak(anew: bool = False) -> float:
-    """The most memory that this process has held, in MiB; on Linux since it was last asked for `anew`."""
-    if anew:
-        with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # where it is not Linux, in bytes
-
-
 CHECKS: dict[str, Check] = {
-    "speed and memory": cost,
+    "speed": speed,
     "card": card,
     "sample": sample,
-    **{what: functools.partial(case, what) for what in hard.cases()},
-    "whole dialogues": dialogues,
+    **{what: functools.partial(case, items, "turn") for what, items in hard.cases().items()},
+    "whole dialogues": functools.partial(case, hard.dialogues(), "dialogue"),
     "what is missing": missing,
     "permuted items": permuted,
     "an item alone": alone,
@@ -214,4 +182,4 @@ CHECKS: dict[str, Check] = {
     "repeated runs": repeated,
     "network off": offline,
 }
-"""Every check by name, in order: the first finds the memory as it was before anything was scored."""
+"""Every check by name, in order."""

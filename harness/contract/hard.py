@@ -7,6 +7,7 @@ whatever a metric needs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Reference, Source, Utterance
 
@@ -63,15 +64,13 @@ def awkward() -> Dataset:
     return dataset((item("plain", "yes , i like tea"), *(one for case in cases().values() for one in case)))
 
 
-def dialogues() -> Dataset:
+def dialogues() -> tuple[Item, ...]:
     """Whole dialogues: of one utterance, of two, of 500, between people with names."""
     turns = tuple(Utterance((USER, SYSTEM)[place % 2], f"line {place} is here") for place in range(500))
-    return dataset((Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
-                    Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None)), "dialogue")
+    return (Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
+            Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None))
 
 
 def dataset(items: Sequence[Item], level: Level = "turn") -> Dataset:
     """A dataset of these items, without ratings."""
-    card = DatasetCard(CARD.name, CARD.title, CARD.split, level, (), len(items), CARD.sources, CARD.licence,
-                       CARD.citation)
-    return Dataset(card, tuple(items), (), "sample")
+    return Dataset(replace(CARD, level=level, size=len(items)), tuple(items), (), "sample")

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from harness.contract import forgetful, tried
@@ -65,8 +64,7 @@ class _Child:
     def __enter__(self) -> _Child:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -79,14 +77,11 @@ class _Child:
             answer = self.connection.recv()
         except EOFError:
             self.process.join()
-            return f"the process dies ({_ended(self.process.exitcode or 0)})"
+            code = self.process.exitcode or 0
+            return f"the process dies ({signal.Signals(-code).name if code < 0 else f'exit status {code}'})"
         if isinstance(answer, MetricError):
             raise answer
         return answer
-
-
-def _ended(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 def _report(connection: Connection, metric: str, home: Path, names: list[str]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -34,12 +35,11 @@ ScoredColumns = Mapping[str, Column]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of one check: it holds, it is broken, or a remark; with the numbers that were measured."""
+    """The outcome of one check: it holds, it is broken, or a remark."""
 
     check: str
     state: State
     text: str
-    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 class Broken(Exception):
@@ -105,23 +105,18 @@ class Trial:
 
     def apart(self, dataset: Dataset, size: int) -> ScoredColumns:
         """The columns of a dataset that is handed over so many items at a time; NaN where that alone cannot be."""
-        parts = [self._part(dataset, dataset.items[start : start + size])
-                 for start in range(0, len(dataset.items), size)]
-        names = {name for part, _ in parts for name in part}
-        return {name: np.concatenate([part.get(name, np.full(many, np.nan)) for part, many in parts]) for name in names}
+        columns: dict[str, Column] = {}
+        for start in range(0, len(dataset.items), size):
+            part = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
+            with contextlib.suppress(CannotScore):
+                scored = {} if score.unmet(self.metric, part) else self.scored(part)
+                for name, column in scored.items():
+                    columns.setdefault(name, np.full(len(dataset.items), np.nan))[start : start + size] = column
+        return columns
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
         """Say how far two scorings of the items agree; Broken where further apart than rounding takes them."""
         return compared([item.id for item in items], before, after, how, self.tolerance)
-
-    def _part(self, dataset: Dataset, items: Sequence[Item]) -> tuple[ScoredColumns, int]:
-        part = Dataset(dataset.card, tuple(items), (), dataset.origin)
-        if score.unmet(self.metric, part):
-            return {}, len(items)
-        try:
-            return self.scored(part), len(items)
-        except CannotScore:
-            return {}, len(items)
 
     def _culprit(self, dataset: Dataset) -> str:
         """The first item that a metric crashes on alone."""
@@ -137,13 +132,11 @@ class Trial:
         return ""
 
     def _told(self, error: BaseException) -> str:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{self._line(error)}"
-
-    def _line(self, error: BaseException) -> str:
-        """The last line of the metric's own file that it came through."""
+        """The error, with the last line of the metric's own file that it came through."""
         own = inspect.getfile(type(self.metric))
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
-        return f" in line {lines[-1]} of {Path(own).name}" if lines else ""
+        where = f" in line {lines[-1]} of {Path(own).name}" if lines else ""
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"
 
 
 def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,

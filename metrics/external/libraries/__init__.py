@@ -1,13 +1,12 @@
 """Metrics of other libraries, named by a prefix and a name; no file is written for them.
 
     evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          evaluate.py
-    st:MODEL                      cosine of sentence embeddings              st.py
-    ce:MODEL                      the score of a cross-encoder               ce.py
+    st:MODEL                      cosine of sentence embeddings              pairs.py
+    ce:MODEL                      the score of a cross-encoder               pairs.py
     judge:PROMPT                  a language model behind an endpoint        judge.py
     scores:FILE                   scores that were made elsewhere            scores.py
 
-Each name becomes a class with a card of its own, and one column, both of that name. A prefix is a file of this
-folder.
+Each name becomes a class with a card of its own, and one column, both of that name.
 """
 
 from __future__ import annotations
@@ -18,7 +17,9 @@ from benchmarks.errors import nearest
 from metrics.errors import UnknownMetric
 from metrics.metric import Metric
 
-PREFIXES = ("evaluate", "st", "ce", "judge", "scores")
+PREFIXES = {"evaluate": ("evaluate", "metric_class"), "st": ("pairs", "st"), "ce": ("pairs", "ce"),
+            "judge": ("judge", "metric_class"), "scores": ("scores", "metric_class")}
+"""The module of each, and its function that makes the class."""
 
 
 def metric_class(requested: str) -> type[Metric]:
@@ -29,5 +30,6 @@ def metric_class(requested: str) -> type[Metric]:
                             f"{nearest(prefix[:80], PREFIXES)}")
     if not name:
         raise UnknownMetric(f"{prefix}: names nothing; {prefix}:NAME is asked for")
-    made: type[Metric] = importlib.import_module(f"{__name__}.{prefix}").metric_class(name)
+    module, function = PREFIXES[prefix]
+    made: type[Metric] = getattr(importlib.import_module(f"{__name__}.{module}"), function)(name)
     return made

@@ -1,4 +1,11 @@
-"""Models of the package sentence-transformers as metrics: what sentence encoders and cross-encoders share.
+"""Models of the package sentence-transformers as metrics: sentence encoders and cross-encoders.
+
+    st:MODEL   the cosine of sentence embeddings (Reimers and Gurevych, 2019), made by the package's `encode` with the
+               model's own pooling, normalisation and prompt; the mean over the tokens where it describes none
+    ce:MODEL   what a cross-encoder says of (other text, response), read as one sequence. A model with one output is
+               scored with its own activation, the sigmoid where it names none; of one with several labels, `label`
+               says whose probability is the score. A sequence that is too long is cut by the package, the longer text
+               first and from its end: with `against=context` that is where the last utterance stands
 
 The package reads the model's folder itself, with its own pooling, normalisation and activation, in float32 on the
 first device: `--precision` and `--batch-tokens` are for the networks of this project. Models are found as all others
@@ -16,15 +23,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+
+import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.errors import MissingResource
-from metrics.metric import Column, Columns, MetricCard
+from benchmarks.errors import nearest
+from metrics.errors import BadOption, MissingResource
+from metrics.metric import Column, Columns, Metric, MetricCard
 from metrics.models import weights
+from metrics.models.memory import Vectors
 from metrics.models.networks import quiet
 from metrics.models.service import Models
 from metrics.models.weights import Weights
+from metrics.text.similarity import cosines
 from metrics.text.words import over_references, reply, unscored
 
 Against: TypeAlias = Literal["last", "context", "references"]
@@ -150,3 +162,98 @@ def _modules(files: Weights) -> str:
         for path in own:
             digest.update(f"{folder.name}/{path.name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest() if folders else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCosine(OfPairs):
+    """cos(e(response), e(other)), −1 to 1."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="st", title="Cosine of sentence embeddings", columns=("st",), family="sentence-transformers",
+        needs=("context",), paper="https://aclanthology.org/D19-1410",
+        notes="Embedded by the package sentence-transformers, with the model's own pooling and normalisation.",
+    )
+
+    def values(self, pairs: Sequence[Pair], models: Models) -> Column:
+        """The cosine of each pair; each distinct text is read once in a run."""
+        vectors = self._vectors(list(dict.fromkeys(text for pair in pairs for text in pair)), models)
+        return cosines(np.stack([vectors[other] for other, _ in pairs]), np.stack([vectors[text] for _, text in pairs]))
+
+    def _vectors(self, texts: Sequence[str], models: Models) -> dict[str, Vectors]:
+        key = self.depends(models)
+        known = {text: vector for text in texts if (vector := models.memory.get((*key, text))) is not None}
+        if missing := [text for text in texts if text not in known]:
+            network = self.loaded("SentenceTransformer", models)
+            with quiet():
+                read = network.encode(missing, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
+            for text, vector in zip(missing, read, strict=True):
+                known[text] = np.array(vector, dtype=np.float32)
+                models.memory.put((*key, text), known[text])
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderScore(OfPairs):
+    """f(other, response): the single output, or p(label); `negated` where less of it is better."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="ce", title="Cross-encoder score", columns=("ce",), family="sentence-transformers",
+        needs=("context",), paper="https://aclanthology.org/D19-1410",
+        notes="Scored by the package sentence-transformers, with the model's own activation.",
+    )
+    label: str = ""
+    negated: bool = False
+
+    def values(self, pairs: Sequence[Pair], models: Models) -> Column:
+        """The score of each pair; each distinct pair is read once."""
+        network = self.loaded("CrossEncoder", models)
+        several = network.num_labels > 1
+        place = self._place(network.config.id2label if several else {})
+        distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
+        with quiet():
+            read = _predicted(network, [list(pair) for pair in distinct], several=several)
+        scores = np.asarray(read, dtype=np.float64).reshape(len(distinct), -1)[:, place]
+        column: Column = scores[[distinct[pair] for pair in pairs]]
+        return -column if self.negated else column
+
+    def files(self, models: Models) -> Weights:
+        """The model's files; one without a head for pairs is refused, since its head would be drawn at random."""
+        weights = OfPairs.files(self, models)
+        described_as = (described(weights.folder, "config_sentence_transformers.json") or {}).get("model_type")
+        kinds = (described(weights.folder, "config.json") or {}).get("architectures") or ()
+        is_one = (any(kind.endswith("ForSequenceClassification") for kind in kinds)
+                  and described_as in {None, "CrossEncoder"}) or described_as == "CrossEncoder"
+        if not is_one:
+            raise MissingResource(f"model {weights.name} is no cross-encoder ({', '.join(kinds) or 'of no known kind'}"
+                                  "); a sentence encoder is asked for as st:MODEL")
+        return weights
+
+    def _place(self, labels: Mapping[int, str]) -> int:
+        """The column of the label; the first of a model with one output, where no label can be chosen."""
+        if not labels and not self.label:
+            return 0
+        named = {str(label).casefold(): place for place, label in labels.items()}
+        named |= {str(place): place for place in labels}
+        if self.label.casefold() not in named:
+            known = nearest(self.label, map(str, labels.values())) if labels else "it has one output and none"
+            raise BadOption(f"{self.card.name}: label={self.label!r} is none of its labels; {known}")
+        return int(named[self.label.casefold()])
+
+
+def _predicted(network: Any, pairs: list[list[str]], *, several: bool) -> Any:
+    """The package's scores: (pairs,), or (pairs, labels) as probabilities."""
+    import torch
+
+    activation = torch.nn.Identity() if several else None
+    return network.predict(pairs, batch_size=BATCH, show_progress_bar=False, activation_fn=activation,
+                           apply_softmax=several)
+
+
+def st(model: str) -> type[Metric]:
+    """The metric of one sentence encoder."""
+    return cast("type[Metric]", SentenceCosine.named(f"st:{model}", model))
+
+
+def ce(model: str) -> type[Metric]:
+    """The metric of one cross-encoder."""
+    return cast("type[Metric]", CrossEncoderScore.named(f"ce:{model}", model))
