@@ -19,9 +19,9 @@ from harness.published.measured import (
     ControlComparison,
     MeanOverWeights,
     MeasuredColumn,
+    PrintedSystem,
     PublishedComparison,
 )
-from harness.published.systems import PrintedSystem
 from harness.results import files
 from leaderboard.blocks.cells import number
 

@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.published.reproduce import PAPERS, Paper
-from harness.published.reproduce.boards import Winner
-from harness.published.reproduce.check import Claim
-from harness.published.reproduce.rounding import State
+from harness.published.reproduce.check import Claim, State, Winner
 
 WORDS: dict[State, str] = {"equal": "equal", "within": "within rounding", "differs": "DIFFERS"}
 

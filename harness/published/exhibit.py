@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 
-from harness.published import measured
-from harness.published import table as printed_table
+from harness.published import Tables, measured
 from harness.published.measured import CONTROLS, TURNS, MeasuredColumn, PublishedComparison
 from harness.published.pictures import bars, ranks
-from harness.published.reproduce import PAPERS
-from harness.published.reproduce.boards import PrintedBoard, Winner
-from harness.published.reproduce.check import Claim, Tables, number
+from harness.published.reproduce import PAPERS, Paper
+from harness.published.reproduce.check import Claim, PrintedBoard, State
 from harness.published.reproduce.dstc10 import AVERAGED
-from harness.published.reproduce.rounding import State
+from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results
 from harness.run.rank import BY_NAME, Target, over
 
@@ -53,21 +51,36 @@ MOST = 12
 
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
-    paper, boards = PAPERS["dstc10"], tuple(PAPERS["dstc10"].boards())
-    claims = tuple(paper.claims())
+    paper = PAPERS["dstc10"]
     here, pictures, remarks = _here(report)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, _winners(paper.winners()), *map(_board, boards), _summary(claims), _differing(claims)),
-        pictures=(*pictures, *map(_picture, boards)), remarks=(*remarks, *REMARKS))
+        grids=(*here, *_print(paper)), pictures=(*pictures, *map(_picture, paper.boards())),
+        remarks=(*remarks, *REMARKS))
 
 
-def _winners(rows: Sequence[Winner]) -> Grid:
-    return Grid("winners", "Who wins under which rule",
-                ("board", "rule", "first", "its value", "second", "its value", "competitors"),
-                tuple((row.board, RULES[row.rule], " = ".join(row.first), f"{row.value:.4g}", row.second or "–",
-                       "–" if row.runner_up is None else f"{row.runner_up:.4g}", str(row.competitors)) for row in rows),
-                PRINT)
+def _print(paper: Paper) -> Iterator[Grid]:
+    """Who wins, every board, how much follows, and what differs."""
+    yield Grid("winners", "Who wins under which rule",
+               ("board", "rule", "first", "its value", "second", "its value", "competitors"),
+               tuple((row.board, RULES[row.rule], " = ".join(row.first), f"{row.value:.4g}", row.second or "–",
+                      "–" if row.runner_up is None else f"{row.runner_up:.4g}", str(row.competitors))
+                     for row in paper.winners()), PRINT)
+    yield from map(_board, paper.boards())
+    claims = tuple(paper.claims())
+    counts = {name: Counter(each.state for each in claims if each.table == name)
+              for name in dict.fromkeys(each.table for each in claims)}
+    counts["all"] = Counter(each.state for each in claims)
+    yield Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()),
+               tuple((name, *(str(count[state]) for state in STATES)) for name, count in counts.items()), PRINT)
+    yield Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"),
+               tuple((each.what, each.table, str(each.printed).replace("-", "−"), _recomputed(each), each.how,
+                      each.reason or "not known") for each in claims if each.state == "differs"), PRINT)
+
+
+def _recomputed(claim: Claim) -> str:
+    printed, value = max(0, -int(claim.printed.as_tuple().exponent)), float(claim.recomputed.value)
+    return number(value, printed + 1 if printed else 0 if value % 1 == 0 else 2)
 
 
 def _board(board: PrintedBoard) -> Grid:
@@ -76,11 +89,11 @@ def _board(board: PrintedBoard) -> Grid:
     ranked = [(values, _ranks(values)) for values in (board.averages(), board.under(board.rule), board.under(other))]
     targets = list(next(iter(board.rows.values())))
     texts = {(row.metric, row.dataset, row.quality): str(row.value)
-             for row in printed_table(board.source) if row.table == board.table}
+             for row in Tables.of(board.source).where(table=board.table).rows}
     head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {_short(other)}", "rank",
             *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
     printed_rank = ranked[0][1]
-    rows = tuple((name, *(text for values, places in ranked for text in (_number(values[name], 4), str(places[name]))),
+    rows = tuple((name, *(text for values, places in ranked for text in (number(values[name], 4), str(places[name]))),
                   *(texts[name, *target].replace("-", "−") for target in targets))
                  for name in sorted(printed_rank, key=lambda name: printed_rank[name]))
     return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,
@@ -106,28 +119,6 @@ def _picture(board: PrintedBoard) -> tuple[str, str]:
     return ranks(title, text, columns), text
 
 
-def _summary(claims: Sequence[Claim]) -> Grid:
-    counts = {name: Counter(each.state for each in claims if each.table == name)
-              for name in dict.fromkeys(each.table for each in claims)}
-    sums = Counter(each.state for each in claims)
-    rows = tuple((name, *(str(count[state]) for state in STATES)) for name, count in (*counts.items(), ("all", sums)))
-    return Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()), rows,
-                PRINT)
-
-
-def _differing(claims: Sequence[Claim]) -> Grid:
-    rows = tuple((each.what, each.table, str(each.printed).replace("-", "−"),
-                  _number(float(each.recomputed.value), _digits(each)), each.how,
-                  each.reason or "not known") for each in claims if each.state == "differs")
-    return Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"), rows,
-                PRINT)
-
-
-def _digits(claim: Claim) -> int:
-    printed = max(0, -int(claim.printed.as_tuple().exponent))
-    return printed + 1 if printed else 0 if float(claim.recomputed.value) % 1 == 0 else 2
-
-
 def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The run beside the teams: tables, a picture and remarks, or why there are none."""
     if flag := measured.partial(report):
@@ -141,14 +132,16 @@ def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...
 
 def _development(beside: PublishedComparison) -> Grid:
     """The best columns of the run, its controls and what the challenge prints, by the mean over turn-level datasets."""
-    rows = [(row.mean.mean, (_with_models(row), "this run", _number(row.mean.mean),
-                             *(_number(row.sets[name].mean) for name in beside.datasets))) for row in _best(beside)]
-    rows += [(team.mean(beside.turns), (team.name, "challenge, as printed", _number(team.mean(beside.turns)), *(
-        _number(team.sets[name].value if name in team.sets else math.nan) for name in beside.datasets)))
-        for team in beside.challenge]
-    ordered = tuple(row for _, row in sorted(rows, key=lambda row: (-row[0], row[1])))
+    rows = [(row.mean.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run",
+             [row.sets[name].mean for name in beside.datasets]) for row in _best(beside)]
+    rows += [(team.mean(beside.turns), team.name, "challenge, as printed",
+              [team.sets[name].value if name in team.sets else math.nan for name in beside.datasets])
+             for team in beside.challenge]
+    rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
     return Grid("dev-here", "This run beside the challenge: development datasets",
-                ("metric or team", "whose", f"mean of {_sets(beside)}", *beside.datasets), ordered,
+                ("metric or team", "whose", f"mean of {_sets(beside)}", *beside.datasets),
+                tuple((name, whose, *(number(value, 3) for value in (mean, *values)))
+                      for mean, name, whose, values in rows),
                 f"real human judgements, {len(beside.datasets)} of the challenge's 14 development datasets; Spearman, "
                 "mean over the qualities of each")
 
@@ -158,10 +151,6 @@ def _best(beside: PublishedComparison) -> list[MeasuredColumn]:
     always = {row.column for row in complete if row.column in CONTROLS
               or (row.published is not None and row.published.name == "Deep AM-FM")}
     return [row for place, row in enumerate(complete) if place < MOST or row.column in always]
-
-
-def _with_models(row: MeasuredColumn) -> str:
-    return f"{row.column} ({', '.join(row.models)})" if row.models else row.column
 
 
 def _sets(beside: PublishedComparison) -> str:
@@ -191,25 +180,19 @@ def _test(report: Results) -> Iterator[Grid]:
             value = math.nan if (row.metric, row.dataset) in learned else row.value
             values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = value
     targets = frozenset(target for own in values.values() for target in own)
-    rows = [(over(BY_NAME["micro"], own, targets), column, "this run", _by_dataset(own))
-            for (_, column), own in values.items()]
+    rows = []
+    for (_, column), own in values.items():
+        sets = {name: [value for (dataset, _), value in own.items() if dataset == name] for name in AVERAGED}
+        rows.append((over(BY_NAME["micro"], own, targets), column, "this run",
+                     {name: fmean(within) if within else math.nan for name, within in sets.items()}))
     rows = sorted((row for row in rows if math.isfinite(row[0])), key=lambda row: (-row[0], row[1]))[:MOST]
     printed = Tables.of("dstc10").where(table="Table 2")
     for name in printed.values("metric"):
-        means = {row.dataset: float(number(row).value) for row in printed.where(metric=name).rows}
+        means = {row.dataset: float(row.value) for row in printed.where(metric=name).rows}
         rows.append((means["all"], name, "challenge, as printed", means))
     yield Grid("test-here", "This run beside the challenge: test datasets",
                ("metric or team", "whose", "average", *AVERAGED),
-               tuple((name, whose, _number(value, 4), *(_number(means[dataset], 4) for dataset in AVERAGED))
+               tuple((name, whose, number(value, 4), *(number(means[dataset], 4) for dataset in AVERAGED))
                      for value, name, whose, means in sorted(rows, key=lambda row: (-row[0], row[1]))),
                "real human judgements, the challenge's 5 test datasets; Spearman, averages over all qualities of all "
                "datasets, those of the teams as printed")
-
-
-def _by_dataset(values: Mapping[Target, float]) -> dict[str, float]:
-    within = {name: [value for (dataset, _), value in values.items() if dataset == name] for name in AVERAGED}
-    return {name: fmean(own) if own else math.nan for name, own in within.items()}
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"

@@ -5,17 +5,24 @@
 A mean is over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
 there. The reports of several runs that differ in the weights of trained metrics alone make one table: a mean then
 holds one value for each set of weights. Runs of a part of a dataset have no place, since print is of the whole.
+
+Two papers print a figure per metric and dataset. The organisers of the challenge (`dstc10`, Table 3) print the mean
+over the qualities of a dataset, which is what is measured here. The assessment of 23 metrics (`yeh2021`) prints one
+figure per dataset without naming the quality. ROUGE-L on topical-usr comes to it (0.286, printed 0.287) on the overall
+quality without the original replies, which its code leaves out of the USR sets. So only where a dataset has a single
+quality is its figure taken for one of the same thing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from harness.errors import BadReport
-from harness.published.systems import PrintedSystem, challenge, plain, printed_systems
+from harness.published import PrintedNumber, Tables
 from harness.results.rows import Results
 from harness.run.rank import Target
 
@@ -29,7 +36,36 @@ CONTROLS: dict[str, frozenset[str] | None] = {"length": None, "cosine": RELEVANC
 PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
 """Options under which a run's means are not those of the datasets as they were published."""
 
+LEVELS = ("turn", "dialogue")
+ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
+"""Columns whose printed name is not their own in another spelling."""
+TEAMS = {"Team 5": "MME-CRS"}
+"""The team whose system has a name of its own in print."""
+
 Values = Mapping[Target, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedMean:
+    """A printed correlation; `same` where it is the mean over the same qualities as the measured one."""
+
+    value: float
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedSystem:
+    """What one paper prints of one metric, by dataset."""
+
+    name: str
+    source: str
+    sets: Mapping[str, PrintedMean]
+
+    def mean(self, datasets: Collection[str]) -> float:
+        """The mean over datasets; NaN where one is not printed, or is not of the same thing."""
+        means = [self.sets.get(name) for name in datasets]
+        same = [mean.value for mean in means if mean is not None and mean.same]
+        return fmean(same) if means and len(same) == len(means) else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +153,14 @@ def partial(report: Results) -> str:
 
 def gather(reports: Sequence[Results]) -> PublishedComparison:
     """Bring the reports together, one set of weights each; no datasets where none of the ten is real in them."""
-    _check(reports)
+    known: dict[str, str] = {}
+    for report in reports:
+        if flag := partial(report):
+            raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
+                            "datasets; run it without")
+        for entry in report.datasets:
+            if entry.origin != "sample" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
+                raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
     columns = _columns(reports)
     controls = {name: columns[name, name] for name in CONTROLS if (name, name) in columns}
     dimensions = {(entry.name, quality.name): quality.dimension for report in reports for entry in report.datasets
@@ -130,7 +173,8 @@ def gather(reports: Sequence[Results]) -> PublishedComparison:
     printed = printed_systems({name: len(usable[name]) for name in datasets}) if turns else {}
     rows = [_row(name, column, controls, targets, usable, datasets, printed.get(plain(name)))
             for (_, name), column in columns.items()]
-    return PublishedComparison(turns, datasets, tuple(sorted(rows, key=_order)), challenge(turns) if turns else ())
+    rows.sort(key=lambda row: (not row.complete, -row.mean.mean if row.complete else 0.0, row.column))
+    return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
 
 
 def beats(column: Values, control: Values, targets: Collection[Target]) -> ControlComparison | None:
@@ -161,43 +205,30 @@ def _by_dataset(targets: Iterable[Target]) -> dict[str, list[Target]]:
     return sets
 
 
-def _check(reports: Sequence[Results]) -> None:
-    """Refuse what cannot stand in one table."""
-    known: dict[str, str] = {}
-    for report in reports:
-        if flag := partial(report):
-            raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
-                            "datasets; run it without")
-        for entry in report.datasets:
-            if entry.origin != "sample" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
-                raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
-
-
 def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]:
     """The finite Spearman correlations on the ten datasets, by metric and column."""
     columns: dict[tuple[str, str], _ColumnValues] = {}
+    metrics: dict[tuple[str, str], list[str]] = {}
     for report in reports:
         entries = {entry.name: entry for entry in report.metrics}
         real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
         for row in report.correlations:
             entry = entries[row.metric]
-            if row.statistic == "spearman" and row.dataset in real and row.dataset not in entry.learned_on:
-                column = columns.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
-                if column.models != entry.models:
-                    raise BadReport(f"{row.column} is of {_named(column.models)} in one report and of "
-                                    f"{_named(entry.models)} in another; a spread is over the weights for one model")
-                if _unweighted(entry.signature) != _unweighted(next(iter(column.weights), entry.signature)):
-                    raise BadReport(f"{row.column} is not the same metric in all reports, weights aside; a spread is "
-                                    "over the weights of one version with one set of options")
-                values = column.weights.setdefault(entry.signature, {})
-                if math.isfinite(row.value):
-                    values[row.dataset, row.quality] = row.value
+            if row.statistic != "spearman" or row.dataset not in real or row.dataset in entry.learned_on:
+                continue
+            column = columns.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
+            if column.models != entry.models:
+                first, second = (", ".join(models) or "no model" for models in (column.models, entry.models))
+                raise BadReport(f"{row.column} is of {first} in one report and of {second} in another; a spread is "
+                                "over the weights for one model")
+            parts = [part for part in entry.signature.split("|") if not part.startswith("weights=")]
+            if metrics.setdefault((row.metric, row.column), parts) != parts:
+                raise BadReport(f"{row.column} is not the same metric in all reports, weights aside; a spread is "
+                                "over the weights of one version with one set of options")
+            values = column.weights.setdefault(entry.signature, {})
+            if math.isfinite(row.value):
+                values[row.dataset, row.quality] = row.value
     return columns
-
-
-def _unweighted(signature: str) -> list[str]:
-    """A signature without the weights in it."""
-    return [part for part in signature.split("|") if not part.startswith("weights=")]
 
 
 def _row(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues], targets: Mapping[Target, str],
@@ -205,23 +236,46 @@ def _row(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues]
          ) -> MeasuredColumn:
     relevance = [target for target, dimension in targets.items() if dimension in RELEVANCE]
     sets = {dataset: column.mean(usable[dataset]) for dataset in datasets}
-    return MeasuredColumn(name, column.models, column.mean(targets), column.mean(relevance), sets,
-                          dict(_beaten(name, column, controls, targets)), published)
-
-
-def _beaten(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues],
-            targets: Mapping[Target, str]) -> Iterator[tuple[str, ControlComparison]]:
+    beaten = {}
     for control, other in controls.items():
-        dimensions = CONTROLS[control]
-        wanted = [target for target, dimension in targets.items() if dimensions is None or dimension in dimensions]
+        wanted = [target for target, dimension in targets.items() if dimension in (CONTROLS[control] or {dimension})]
         comparison = beats(column.values(), other.values(), wanted)
         if comparison is not None and name not in CONTROLS:
-            yield control, comparison
+            beaten[control] = comparison
+    return MeasuredColumn(name, column.models, column.mean(targets), column.mean(relevance), sets, beaten, published)
 
 
-def _order(row: MeasuredColumn) -> tuple[bool, float, str]:
-    return not row.complete, -row.mean.mean if row.complete else 0.0, row.column
+def challenge(turns: Collection[str]) -> tuple[PrintedSystem, ...]:
+    """The baseline and the best submission of each team, by their mean over the turn-level datasets, highest first."""
+    tables = Tables.of("dstc10").where(table="Table 3")
+    teams = [_system(TEAMS.get(name, name), tables.where(metric=name).rows, {}) for name in tables.values("metric")]
+    return tuple(sorted(teams, key=lambda team: -team.mean(turns)))
 
 
-def _named(models: tuple[str, ...]) -> str:
-    return ", ".join(models) or "no model"
+def printed_systems(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
+    """What is printed of each metric, by its name as `plain` spells it; `qualities` counts those of each dataset.
+
+    Where both papers print a metric, it is the challenge's.
+    """
+    systems: dict[str, PrintedSystem] = {}
+    for source in ("dstc10", "yeh2021"):
+        rows: dict[str, list[PrintedNumber]] = {}
+        for row in Tables.of(source).rows:
+            if row.dataset in qualities and row.statistic == "spearman" and row.level in LEVELS \
+                    and not row.metric.startswith("Team"):
+                rows.setdefault(row.metric, []).append(row)
+        for name, printed in rows.items():
+            systems.setdefault(plain(name), _system(name, printed, qualities))
+    return systems
+
+
+def plain(column: str) -> str:
+    """A name without options, signs and capitals, as papers and columns have it in common."""
+    bare = re.sub(r"[^a-z0-9]", "", column.partition("[")[0].casefold())
+    return ALIASES.get(bare, bare)
+
+
+def _system(name: str, rows: Sequence[PrintedNumber], qualities: Mapping[str, int]) -> PrintedSystem:
+    sets = {row.dataset: PrintedMean(float(row.value), row.quality == "average" or qualities.get(row.dataset) == 1)
+            for row in rows}
+    return PrintedSystem(name, rows[0].source, sets)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.published.reproduce import deb, dstc10, dynaeval, yeh2021
-from harness.published.reproduce.boards import PrintedBoard, Winner, winners
-from harness.published.reproduce.check import Claim
+from harness.published.reproduce.check import Claim, PrintedBoard, Winner, winners
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from harness.published.reproduce.boards import PrintedBoard
-from harness.published.reproduce.check import Claim, Tables, number
-from harness.published.reproduce.pvalues import SIGNIFICANT, kendall_p, pearson_p
-from harness.published.reproduce.rounding import Number, count, exact
+from harness.published import Tables
+from harness.published.reproduce.check import (
+    SIGNIFICANT,
+    Claim,
+    Number,
+    PrintedBoard,
+    count,
+    exact,
+    kendall_p,
+    number,
+    pearson_p,
+    rowwise,
+)
 
 TITLE = "DEB and DailyDialog++"
 
@@ -52,11 +61,7 @@ def _matrix(metric: str, quality: str) -> dict[str, int]:
 
 def _accuracy(metric: str, quality: str) -> Number:
     counts = _matrix(metric, quality)
-    return _share(counts["tp"] + counts["tn"], sum(counts.values()))
-
-
-def _share(part: int, whole: int) -> Number:
-    return exact(Fraction(part, whole))
+    return exact(Fraction(counts["tp"] + counts["tn"], sum(counts.values())))
 
 
 def _confusion() -> Iterator[Claim]:
@@ -68,11 +73,11 @@ def _confusion() -> Iterator[Claim]:
     for row in _table("Table 4").where(quality="unmodified positives").rows:
         counts = _matrix(row.metric, "pos vs rand neg")
         yield Claim("Table 4", f"unmodified positives of {row.metric} found", row.value,
-                    _share(counts["tp"], _positives(row.metric)), "from Table 5")
+                    exact(Fraction(counts["tp"], counts["tp"] + counts["fn"])), "from Table 5")
     counts = _matrix("DEB", "pos vs adv neg")
     (before,) = Tables.of("deb").where(table="Section 7.2", note="no adversarial data").rows
     yield Claim("Section 7.2", "adversarial negatives found by DEB", before.value,
-                _share(counts["tn"], counts["fp"] + counts["tn"]), "from Table 5")
+                exact(Fraction(counts["tn"], counts["fp"] + counts["tn"])), "from Table 5")
 
 
 def _totals() -> Iterator[Claim]:
@@ -81,13 +86,9 @@ def _totals() -> Iterator[Claim]:
             counts = _matrix(metric, quality)
             yield Claim("Table 5", f"{name} negatives of {metric}", Decimal(counts["fp"] + counts["tn"]),
                         exact(counts["tp"] + counts["fn"]), "as many as positives")
-        yield Claim("Table 5", f"positives of {metric}", Decimal(_positives(metric)), exact(_positives("DEB")),
-                    "as many as of DEB", LENGTHS)
-
-
-def _positives(metric: str) -> int:
-    counts = _matrix(metric, "pos vs rand neg")
-    return counts["tp"] + counts["fn"]
+        mine, those = (_matrix(name, "pos vs rand neg") for name in (metric, "DEB"))
+        yield Claim("Table 5", f"positives of {metric}", Decimal(mine["tp"] + mine["fn"]),
+                    exact(those["tp"] + those["fn"]), "as many as of DEB", LENGTHS)
 
 
 def _repeated() -> Iterator[Claim]:
@@ -95,10 +96,10 @@ def _repeated() -> Iterator[Claim]:
     for metric in TRAINED:
         row = _table("Table 3").row(metric=metric, statistic="accuracy")
         yield Claim("Table 3", f"accuracy of {metric}", row.value,
-                    first.number(metric=metric, quality=row.quality), "as printed in Table 7", TWO_PRINTS)
+                    number(first.row(metric=metric, quality=row.quality)), "as printed in Table 7", TWO_PRINTS)
     for row in _table("Table 6").where(metric=FINETUNED).rows:
         yield Claim("Table 6", f"accuracy of DEB, {NEGATIVES[row.quality]} negatives", row.value,
-                    first.number(metric="DEB", quality=row.quality), "as printed in Table 7")
+                    number(first.row(metric="DEB", quality=row.quality)), "as printed in Table 7")
     matrices = [[_matrix(metric, quality)["tp"] for quality in NEGATIVES] for metric in TRAINED]
     yield Claim("Table 5", "models with the same positives found in both halves", Decimal(5),
                 exact(sum(first == second for first, second in matrices)), "count")
@@ -123,7 +124,7 @@ def _prose() -> Iterator[Claim]:
 
 def _trained(metric: str, data: str, negatives: str) -> Number:
     (quality,) = (quality for quality, name in NEGATIVES.items() if name == negatives)
-    return _table("Table 7").number(metric=metric, quality=quality, note=f"finetuned on {data} neg")
+    return number(_table("Table 7").row(metric=metric, quality=quality, note=f"finetuned on {data} neg"))
 
 
 def _best(where: str, said: int, rows: Tables, field: str, reason: str = "") -> Iterator[Claim]:
@@ -140,20 +141,15 @@ def _p_values() -> Iterator[Claim]:
                 p = kendall_p if row.statistic == "kendall" else pearson_p
                 yield Claim(f"Table 9, {level} level", f"p-value of {row.metric}, {row.statistic}",
                             Decimal(row.p_value), p(number(row), size), f"two-sided test of {row.value} at n = {size}",
-                            _reason(level, row.metric, row.statistic))
+                            REASONS.get((level, row.metric, row.statistic), UNKNOWN if level == "response" else ""))
     system = [Decimal(row.p_value) < SIGNIFICANT for row in _table("Table 9").where(level="system").rows]
     yield Claim("prose", "significant correlations at system level", Decimal(0), exact(sum(system)),
                 "p-values below 0.05 in Table 9", "the Pearson correlation of DEB has p = 5.2e-3")
 
 
-def _reason(level: str, metric: str, statistic: str) -> str:
-    known = REASONS.get((level, metric, statistic))
-    return known or (UNKNOWN if level == "response" else "")
-
-
 def boards() -> Iterator[PrintedBoard]:
     """The transfer to datasets that were not trained on, and accuracy when trained on both kinds of negatives."""
-    yield PrintedBoard("transfer to 3 datasets (Table 8)", _table("Table 8").rowwise())
+    yield PrintedBoard("transfer to 3 datasets (Table 8)", rowwise(_table("Table 8")))
     for data in ("rand neg", "rand + adv neg"):
         rows = _table("Table 7").where(note=f"finetuned on {data}")
-        yield PrintedBoard(f"accuracy, trained on {data} (Table 7)", rows.rowwise())
+        yield PrintedBoard(f"accuracy, trained on {data} (Table 7)", rowwise(rows))

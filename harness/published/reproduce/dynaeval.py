@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from harness.published.reproduce.boards import PrintedBoard
-from harness.published.reproduce.check import Claim, Tables, number, wins
-from harness.published.reproduce.rounding import count, exact, largest, rank
+from harness.published import Tables
+from harness.published.reproduce.check import Claim, PrintedBoard, count, exact, monotone, number, rank, rowwise, wins
 
 TITLE = "DynaEval"
 
@@ -41,14 +40,15 @@ def _best_aggregation() -> Iterator[Claim]:
     for table, metric in AGGREGATED.items():
         for row in _metrics("dialogue").where(metric=metric).rows:
             tried = _table(table).where(quality=row.quality).rows
-            yield Claim("Table 3", f"{metric}, {row.quality}", row.value, largest([number(other) for other in tried]),
+            yield Claim("Table 3", f"{metric}, {row.quality}", row.value,
+                        monotone(max, [number(other) for other in tried]),
                         f"greatest of the {len(tried)} aggregations in {table}")
 
 
 def _repeated() -> Iterator[Claim]:
     for row in _table("Table 4").where(metric="DynaEval (mean pooling)").rows:
         yield Claim("Table 4", f"mean pooling, {row.quality}", row.value,
-                    _table("Table 2").number(metric="DynaEval", dataset=row.dataset, quality=row.quality),
+                    number(_table("Table 2").row(metric="DynaEval", dataset=row.dataset, quality=row.quality)),
                     "as printed in Table 2")
     for table in AGGREGATED:
         overall, coherence = (_table(table).where(quality=quality).rows for quality in ("overall", "coherence"))
@@ -59,19 +59,19 @@ def _repeated() -> Iterator[Claim]:
 
 def _prose() -> Iterator[Claim]:
     for dataset, margin in MARGINS.items():
-        ahead, behind = (_table("Table 2").number(dataset=dataset, quality=REPLACED, metric=metric)
+        ahead, behind = (number(_table("Table 2").row(dataset=dataset, quality=REPLACED, metric=metric))
                          for metric in ("DynaEval", "S-DiCoh"))
         yield Claim("prose", f"ahead of S-DiCoh on {dataset}", Decimal(margin), ahead - behind, "difference in Table 2")
 
 
 def _counts() -> Iterator[Claim]:
     yield Claim("prose", "columns of Table 2 in which DynaEval is best", Decimal(6),
-                count(wins(_table("Table 2").rowwise(), "DynaEval")), "count in Table 2")
+                count(wins(rowwise(_table("Table 2")), "DynaEval")), "count in Table 2")
     for level, said in LEVELS.items():
-        best = count(wins(_metrics(level).rowwise(), "DynaEval"))
+        best = count(wins(rowwise(_metrics(level)), "DynaEval"))
         yield Claim("prose", f"qualities of a {level} in which DynaEval is best", Decimal(said), best,
                     "count in Table 3")
-    places = [rank(mine, rest) for mine, rest in wins(_metrics("dialogue").rowwise(), "DynaEval")]
+    places = [rank(mine, rest) for mine, rest in wins(rowwise(_metrics("dialogue")), "DynaEval")]
     yield Claim("prose", "qualities of a dialogue in which DynaEval is second", Decimal(3),
                 exact(sum(place.value == 2 for place in places)), "count in Table 3")
     fluency = {row.metric: number(row) for row in _metrics("turn").where(quality="fluency").rows}
@@ -83,5 +83,5 @@ def _counts() -> Iterator[Claim]:
 def boards() -> Iterator[PrintedBoard]:
     """FED, at both levels, and the discrimination task."""
     for level, qualities in (("dialogue", 11), ("turn", 9)):
-        yield PrintedBoard(f"FED, {level} level, {qualities} qualities (Table 3)", _metrics(level).rowwise())
-    yield PrintedBoard("telling dialogues from perturbed ones, 6 cells (Table 2)", _table("Table 2").rowwise())
+        yield PrintedBoard(f"FED, {level} level, {qualities} qualities (Table 3)", rowwise(_metrics(level)))
+    yield PrintedBoard("telling dialogues from perturbed ones, 6 cells (Table 2)", rowwise(_table("Table 2")))

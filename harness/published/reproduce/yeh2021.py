@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from harness.published import PrintedNumber
-from harness.published.reproduce.boards import PrintedBoard
-from harness.published.reproduce.check import Claim, Tables
-from harness.published.reproduce.rounding import exact, rounded
+from harness.published import PrintedNumber, Tables
+from harness.published.reproduce.check import Claim, PrintedBoard, exact, rounded, rowwise
 
 TITLE = "A comprehensive assessment of dialogue metrics (tables of its code release)"
 
@@ -62,4 +60,4 @@ def boards() -> Iterator[PrintedBoard]:
     for statistic in ("spearman", "pearson"):
         for level in ("turn", "system"):
             rows = Tables.of("yeh2021").where(level=level, statistic=statistic)
-            yield PrintedBoard(f"{level} level, {len(rows.values('dataset'))} datasets, {statistic}", rows.rowwise())
+            yield PrintedBoard(f"{level} level, {len(rows.values('dataset'))} datasets, {statistic}", rowwise(rows))

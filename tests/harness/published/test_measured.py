@@ -15,7 +15,7 @@ from harness.commands import _published
 from harness.commands._published import BEGIN, END
 from harness.errors import BadReport
 from harness.published import measured
-from harness.published.systems import challenge, plain, printed_systems
+from harness.published.measured import challenge, plain, printed_systems
 from harness.results import files
 from harness.results.rows import Correlation, DatasetEntry, MetricEntry, QualityEntry, Results, Run
 
