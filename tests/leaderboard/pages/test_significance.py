@@ -8,20 +8,12 @@ from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree as ET
 
-from harness.results.rows import (
-    Comparison,
-    Correlation,
-    DatasetEntry,
-    MetricEntry,
-    QualityEntry,
-    RankingRow,
-    Results,
-    Run,
-)
+from harness.results import rows
+from harness.results.rows import Comparison, Correlation, Results
 from leaderboard.blocks.tables import Page, Picture, Prose
 from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs
 from leaderboard.pages import significance
-from leaderboard.render import html as render
+from leaderboard.render import html
 from tests.leaderboard import conftest
 
 HOSTILE = "<script>x</script>"
@@ -29,26 +21,27 @@ VALUES = {"a": 0.5, "b": 0.4, HOSTILE: 0.3, "d": 0.1}
 HOLM = {("a", HOSTILE): (0.04, 0.03), ("a", "d"): (0.001, 0.001), ("b", "d"): (0.2, 0.04), (HOSTILE, "d"): (0.6, 0.5),
         ("a", "b"): (0.9, 0.8), ("b", HOSTILE): (0.9, 0.8)}
 """By the pair, p as adjusted by Holm and by Benjamini and Hochberg."""
+RUN = rows.Run("0", None, 0, "cpu", {}, "3.11", "Linux", {})
+CELL = ("fed-turn", "Overall")
 
 
 def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1) -> Results:
     """A report of one real dataset on which every column is a metric of its own."""
-    asked = tuple(QualityEntry(f"quality {number}", "overall", 1.0, 5.0, 100) for number in range(qualities))
+    rated = tuple(rows.QualityEntry(f"quality {number}", "overall", 1.0, 5.0, 100) for number in range(qualities))
     tests = ("williams", "perm-both") if permutations else ("williams",)
-    metrics = tuple(MetricEntry(name, name, "lexical", (name,), (), ("turn",), "", "item", "", name) for name in VALUES)
+    both = list(itertools.product(rated, ("spearman", "pearson")))
     return Results(
-        run=Run("0", None, 0, "cpu", {"permutations": permutations}, "3.11", "Linux", {}),
-        datasets=(DatasetEntry("chat", "Chat", "dev", "turn", "imported", "0" * 64, 100, 300, asked, "", "",
-                               contexts=contexts),),
-        metrics=metrics,
+        run=replace(RUN, options={"permutations": permutations}),
+        datasets=(rows.DatasetEntry("chat", "Chat", "dev", "turn", "imported", "0" * 64, 100, 300, rated, "", "",
+                                    contexts=contexts),),
+        metrics=tuple(rows.MetricEntry(name, name, "lexical", (name,), (), ("turn",), "", "item", "", name)
+                      for name in VALUES),
         correlations=tuple(Correlation("chat", quality.name, name, name, statistic, 100, value, 0.01, value, value)
-                         for quality in asked for name, value in VALUES.items()
-                         for statistic in ("spearman", "pearson")),
-        ranking=tuple(RankingRow("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
-                        for rank, (name, value) in enumerate(VALUES.items(), start=1)),
+                           for quality, statistic in both for name, value in VALUES.items()),
+        ranking=tuple(rows.RankingRow("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
+                      for rank, (name, value) in enumerate(VALUES.items(), start=1)),
         comparisons=tuple(Comparison("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
-                       for quality in asked for statistic in ("spearman", "pearson") for test in tests
-                       for (one, other), adjusted in HOLM.items()))
+                          for quality, statistic in both for test in tests for (one, other), adjusted in HOLM.items()))
 
 
 def matrix(results: Results) -> Matrix:
@@ -57,16 +50,12 @@ def matrix(results: Results) -> Matrix:
     return found
 
 
-def pages(results: Results) -> dict[str, Page]:
-    return {page.path: page for page in significance.build(results)}
+def page_of(results: Results, path: str = "significance/chat.html") -> Page:
+    return next(page for page in significance.build(results) if page.path == path)
 
 
 def table(page: Page, anchor: str) -> list[list[str]]:
     return [[cell.text for cell in row] for row in conftest.table(page, anchor).rows]
-
-
-def prose(page: Page) -> str:
-    return " ".join(block.text for section in page.sections for block in section.blocks if isinstance(block, Prose))
 
 
 def test_a_matrix_has_the_highest_correlation_first_and_both_adjustments() -> None:
@@ -78,26 +67,24 @@ def test_a_matrix_has_the_highest_correlation_first_and_both_adjustments() -> No
     assert (found.wins(), found.losses()) == ([2, 0, 0, 0], [0, 0, 1, 1])
     assert [found.best_match(row) for row in range(4)] == [0, 0, 1, 1]
     assert found.letters() == ("a", "ab", "b", "b")
+    lacking = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in made().correlations)
+    assert [key[0] for key in matrix(replace(made(), correlations=lacking)).columns] == ["b", HOSTILE, "d"]
 
 
-CELL = ("fed-turn", "Overall")
-
-
-def compared(*rows: tuple[str, str, float]) -> Results:
+def compared(*tests: tuple[str, str, float]) -> Results:
     """Results of three columns, one of which two metrics share, on one target."""
     keys = (("a", "x"), ("b", "x"), ("c", "z"))
     correlations = tuple(Correlation(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
     comparisons = tuple(Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
-                        for better, worse, holm in rows)
-    return Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), correlations, (), comparisons=comparisons)
+                        for better, worse, holm in tests)
+    return Results(RUN, (), (), correlations, (), comparisons=comparisons)
 
 
 def test_wins_and_losses_are_counted_under_the_names_that_comparisons_use() -> None:
     found = make_pairs(compared(("a/x", "b/x", 0.01), ("z", "a/x", 0.2), ("z", "nobody", 0.01)))
-    assert found.score([CELL], ("a", "x"), ("b", "x")) == Score(1, 0, 1)
-    assert found.score([CELL], ("b", "x"), ("a", "x")) == Score(0, 1, 1)
-    assert found.score([CELL], ("c", "z"), ("a", "x")) == Score(0, 0, 1)
-    assert found.score([CELL], ("c", "z"), ("b", "x")) == Score(0, 0, 0)
+    for first, second, score in ((("a", "x"), ("b", "x"), Score(1, 0, 1)), (("b", "x"), ("a", "x"), Score(0, 1, 1)),
+                                 (("c", "z"), ("a", "x"), Score(0, 0, 1)), (("c", "z"), ("b", "x"), Score(0, 0, 0))):
+        assert found.score([CELL], first, second) == score
 
 
 def test_packed_comparisons_are_read_back_pair_by_pair() -> None:
@@ -110,19 +97,13 @@ def test_packed_comparisons_are_read_back_pair_by_pair() -> None:
         ("b", "c"): WORSE, ("b", "d"): NOT_TESTED, ("c", "d"): NOT_TESTED}
 
 
-def test_comparisons_of_columns_without_a_value_are_left_out() -> None:
-    results = made()
-    rows = tuple(replace(row, value=math.nan) if row.metric == "a" else row for row in results.correlations)
-    assert [key[0] for key in matrix(replace(results, correlations=rows)).columns] == ["b", HOSTILE, "d"]
-
-
 def test_the_table_counts_who_beats_whom_and_what_the_permutations_find_beside() -> None:
-    assert table(pages(made())["significance/chat.html"], "table-quality-0") == [
+    assert table(page_of(made()), "table-quality-0") == [
         ["1", "a", "0.500", "2", "0", "1", "a", "itself"],
         ["2", "b", "0.400", "0", "0", "3", "ab", "a"],
         ["3", HOSTILE, "0.300", "0", "1", "2", "b", "b"],
         ["4", "d", "0.100", "0", "1", "2", "b", "b"]]
-    page = pages(made(permutations=20000))["significance/chat.html"]
+    page = page_of(made(permutations=20000))
     assert table(page, "table-quality-0")[0] == ["1", "a", "0.500", "2", "0", "1", "2", "0", "a", "itself"]
     assert sum(isinstance(block, Picture) for block in page.sections[1].blocks) == 4
 
@@ -131,30 +112,27 @@ def test_too_few_permutations_and_shared_contexts_are_said_where_they_are() -> N
     for results, words, said in (
             (made(permutations=100), "too few", True), (made(permutations=20000), "too few", False),
             (made(contexts=20), "100 items share 20 contexts", True), (made(contexts=99), "share", False)):
-        assert (words in prose(pages(results)["significance/chat.html"])) == said
-    assert table(pages(made(contexts=20))["significance.html"], "contexts-real") == [["chat", "100", "20", "5.0"]]
+        prose = " ".join(block.text for section in page_of(results).sections for block in section.blocks
+                         if isinstance(block, Prose))
+        assert (words in prose) == said
+    assert table(page_of(made(contexts=20), "significance.html"), "contexts-real") == [["chat", "100", "20", "5.0"]]
 
 
 def test_the_overview_counts_wins_and_losses_over_the_qualities() -> None:
-    page = pages(made(qualities=3))["significance.html"]
+    page = page_of(made(qualities=3), "significance.html")
     assert table(page, "wins-dev-real") == [
         ["1", "a", "6–0", "·", "0–0", "3–0", "3–0"], ["2", "b", "0–0", "0–0", "·", "0–0", "0–0"],
         ["3", HOSTILE, "0–3", "0–3", "0–0", "·", "0–0"], ["4", "d", "0–3", "0–3", "0–0", "0–0", "·"]]
     assert table(page, "significant-real")[0] == ["chat", "quality 0", "99", "4", "6", "33 %", "a", "0.500", "1"]
 
 
-def test_a_page_says_in_words_what_its_pictures_show() -> None:
-    page = pages(made())["significance/chat.html"]
+def test_a_page_says_in_words_what_its_pictures_show_and_escapes_names() -> None:
+    page = page_of(made())
     shown = [block for block in page.sections[1].blocks if isinstance(block, Picture)]
     assert shown[0].text == (
         "Spearman, Williams’ test: of 6 pairs 2 differ significantly by Holm, 1 more by Benjamini-Hochberg; 99 items. "
         "Not beaten by the best, a: b.")
     assert all(ET.fromstring(one.svg).get("aria-label") for one in shown)  # noqa: S314
-
-
-def test_hostile_names_are_escaped_and_a_run_without_comparisons_has_no_page() -> None:
-    page = pages(made())["significance/chat.html"]
-    text = render.html(page, (), (page,), (), ()).decode()
-    assert HOSTILE not in text
-    assert HOSTILE in unescape(text)
+    text = html.html(page, (), (page,), (), ()).decode()
+    assert (HOSTILE in text, HOSTILE in unescape(text)) == (False, True)
     assert significance.build(replace(made(), comparisons=())) == ()
