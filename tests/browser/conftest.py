@@ -13,7 +13,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -33,6 +33,16 @@ NONE = f"no Chromium: HARNESS_CHROMIUM names none, and none of {', '.join(BROWSE
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WATCH = """addEventListener('securitypolicyviolation', event =>
   console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
+ROWS = """board => [...document.querySelectorAll(`table[data-board="${board}"] tbody tr`)]
+  .filter(row => row.querySelector('[data-metric]'))
+  .map(row => {
+    const name = row.querySelector('[data-metric]');
+    const rank = row.querySelector('td.rank');
+    return {metric: name.dataset.metric, column: name.dataset.column, hidden: row.hidden,
+            rank: rank.firstChild ? rank.firstChild.textContent.trim() : ''};
+  })"""
+
+Open = Callable[..., sync_api.Page]
 
 
 def executable() -> str | None:
@@ -42,17 +52,12 @@ def executable() -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A drawn site: what it is of, its files, its folder and where it is served."""
+    """A drawn site: what it is of, the paths of its pages, its folder and where it is served."""
 
     results: Results
-    files: dict[str, bytes]
+    pages: list[str]
     folder: Path
     served: str
-
-    @property
-    def pages(self) -> list[str]:
-        """The paths of its pages."""
-        return sorted(path for path in self.files if path.endswith(".html"))
 
     @property
     def kinds(self) -> list[str]:
@@ -65,39 +70,29 @@ class Site:
         return f"{self.served}/{path}"
 
 
-@dataclass
-class Complaints:
-    """What a browser had to say: errors of the console and of scripts, and requests elsewhere."""
+def rows(page: sync_api.Page, board: str) -> list[dict[str, str]]:
+    """Every row of a board from the top: metric, column, rank as shown, whether it is hidden."""
+    shown: list[dict[str, str]] = page.evaluate(ROWS, board)
+    return shown
 
-    said: list[str] = field(default_factory=list)
 
-    def watch(self, context: sync_api.BrowserContext) -> None:
-        """Collect everything from the pages of a context, and let nothing out."""
-        context.add_init_script(WATCH)
-        context.route(ELSEWHERE, self._refuse)
-        context.on("console", lambda message: self._note(message.type, message.text))
-        context.on("weberror", lambda error: self.said.append(f"script: {error.error}"))
-        context.on("requestfailed", lambda request: self._failed(request))
-        context.on("response", lambda response: self._answered(response))
-
-    def _refuse(self, route: sync_api.Route) -> None:
-        self.said.append(f"asked for {route.request.url}")
+def watch(context: sync_api.BrowserContext, said: list[str]) -> None:
+    """Collect every complaint about the pages of a context, and let nothing out."""
+    def refuse(route: sync_api.Route) -> None:
+        said.append(f"asked for {route.request.url}")
         route.abort()
 
-    def _note(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.said.append(f"{kind}: {text}")
+    def note(message: str, matters: bool) -> None:
+        if matters:
+            said.append(message)
 
-    def _failed(self, request: sync_api.Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # what a test left before it was there, or saved as a file
-            self.said.append(f"{request.url}: {request.failure}")
-
-    def _answered(self, response: sync_api.Response) -> None:
-        if response.status >= 400:
-            self.said.append(f"{response.url}: {response.status}")
-
-
-Open = Callable[..., sync_api.Page]
+    context.add_init_script(WATCH)
+    context.route(ELSEWHERE, refuse)
+    context.on("console", lambda line: note(f"{line.type}: {line.text}", line.type in ("error", "warning")))
+    context.on("weberror", lambda error: said.append(f"script: {error.error}"))
+    context.on("requestfailed", lambda request: note(  # aborted: what a test left before it was there, or saved
+        f"{request.url}: {request.failure}", request.failure != "net::ERR_ABORTED"))
+    context.on("response", lambda response: note(f"{response.url}: {response.status}", response.status >= 400))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -127,7 +122,7 @@ def published(results: Results, folder: Path) -> Iterator[Site]:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     with serving(folder) as served:
-        yield Site(results, files, folder, served)
+        yield Site(results, sorted(path for path in files if path.endswith(".html")), folder, served)
 
 
 @pytest.fixture(scope="session")
@@ -145,32 +140,25 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site of every kind of page: five datasets, twelve metrics, nothing hostile."""
-    with published(large.make(5, 12, (60, 120)), tmp_path_factory.mktemp("site")) as found:
-        yield found
+    with published(large.make(5, 12, (60, 120)), tmp_path_factory.mktemp("site")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
 def hostile_pages(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The site of the report with the names that nobody should choose."""
-    with published(hostile.make(), tmp_path_factory.mktemp("hostile")) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
-def large_site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site of a report with the boards of a large run, on few items and without comparisons of its columns."""
-    with published(large.make(items=(30, 60), comparisons=False), tmp_path_factory.mktemp("large")) as found:
-        yield found
+    with published(hostile.make(), tmp_path_factory.mktemp("hostile")) as made:
+        yield made
 
 
 @pytest.fixture
-def complaints() -> Complaints:
-    """What the pages of this test complain about."""
-    return Complaints()
+def complaints() -> list[str]:
+    """What the pages of this test complain about: errors of the console and of scripts, requests elsewhere."""
+    return []
 
 
 @pytest.fixture
-def visit(browser: sync_api.Browser, complaints: Complaints) -> Iterator[Open]:
+def visit(browser: sync_api.Browser, complaints: list[str]) -> Iterator[Open]:
     """Open a page in a context of its own; when the test is over nothing may have been complained about."""
     contexts: list[sync_api.BrowserContext] = []
 
@@ -178,7 +166,7 @@ def visit(browser: sync_api.Browser, complaints: Complaints) -> Iterator[Open]:
         context = browser.new_context(**{"viewport": DESK, **options})
         contexts.append(context)
         context.set_default_timeout(10_000)
-        complaints.watch(context)
+        watch(context, complaints)
         page = context.new_page()
         page.goto(url)
         return page
@@ -186,4 +174,4 @@ def visit(browser: sync_api.Browser, complaints: Complaints) -> Iterator[Open]:
     yield opened
     for context in contexts:
         context.close()
-    assert complaints.said == []
+    assert complaints == []

@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
-from statistics import median
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
 
 import pytest
 from playwright import sync_api
 
-from tests.browser import boards
-from tests.browser.conftest import Open, Site
+from harness.results.rows import Results
+from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
 
 DEV = "dev-real"
-CHOOSE = """choose => {
-  const field = [...document.querySelectorAll('.panel select')][choose.place];
-  field.value = choose.value;
-  field.dispatchEvent(new Event('change'));
-  return document.body.getBoundingClientRect().height;
-}"""
-AT_ONCE = 0.4
-"""Twice the 200 ms that a choice may take: tests run on busy machines, two browsers at a time."""
+Key = tuple[str, str]
+
+
+def ranks(page: sync_api.Page) -> dict[Key, int | None]:
+    """The rank that the board shows for each column, None where it shows none."""
+    return {(row["metric"], row["column"]): int(row["rank"]) if row["rank"] else None for row in rows(page, DEV)}
+
+
+def visible(page: sync_api.Page) -> set[str]:
+    """The metrics that the board shows."""
+    return {row["metric"] for row in rows(page, DEV) if not row["hidden"]}
+
+
+def expected(results: Results, rule: str = "dev", statistic: str = "spearman", level: str = "",
+             datasets: Mapping[str, float] | None = None, qualities: Mapping[str, float] | None = None
+             ) -> dict[Key, int | None]:
+    """The ranks of the board under a choice, in exact fractions of the correlations that the page has (six decimals).
+
+    A column that lacks one of the cells with a weight has no rank.
+    """
+    cells = {(entry.name, quality.name): (Fraction((datasets or {}).get(entry.name, 1)),
+                                          Fraction((qualities or {}).get(quality.dimension, 1)))
+             for entry in results.datasets if entry.split == "dev" and level in ("", entry.level)
+             for quality in entry.qualities}
+    cells = {cell: weights for cell, weights in cells.items() if math.prod(weights)}
+    values: dict[Key, dict[Key, Fraction]] = defaultdict(dict)
+    for row in results.correlations:
+        if row.statistic == statistic and (row.dataset, row.quality) in cells and math.isfinite(row.value):
+            values[row.metric, row.column][row.dataset, row.quality] = Fraction(round(row.value * 1_000_000), 1_000_000)
+    found = {key: average(own, cells, rule) for key, own in values.items() if len(own) == len(cells)}
+    return {(row.metric, row.column): 1 + sum(other > found[key] for other in found.values())
+            if (key := (row.metric, row.column)) in found else None for row in results.ranking if row.board == "dev"}
+
+
+def average(values: Mapping[Key, Fraction], cells: Mapping[Key, tuple[Fraction, Fraction]], rule: str) -> Fraction:
+    """The mean over the cells, or over the means of the datasets, with the weights of datasets and qualities."""
+    def mean(pairs: list[tuple[Fraction, Fraction]]) -> Fraction:
+        return Fraction(sum(value * weight for value, weight in pairs)) / sum(weight for _, weight in pairs)
+
+    if rule == "test":
+        return mean([(values[cell], dataset * quality) for cell, (dataset, quality) in cells.items()])
+    weights = {cell[0]: dataset for cell, (dataset, _) in cells.items()}
+    return mean([(mean([(values[cell], quality) for cell, (_, quality) in cells.items() if cell[0] == name]), weight)
+                 for name, weight in weights.items()])
 
 
 def field(page: sync_api.Page, label: str) -> sync_api.Locator:
@@ -43,64 +82,51 @@ def front(site: Site, visit: Open) -> sync_api.Page:
 
 
 def test_a_board_shows_the_ranks_of_the_report_for_any_statistic_and_level(site: Site, front: sync_api.Page) -> None:
-    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev")
+    assert ranks(front) == expected(site.results)
     for statistic in ("pearson", "kendall"):
         field(front, "Statistic").select_option(statistic)
-        assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev", statistic)
+        assert ranks(front) == expected(site.results, statistic=statistic)
         assert statistic.capitalize() in front.locator(f"table[data-board={DEV}] caption").inner_text()
     field(front, "Level").select_option("turn")
-    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev", "kendall", level="turn")
+    assert ranks(front) == expected(site.results, statistic="kendall", level="turn")
 
 
 def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api.Page) -> None:
     first, second = site.results.datasets[1].name, site.results.datasets[2].name
-    weight = menu(front, "Datasets").get_by_label(f"Weight of {first}", exact=True)
-    weight.fill("3")
-    weight.press("Tab")
+    for label, name, weight in (("Datasets", first, "3"), ("Qualities", "fluent", "0.5")):
+        box = menu(front, label).get_by_label(f"Weight of {name}", exact=True)
+        box.fill(weight)
+        box.press("Tab")
     menu(front, "Datasets").get_by_label(second, exact=True).uncheck()
-    share = menu(front, "Qualities").get_by_label("Weight of fluent", exact=True)
-    share.fill("0.5")
-    share.press("Tab")
-    wanted = boards.expected(site.results, "dev", "dev", datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
-    assert boards.ranks(front, DEV) == wanted
-    assert wanted != boards.expected(site.results, "dev", "dev")
+    wanted = expected(site.results, datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
+    assert ranks(front) == wanted
+    assert wanted != expected(site.results)
 
 
-def test_a_family_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sync_api.Page) -> None:
-    before = boards.ranks(front, DEV)
-    menu(front, "Family").get_by_label("trained", exact=True).check()
+def test_a_family_or_a_text_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sync_api.Page) -> None:
+    before = ranks(front)
     trained = {entry.name for entry in site.results.metrics if entry.family == "trained"}
-    assert {metric for metric, _ in boards.visible(front, DEV)} == trained
-    assert boards.ranks(front, DEV) == before
-
-
-def test_a_text_finds_rows_as_it_is_typed(front: sync_api.Page) -> None:
-    search = field(front, "Find")
-    search.press_sequentially("TRAINED-")
-    assert boards.visible(front, DEV)
-    assert {metric.partition("-")[0] for metric, _ in boards.visible(front, DEV)} == {"trained"}
+    menu(front, "Family").get_by_label("trained", exact=True).check()
+    assert visible(front) == trained
+    assert ranks(front) == before
+    front.get_by_role("button", name="Reset").click()
+    field(front, "Find").press_sequentially("TRAINED-")
+    assert visible(front) == trained
     assert front.evaluate("document.activeElement.type") == "search"
 
 
 def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(site: Site, front: sync_api.Page) -> None:
     column = site.results.datasets[0].name
     heading = front.locator(f"table[data-board={DEV}] thead th").filter(has=front.locator(f"a:text-is('{column}')"))
-    shown = []
+    place = heading.evaluate("one => one.cellIndex")
     for direction in ("descending", "ascending"):
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == direction
-        shown.append(values(front, heading))
-    assert shown[0] == sorted(shown[0], reverse=True)
-    assert shown[1] == sorted(shown[0])
-    assert len(set(shown[0])) > 1
-
-
-def values(page: sync_api.Page, heading: sync_api.Locator) -> list[float]:
-    """The numbers of a column of the ranked rows, from the top."""
-    place = heading.evaluate("one => one.cellIndex")
-    texts = page.locator(f"table[data-board={DEV}] tbody:first-of-type tr").evaluate_all(
-        "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
-    return [float(text.replace("−", "-")) for text in texts]
+        texts = front.locator(f"table[data-board={DEV}] tbody:first-of-type tr").evaluate_all(
+            "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
+        shown = [float(text.replace("−", "-")) for text in texts]
+        assert shown == sorted(shown, reverse=direction == "descending")
+        assert len(set(shown)) > 1
 
 
 def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> None:
@@ -109,26 +135,24 @@ def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> N
     field(front, "Ranked by").select_option("test")
     menu(front, "Datasets").get_by_label(first, exact=True).uncheck()
     menu(front, "Family").get_by_label("embedding", exact=True).check()
-    wanted = boards.expected(site.results, "dev", "test", "pearson", datasets={first: 0})
-    before = boards.rows(front, DEV)
-    assert boards.ranks(front, DEV) == wanted
+    before = rows(front, DEV)
+    assert ranks(front) == expected(site.results, "test", "pearson", datasets={first: 0})
     front.reload()
-    assert boards.rows(front, DEV) == before
+    assert rows(front, DEV) == before
     front.get_by_role("button", name="Reset").click()
-    assert boards.ranks(front, DEV) == boards.expected(site.results, "dev", "dev")
+    assert ranks(front) == expected(site.results)
     front.go_back()
     front.wait_for_function("location.hash.includes('pearson')")
-    assert boards.rows(front, DEV) == before
+    assert rows(front, DEV) == before
 
 
-def test_no_address_breaks_a_page(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"))
+def test_no_address_breaks_a_page(site: Site, front: sync_api.Page) -> None:
     for choice in ("stat=__proto__", "stat=nonsense&rule=constructor", "sort=dev-real:99:descending", "family=none",
                    "d.__proto__=2&q.toString=0", "one=%00&other=x", "level=none", "d.x=1e999&find=%3Cscript%3E",
                    "a=%E0%A4%A", "#=#="):
-        page.goto(f"{site.at('about.html')}")
-        page.goto(f"{site.at('index.html')}#{choice}")
-        assert len(boards.rows(page, DEV)) == len(boards.expected(site.results, "dev", "dev")), choice
+        front.goto(f"{site.at('about.html')}")
+        front.goto(f"{site.at('index.html')}#{choice}")
+        assert len(rows(front, DEV)) == len(expected(site.results)), choice
 
 
 def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
@@ -145,40 +169,3 @@ def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
         if None not in numbers:
             assert float(gap.replace("−", "-")) == pytest.approx(numbers[0] - numbers[1], abs=0.00051)
     assert table.locator("tbody tr").count() == len({key[:2] for key in found})
-
-
-def test_a_choice_is_drawn_at_once_at_full_size(large_site: Site, visit: Open) -> None:
-    page = visit(large_site.at("index.html"))
-    assert len(boards.rows(page, DEV)) > 90
-    choices = ((0, "pearson"), (1, "test"), (0, "kendall"), (1, "dev"), (0, ""), (1, "test"))
-    rounds = [[work(page, place, value) for place, value in choices] for _ in range(3)]
-    assert min(map(median, rounds)) < AT_ONCE, rounds
-    assert boards.ranks(page, DEV) == boards.expected(large_site.results, "dev", "test")
-
-
-def work(page: sync_api.Page, place: int, value: str) -> float:
-    """Seconds that the page's own thread works on a choice until it is laid out, whatever else the machine does."""
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    before = spent(devtools)
-    page.evaluate(CHOOSE, {"place": place, "value": value})
-    found = spent(devtools) - before
-    devtools.detach()
-    return found
-
-
-def spent(devtools: sync_api.CDPSession) -> float:
-    """The processor time of the page's thread so far, in seconds."""
-    metrics = {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
-    return float(metrics["TaskDuration"])
-
-
-def test_every_table_of_every_kind_of_page_sorts(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"))
-    for path in site.kinds:
-        page.goto(site.at(path))
-        assert page.locator("table").count() == 0 or page.locator("thead button.sort").count() > 0, path
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        for button in page.locator("thead th:first-child button.sort:visible").all()[:4]:
-            button.click()
-            assert button.evaluate("one => one.closest('th').hasAttribute('aria-sort')"), path
