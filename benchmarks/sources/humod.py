@@ -35,14 +35,8 @@ CARDS = (
     ),
 )
 
-COLUMNS = {
-    "dialogue": ("dialogueid",),
-    "context": ("dialoguecontext",),
-    "reply": ("reply",),
-    "relevance": ("userrelevancescore", "relevance"),
-    "language_usage": ("language",),
-    "reference": ("userreply",),
-}
+COLUMNS = {"dialogue": "dialogueid", "context": "dialoguecontext", "reply": "reply", "relevance": "userrelevance",
+           "language_usage": "language", "reference": "userreply"}
 """How each column that is read is found: its name in small letters is this, or else contains it."""
 
 
@@ -51,9 +45,11 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
     file = find(path, "HUMOD_Dataset.TXT", "HUMOD*.[tT][xX][tT]")
     header, *body = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     names = header.split("\t")
-    places = {wanted: place for wanted, known in COLUMNS.items() if (place := _place(names, known)) is not None}
-    missing = COLUMNS.keys() - places.keys() - {"language_usage"}
-    if missing:
+    plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
+    fitting = {wanted: sorted((name != known, place) for place, name in enumerate(plain) if known in name)
+               for wanted, known in COLUMNS.items()}
+    places = {wanted: columns[0][1] for wanted, columns in fitting.items() if columns}
+    if missing := COLUMNS.keys() - places.keys() - {"language_usage"}:
         raise BadRecord(file.name, 0, ", ".join(sorted(missing)), f"no such column among {', '.join(names)}")
     table = (_cells(line, len(names), places["context"]) for line in body if line.strip())
     raters = itertools.groupby(table, key=lambda values: values[places["dialogue"]])
@@ -61,21 +57,11 @@ def convert(path: Path, card: DatasetCard) -> Dataset:
 
 
 def _read(raters: list[list[str]], places: dict[str, int]) -> Iterator[RatedRow]:
-    first = raters[0]
-    yield RatedRow(
-        context=alternating(re.split(r"Speaker \d+:", first[places["context"]])),
-        response=re.sub(r"^\s*Speaker \d+:", "", first[places["reply"]]),
-        votes={name: [float(values[places[name]]) for values in raters]
-               for name in ("language_usage", "relevance") if name in places},
-        references=[values[places["reference"]] for values in raters],
-    )
-
-
-def _place(names: list[str], known: tuple[str, ...]) -> int | None:
-    plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
-    exact = [plain.index(name) for name in known if name in plain]
-    loose = [place for place, name in enumerate(plain) if any(part in name for part in known)]
-    return next(iter(exact + loose), None)
+    columns = {name: [values[place] for values in raters] for name, place in places.items()}
+    yield RatedRow(alternating(re.split(r"Speaker \d+:", columns["context"][0])),
+                   re.sub(r"^\s*Speaker \d+:", "", columns["reply"][0]),
+                   {name: list(map(float, columns[name])) for name in ("language_usage", "relevance")
+                    if name in columns}, columns["reference"])
 
 
 def _cells(line: str, width: int, context: int) -> list[str]:

@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -51,6 +51,9 @@ class _Meter:
     grown: int = 0
     member: str = ""
 
+    def pack(self, size: int) -> None:
+        self.packed += size
+
     def grow(self, size: int) -> None:
         self.grown += size
         if self.grown > self.limit:
@@ -59,29 +62,19 @@ class _Meter:
             raise _Refused(self.member, f"grows to more than {GROWTH} times its compressed size")
 
 
-class _Packed:
-    """The archive file; counts what is read of it."""
+class _Counted:
+    """A stream of which is counted what is read: the archive, or what a decompressor gives of it.
 
-    def __init__(self, stream: IO[bytes], meter: _Meter) -> None:
-        self._stream, self._meter = stream, meter
+    Of a tar that is with its headers, which can be bombs as well.
+    """
+
+    def __init__(self, stream: IO[bytes], count: Callable[[int], None]) -> None:
+        self._stream, self._count = stream, count
         self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
 
     def read(self, size: int = -1) -> bytes:
         data = self._stream.read(size)
-        self._meter.packed += len(data)
-        return data
-
-
-@dataclass(slots=True)
-class _Grown:
-    """What a decompressor gives, counted; of a tar with its headers, which can be bombs as well."""
-
-    stream: Any
-    meter: _Meter
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self.stream.read(size)
-        self.meter.grow(len(data))
+        self._count(len(data))
         return data
 
 
@@ -110,7 +103,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
 def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member]:
     magic = stream.read(6)
     stream.seek(0)
-    packed: Any = _Packed(stream, meter)
+    packed: Any = _Counted(stream, meter.pack)
     if zipfile.is_zipfile(archive):
         return _zip_members(packed, meter)
     if magic.startswith(b"\x1f\x8b"):
@@ -135,11 +128,11 @@ def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
                 yield name, None
             else:
                 with opened.open(member) as content:
-                    yield name, _Grown(content, meter)
+                    yield name, _Counted(content, meter.grow)
 
 
 def _tar_members(stream: Any, meter: _Meter) -> Iterator[Member]:
-    grown: Any = _Grown(stream, meter)
+    grown: Any = _Counted(stream, meter.grow)
     with tarfile.open(fileobj=grown, mode="r|") as opened:
         for member in opened:
             name = meter.member = member.name
@@ -165,19 +158,16 @@ def _fill(folder: Path, members: Iterator[Member]) -> None:
         if "/".join(parts) in names:
             raise _Refused(name, "occurs twice")
         names.add("/".join(parts))
-        _write(folder.joinpath(*parts), name, content)
+        target = folder.joinpath(*parts)
+        try:
+            (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise _Refused(name, "is both a file and a folder") from error
+        if content is not None:
+            try:
+                with target.open("xb") as stream:
+                    shutil.copyfileobj(content, stream, CHUNK)
+            except FileExistsError as error:
+                raise _Refused(name, "occurs twice") from error
     if not names:
         raise _Refused("", "is empty")
-
-
-def _write(target: Path, name: str, content: Any) -> None:
-    try:
-        (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise _Refused(name, "is both a file and a folder") from error
-    if content is not None:
-        try:
-            with target.open("xb") as stream:
-                shutil.copyfileobj(content, stream, CHUNK)
-        except FileExistsError as error:
-            raise _Refused(name, "occurs twice") from error
