@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -38,7 +37,8 @@ def answer(attempt, *arguments):
 
 answers = [answer(*one) for one in (
     (connect, ("192.0.2.1", 80)), (connect, ("2001:db8::1", 80), socket.AF_INET6),
-    (connect, ("192.0.2.1", 53), socket.AF_INET, socket.SOCK_DGRAM), (send, ("192.0.2.1", 53)),
+    (connect, ("192.0.2.1", 53), socket.AF_INET, socket.SOCK_DGRAM),
+    (send, ("192.0.2.1", 53)),
     (socket.getaddrinfo, "example.org", 80), (socket.gethostbyname, "example.org"),
     (urllib.request.urlopen, "http://example.org/"))]
 """
@@ -54,32 +54,19 @@ def test_nothing_leaves_this_process_or_one_that_it_starts(tmp_path: Path) -> No
         assert all("no network in tests" in answer for answer in answers), answers
 
 
-def test_this_machine_answers() -> None:
+def test_this_machine_is_let_through(tmp_path: Path) -> None:
     with serving() as server:
         port = server.server_address[1]
         for host in ("127.0.0.1", "localhost"):
             with pytest.raises(urllib.error.HTTPError, match="501"):  # it knows no GET
                 urllib.request.urlopen(f"http://{host}:{port}/", timeout=5)
-
-
-def test_an_address_of_this_machine_is_let_through() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.bind(("0.0.0.0", 0))  # noqa: S104
-        listening.listen()
-        with socket.create_connection((socket.gethostname(), listening.getsockname()[1]), timeout=5) as made:
-            assert made.getpeername()[1] == listening.getsockname()[1]
-
-
-def test_a_unix_socket_is_let_through(tmp_path: Path) -> None:
+    with socket.create_server(("0.0.0.0", 0)) as listening:  # noqa: S104
+        socket.create_connection((socket.gethostname(), listening.getsockname()[1]), timeout=5).close()
     place = os.path.relpath(tmp_path / "socket")  # such a name may not be long
     with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as made:
         listening.bind(place)
         listening.listen()
-        thread = threading.Thread(target=lambda: listening.accept()[0].close())
-        thread.start()
         made.connect(place)
-        thread.join(5)
-        assert not thread.is_alive()
 
 
 @pytest.mark.network

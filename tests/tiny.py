@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
 WORDS = ("hello", "there", "you", "like", "tea", "what", "good", "reply", "a", "i", "to", "is", "the", "not")
 
 
@@ -26,8 +27,7 @@ def encoder(folder: Path, **changes: int) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
-             "max_position_embeddings": 64, **changes}
+    sizes = {**SIZES, "max_position_embeddings": 64, **changes}
     torch.manual_seed(0)
     BertModel(BertConfig(vocab_size=len(vocabulary), initializer_range=0.4, **sizes)).save_pretrained(folder)
     PreTrainedTokenizerFast(
@@ -51,8 +51,7 @@ def byte_encoder(folder: Path, **changes: int) -> Path:
         vocab_size=300, special_tokens=specials, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False))
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
-             "max_position_embeddings": 66, "type_vocab_size": 1, **changes}
+    sizes = {**SIZES, "max_position_embeddings": 66, "type_vocab_size": 1, **changes}
     torch.manual_seed(0)
     RobertaModel(RobertaConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, initializer_range=0.4,
                                **sizes)).save_pretrained(folder)

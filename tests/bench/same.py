@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.bench.processes import watched
 
 EXECUTORS = ("local", "local:2", "ray")
 ROW = "{:<10} {:>9} {:>8} {:>7} {:>7} {:>6} {:>7}"
@@ -55,15 +56,9 @@ def digests(out: Path) -> dict[str, str]:
 def carried_out(executor: str, out: Path, flags: list[str]) -> float:
     """Seconds of a run; one that crashed ends the comparison."""
     workers = ["--jobs", "2"] if executor == "ray" else []
-    command = [sys.executable, "-m", "dialogue_harness", "run", *flags, "--executor", executor, *workers,
-               "--out", str(out)]
-    start = time.monotonic()
-    with (out.parent / f"{out.name}.txt").open("wb") as printed:
-        status = subprocess.run(command, stdout=printed, stderr=printed, check=False,
-                                env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode
-    if status:
-        sys.exit(f"{executor}: ended with status {status}; see {printed.name}")
-    return time.monotonic() - start
+    log = out.parent / f"{out.name}.txt"
+    return watched(["run", *flags, "--executor", executor, *workers, "--out", str(out)], log,
+                   OMP_NUM_THREADS="1").seconds
 
 
 def counts(out: Path) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, cast, get_args, get_origin
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import DatasetCard, Quality
+from benchmarks.dataset import Quality
 from harness import cli
 from harness.results import files, rows
 from metrics import registry as metrics
@@ -48,20 +48,10 @@ WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"), (r"tuple\[(\w+), \.\.\.
 """Types as the page of the results has them."""
 
 
-def main() -> None:
-    """Write every page."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text)
-
-
 def pages() -> dict[str, str]:
     """Each page of the reference by its file name."""
     made = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results}
     return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
-
-
-# Commands
 
 
 def commands() -> Iterator[str]:
@@ -81,7 +71,7 @@ def command(name: str, parser: argparse.ArgumentParser, texts: list[str]) -> Ite
              and not isinstance(action, argparse._SubParsersAction)]
     if flags:
         yield from ("| flag | meaning |", "| --- | --- |")
-        yield from (f"| {written(action)} | {cell(meaning(action))} |" for action in flags)
+        yield from map(flag, flags)
         yield ""
     for below, inner in subparsers(parser).items():
         yield from command(f"{name} {below}", inner, [sentence(inner.description or "")])
@@ -93,28 +83,15 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
             for name, inner in action.choices.items()}
 
 
-def written(action: argparse.Action) -> str:
-    """The flag and what stands behind it."""
-    value = "" if action.nargs == 0 else values(action)
-    if not action.option_strings:
-        return f"`{value}`" + (" ..." if action.nargs in {"*", "+"} else "")
-    return f"`{' '.join(filter(None, (action.option_strings[-1], value)))}`"
-
-
-def values(action: argparse.Action) -> str:
-    """What may stand there: the choices, or what the value is called."""
-    if action.choices and not action.metavar:
-        return "\\|".join(map(str, action.choices))
+def flag(action: argparse.Action) -> str:
+    """The flag, the choices or what its value is called, and the help text with the default filled in."""
     called = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
-    return called or action.dest.upper()
-
-
-def meaning(action: argparse.Action) -> str:
-    """The help text, with the default filled in."""
-    return (action.help or "") % {**vars(action), "prog": "harness"}
-
-
-# Metrics
+    value = "\\|".join(map(str, action.choices)) if action.choices and not called else called or action.dest.upper()
+    if not action.option_strings:
+        name = f"`{value}`" + (" ..." if action.nargs in {"*", "+"} else "")
+    else:
+        name = f"`{action.option_strings[-1]}{'' if action.nargs == 0 else f' {value}'}`"
+    return f"| {name} | {cell((action.help or '') % {**vars(action), 'prog': 'harness'})} |"
 
 
 def metric_pages() -> Iterator[str]:
@@ -141,14 +118,10 @@ def metric_row(name: str) -> str:
     kind: Any = metrics.metric_class(name)
     hints = typing.get_type_hints(kind)
     options = [option(field.name, field.default, hints[field.name]) for field in dataclasses.fields(kind)]
-    return (f"| `{name}` {cell(title)} | {shortened(card.columns)} "
+    columns = [f"`{column}`" for column in card.columns]
+    few = columns if len(columns) < 7 else [*columns[:2], "...", columns[-1]]
+    return (f"| `{name}` {cell(title)} | {', '.join(few)} "
             f"| {', '.join(takes) or 'nothing'}{levels} | {', '.join(options)} |")
-
-
-def shortened(columns: tuple[str, ...]) -> str:
-    """The columns; of many the first two and the last."""
-    named = [f"`{column}`" for column in columns]
-    return ", ".join(named if len(named) < 7 else [*named[:2], "...", named[-1]])
 
 
 def option(name: str, default: object, kind: Any) -> str:
@@ -164,19 +137,12 @@ def remarks(name: str) -> str:
     card: MetricCard = metrics.card(name)
     kind = metrics.metric_class(name)
     source = Path(inspect.getfile(kind)).relative_to(ROOT)
-    parts = [first_sentence(kind), sentence(card.notes), *map(sentence, getattr(card, "departures", ()))]
+    formula = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+    parts = [formula, sentence(card.notes), *map(sentence, getattr(card, "departures", ()))]
     if card.trained_on:
         corpora = card.trained_on.count(",") + 1
         parts.append(f"Trained on {card.trained_on if corpora < 4 else f'{corpora} corpora'}.")
     return f"- [`{name}`](../../{source}): {' '.join(part for part in parts if part)}"
-
-
-def first_sentence(kind: type) -> str:
-    """The first sentence of a class's docstring, which may be a formula."""
-    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
-
-
-# Datasets
 
 
 def dataset_table() -> Iterator[str]:
@@ -189,7 +155,8 @@ def dataset_table() -> Iterator[str]:
                f"| {cell(card.licence)} |")
     yield ""
     for card in cards:
-        yield sources(card)
+        places = ", ".join(f"<{source.url}>" + (" (by hand)" if source.by_hand else "") for source in card.sources)
+        yield f"- **{card.name}**: {sentence(card.citation)} {sentence(card.notes)} From {places}."
 
 
 def quality(quality: Quality) -> str:
@@ -199,29 +166,14 @@ def quality(quality: Quality) -> str:
     return f"{quality.name}{scale}{dimension}"
 
 
-def sources(card: DatasetCard) -> str:
-    """Where a dataset is from, and what one should know."""
-    places = ", ".join(f"<{source.url}>" + (" (by hand)" if source.by_hand else "") for source in card.sources)
-    return f"- **{card.name}**: {sentence(card.citation)} {sentence(card.notes)} From {places or 'the organisers'}."
-
-
-# Results
-
-
 def results() -> Iterator[str]:
     """Every file of the results, and every field of the types that they hold."""
     yield from ("# Results", "", paragraphs(files.__doc__), "")
-    for kind in kinds():
-        text = inspect.getdoc(kind) or ""
-        yield from (f"## {kind.__name__}", "", text, "",
-                    ", ".join(f"`{field.name}` {plain(field.type)}" for field in dataclasses.fields(kind)) + ".", "")
-
-
-def kinds() -> list[type[Any]]:
-    """The dataclasses of the results in the order of their module, `Results` first."""
-    mine = [kind for kind in vars(rows).values() if dataclasses.is_dataclass(kind) and isinstance(kind, type)
-            and kind.__module__ == rows.__name__]
-    return [rows.Results, *(kind for kind in mine if kind is not rows.Results)]
+    mine: list[type[Any]] = [kind for kind in vars(rows).values() if isinstance(kind, type)
+                             and dataclasses.is_dataclass(kind) and kind.__module__ == rows.__name__]
+    for kind in [rows.Results, *(kind for kind in mine if kind is not rows.Results)]:
+        fields = ", ".join(f"`{field.name}` {plain(str(field.type))}" for field in dataclasses.fields(kind))
+        yield from (f"## {kind.__name__}", "", inspect.getdoc(kind) or "", "", f"{fields}.", "")
 
 
 def plain(kind: str) -> str:
@@ -229,9 +181,6 @@ def plain(kind: str) -> str:
     for before, after in WORDS:
         kind = re.sub(before, after, kind)
     return kind
-
-
-# Words
 
 
 def paragraphs(text: str | None, start: int = 0) -> str:
@@ -254,4 +203,5 @@ def cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    for page, content in pages().items():
+        (FOLDER / page).write_text(content)
