@@ -124,17 +124,6 @@ def test_weights_that_are_given_take_the_scores_as_they_are(tmp_path: Path) -> N
     np.testing.assert_allclose(columns["weighted"], [2 * 3 + 0.5 * 2 / 3 + 3 * np.log(4)])
 
 
-def test_the_five_submissions() -> None:
-    """Correlations 0.2, 0.15 three times, 0.1: d = 2 is the first with a largest weight of a third or more."""
-    some = Evidence(tuple("abcde"), (measured("x", rated("overall", 0.2, 0.15, 0.15, 0.15, 0.1)),))
-    for options, largest in (("power=1", 0.2 / 0.75), ("power=2", 0.04 / 0.1175), ("power=3", 0.008 / 0.019125),
-                             ("power=auto", 0.04 / 0.1175), ("power=auto,encoder=a-bert", 0.04 / 0.1175)):
-        metric = composite(f"mme-crs[{options}]")
-        assert metric.weights(some, "overall").max() == pytest.approx(largest)
-        encoder = "a-bert" if "a-bert" in options else ""
-        assert [part.chosen.metric.encoder for part in metric.made_of()] == [encoder] * 7  # type: ignore[attr-defined]
-
-
 def test_inputs_are_metrics_columns_and_variants() -> None:
     found = named("bleu[references=max,lowercase=true]/bleu-2+sm-ll+length+usr/usr-mlm")
     assert [(one.chosen.label, one.column) for one in found] == [

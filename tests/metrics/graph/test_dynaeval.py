@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -23,7 +21,6 @@ from metrics.graph.dynaeval.metric import (  # noqa: E402
     graphs,
     margin_loss,
     usable,
-    worse,
 )
 from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
@@ -128,25 +125,6 @@ def test_margin_ranking_by_hand() -> None:
     report = shares([torch.tensor([3.0, 0.5, 1.0, 0.25]), torch.tensor([1.0, 2.0])],
                     lambda fitted, batch: {"above": torch.gt(*fitted(batch).chunk(2)), "none": torch.zeros(0)})
     assert report(network) == {"above": 0.6667}
-
-
-POOL = [f"other{number}" for number in range(9)]
-
-
-@settings(max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(["hi", "you", "tea", "no"])), min_size=4, max_size=9),
-       st.integers(0, 99))
-def test_worse_dialogues(turns: list[tuple[str, str]], seed: int) -> None:
-    said = tuple(Utterance(*turn) for turn in turns)
-    changed = worse(said, "ur", [*POOL, *(turn.text for turn in said)], np.random.default_rng(seed))
-    differ = [place for place, (one, other) in enumerate(zip(said, changed, strict=True)) if one != other]
-    assert len(differ) == 1
-    assert changed[differ[0]].text in POOL
-    assert [turn.speaker for turn in changed] == [turn.speaker for turn in said]
-    shuffled = worse(said, "ss", [], np.random.default_rng(seed))
-    moved = {one.speaker for one, other in zip(said, shuffled, strict=True) if one != other}
-    assert len(moved) <= 1
-    assert sorted((turn.speaker, turn.text) for turn in shuffled) == sorted((turn.speaker, turn.text) for turn in said)
 
 
 def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:

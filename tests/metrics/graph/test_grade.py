@@ -19,7 +19,7 @@ from metrics.models.service import Choice, Models
 from metrics.text.topic_graph import Graph, write
 from metrics.training.recipe import TrainingData
 from tests.conftest import make_item
-from tests.tiny_weights import corpus, train
+from tests.tiny_weights import train
 
 torch = pytest.importorskip("torch")
 grade = pytest.importorskip("metrics.graph.grade.network")
@@ -119,35 +119,6 @@ def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
     right, wrong = ([logit(share) for share in shares] for shares in ((0.9, 0.5, 0.3), (0.2, 0.45, 0.6)))
     found = grade.margin_ranking(torch.tensor(right), torch.tensor(wrong))
     assert float(found) == pytest.approx((0 + 0.05 + 0.4) / 3)
-
-
-def test_false_replies_are_like_the_true_ones_and_of_other_dialogues(rng: np.random.Generator) -> None:
-    replies = [f"thing{number % 4} and word{number}" for number in range(40)]
-    groups = np.arange(40) // 2
-    vectors = rng.normal(size=(40, 8)).astype(np.float32)
-    vectors[20:] = vectors[:20] + 0.01  # each has one that is nearly the same
-    for kind, lexical in (("both", 20), ("lexical", 40), ("embedding", 0), ("random", 0)):
-        found, many = grade_data.false_replies(replies, vectors, groups, kind, rng)  # type: ignore[arg-type]
-        assert many == lexical
-        assert (groups[found] != groups).all()
-        assert (found[:lexical] % 4 == np.arange(lexical) % 4).all()  # they share a word
-
-
-def test_a_batch_has_the_graphs_of_the_true_and_then_of_the_false(tiny_weights: Path, tiny_encoder: Path) -> None:
-    service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
-    data = TrainingData({"toy": corpus()}, service, seed=0)
-    some, held = grade_data.grade_pairs(data, grade_topics.source(service, "", "neighbours", 2, 2), "both")
-    rows = np.array([3, 0, 7])
-    batch = some.batch(rows)
-    assert some.graphs is not None
-    assert batch["graphs"].ptr.tolist()[:4] == some.graphs.batch(rows).ptr.tolist()
-    wrong = some.graphs.batch(rows + len(some.true))
-    assert batch["graphs"].x[-len(wrong.x):].tolist() == wrong.x.tolist()
-    assert "graphs" not in grade_data.grade_pairs(data, None, "random")[0].batch(rows)
-    config = {"width": some.table.width, "turns": 3, "nodes": some.features}
-    made = grade_data.telling_apart(grade.GradeNetwork, config, (some, held))
-    assert set(made.notes(made.network)) == {"accuracy against lexical false replies",
-                                             "accuracy against other false replies"}
 
 
 def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
