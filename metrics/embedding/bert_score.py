@@ -39,6 +39,8 @@ SHARING = 1_024
 
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that have them."""
+Tokens = tuple[Vectors, Column]
+"""The states of a text's tokens (tokens, width), and the share of each in the mean, none of all where empty."""
 LAYERS = {
     "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,
     "bert-base-multilingual-cased": 9, "bert-base-uncased": 9, "bert-large-uncased": 18, "deberta-base": 9,
@@ -110,31 +112,24 @@ class BertScore:
         return together
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
-    """The states of a text's tokens (tokens, width), and the share of each in the mean, none of all where empty."""
-
-    states: Vectors
-    shares: Column
-
-
 class _ReferenceTokens:
     """The tokens of all references in one matrix, so that a response is compared with all in one product."""
 
-    def __init__(self, references: Sequence[_Tokens]) -> None:
-        lengths = np.array([len(reference.shares) for reference in references])
+    def __init__(self, references: Sequence[Tokens]) -> None:
+        states, shares = zip(*references, strict=True)
+        lengths = np.array(list(map(len, shares)))
         self._starts = np.cumsum(lengths) - lengths
-        self._tokens = unit(np.concatenate([reference.states for reference in references]))
-        self._shares = np.concatenate([reference.shares for reference in references])
+        self._tokens, self._shares = unit(np.concatenate(states)), np.concatenate(shares)
         self._counts = np.add.reduceat(self._shares, self._starts) > 0
 
-    def matched(self, response: _Tokens) -> tuple[Column, Column]:
+    def matched(self, response: Tokens) -> tuple[Column, Column]:
         """Precision and recall with each reference; both are 0 where either text is empty."""
-        similar = self._tokens @ unit(response.states).T  # (tokens of all references, tokens of the response)
+        states, shares = response
+        similar = self._tokens @ unit(states).T  # (tokens of all references, tokens of the response)
         of_response = np.maximum(np.maximum.reduceat(similar, self._starts, axis=0), 0)  # (references, tokens)
-        precisions: Column = of_response @ response.shares
+        precisions: Column = of_response @ shares
         recalls: Column = np.add.reduceat(similar.max(axis=1, initial=0) * self._shares, self._starts)
-        return precisions * self._counts, recalls * bool(response.shares.any())
+        return precisions * self._counts, recalls * bool(shares.any())
 
 
 class _Reader:
@@ -151,7 +146,7 @@ class _Reader:
         if idf_of is not None:
             self._weigh(idf_of)
 
-    def read(self, block: Sequence[Shared]) -> dict[str, _Tokens]:
+    def read(self, block: Sequence[Shared]) -> dict[str, Tokens]:
         """Each text of the block, under itself."""
         texts = list(dict.fromkeys(text for group in block for text in _texts(*group)))
         prepared = [self._prepared(text) for text in texts]
@@ -159,11 +154,11 @@ class _Reader:
         return {text: self._text(states, ids)
                 for text, states, ids in zip(texts, self._encoder.states(prepared), numbers, strict=True)}
 
-    def _text(self, states: Vectors, ids: list[int]) -> _Tokens:
+    def _text(self, states: Vectors, ids: list[int]) -> Tokens:
         if not ids:  # a model without special tokens
-            return _Tokens(np.zeros((1, self._encoder.width), np.float32), np.zeros(1))
+            return np.zeros((1, self._encoder.width), np.float32), np.zeros(1)
         weights = np.array([self._weights.get(number, self._other) for number in ids])
-        return _Tokens(states, weights / (weights.sum() or 1))
+        return states, weights / (weights.sum() or 1)
 
     def _prepared(self, text: str) -> str:
         text = text.strip()

@@ -44,42 +44,35 @@ class GreedyMatching:
         for together, replies in sharing(items, standing):
             pool = _ReferenceWords([_read(reference.text, vectors) for reference in together])
             for row, text in replies:
-                column[row] = over_references(pool.matched(_read(text, vectors)).tolist(), standing)
+                column[row] = over_references(pool.matched(*_read(text, vectors)).tolist(), standing)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownWords:
+def _read(text: str, vectors: WordVectors) -> tuple[Vectors, Column]:
     """The vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
-
-    vectors: Vectors
-    shares: Column
-
-
-def _read(text: str, vectors: WordVectors) -> _KnownWords:
     counts = Counter(word for word in words(text) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
-    return _KnownWords(unit(vectors.of(counts)), times / max(1, times.sum()))
+    return unit(vectors.of(counts)), times / max(1, times.sum())
 
 
 class _ReferenceWords:
     """The words of all references in one matrix, so that a response is compared with all of them at once."""
 
-    def __init__(self, references: Sequence[_KnownWords]) -> None:
-        lengths = np.array([len(reference.shares) for reference in references])
+    def __init__(self, references: Sequence[tuple[Vectors, Column]]) -> None:
+        vectors, shares = zip(*references, strict=True)
+        lengths = np.array(list(map(len, shares)))
         self._known = lengths > 0
         self._starts = (np.cumsum(lengths) - lengths)[self._known]
-        self._vectors = np.concatenate([reference.vectors for reference in references])
-        self._shares = np.concatenate([reference.shares for reference in references])
+        self._vectors, self._shares = np.concatenate(vectors), np.concatenate(shares)
 
-    def matched(self, response: _KnownWords) -> Column:
+    def matched(self, vectors: Vectors, shares: Column) -> Column:
         """The score with each reference; 0 where either side has no known word."""
         scores = np.zeros(len(self._known))
-        if len(response.shares) and len(self._shares):
+        if len(shares) and len(self._shares):
             # (words of the response, words of all references); einsum, because a matrix product of this size is
             # slower where threads share it, and rounds differently for other sizes
-            cosines = np.einsum("ik,jk->ij", response.vectors, self._vectors).astype(np.float64)
-            from_response = response.shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
+            cosines = np.einsum("ik,jk->ij", vectors, self._vectors).astype(np.float64)
+            from_response = shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
             from_reference = np.add.reduceat(cosines.max(axis=0) * self._shares, self._starts)
             scores[self._known] = (from_response + from_reference) / 2
         return scores

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -80,7 +80,8 @@ class Meteor:
             return 0.0
         precision, recall = len(aligned) / length, len(aligned) / reference.length
         mean = (precision * recall) / (self.alpha * precision + (1 - self.alpha) * recall)
-        return (1 - self.gamma * math.pow(_chunks(aligned) / len(aligned), self.beta)) * mean
+        chunks = 1 + sum(after != (before[0] + 1, before[1] + 1) for before, after in pairwise(aligned))
+        return (1 - self.gamma * math.pow(chunks / len(aligned), self.beta)) * mean
 
 
 class _Candidate(NamedTuple):
@@ -106,43 +107,22 @@ class _Index:
     def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
         """Pairs of places in response and reference, by the place in the response."""
         pairs: list[tuple[int, int]] = []
-        words, stems = _Places(self.words), _Places(self.stems)
         taken: set[int] = set()
 
-        def take(candidate: _Candidate, place: int) -> bool:
-            if place >= 0:
-                taken.add(place)
-                pairs.append((candidate.place, place))
-            return place >= 0
+        def take(candidate: _Candidate, places: Iterable[int]) -> bool:
+            for place in places:
+                if place not in taken:
+                    taken.add(place)
+                    pairs.append((candidate.place, place))
+                    return True
+            return False
 
-        rest = [candidate for candidate in candidates if not take(candidate, words.last(candidate.word, taken))]
-        rest = [candidate for candidate in rest if not take(candidate, stems.last(candidate.stemmed, taken))]
+        rest = [candidate for candidate in candidates if not take(candidate, self.words.get(candidate.word, ()))]
+        rest = [candidate for candidate in rest if not take(candidate, self.stems.get(candidate.stemmed, ()))]
         for candidate in rest:
-            if candidate.near:
-                take(candidate, max(stems.last(near, taken) for near in candidate.near))
+            near = (place for stemmed in candidate.near for place in self.stems.get(stemmed, ()))
+            take(candidate, sorted(near, reverse=True))
         return sorted(pairs)
-
-
-class _Places:
-    """The free places of each word; what is taken stays taken, so each place is passed over once."""
-
-    def __init__(self, places: Mapping[str, Sequence[int]]) -> None:
-        self._places = places
-        self._passed: dict[str, int] = {}
-
-    def last(self, word: str, taken: set[int]) -> int:
-        """The last place of the word that is not taken, or -1."""
-        places = self._places.get(word, ())
-        passed = self._passed.get(word, 0)
-        while passed < len(places) and places[passed] in taken:
-            passed += 1
-        self._passed[word] = passed
-        return places[passed] if passed < len(places) else -1
-
-
-def _chunks(aligned: Sequence[tuple[int, int]]) -> int:
-    """The number of runs that are contiguous in both texts."""
-    return 1 + sum(after != (before[0] + 1, before[1] + 1) for before, after in pairwise(aligned))
 
 
 def _lowered(text: str) -> list[str]:

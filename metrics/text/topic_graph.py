@@ -73,8 +73,8 @@ class Graph:
         """The term of a node."""
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
 
-    def hops(self, left: Nodes, right: Nodes, farthest: int = FARTHEST) -> Hops:
-        """How many edges the shortest way from each to each has, 0 to `farthest`; -1 where none is so short.
+    def hops(self, left: Nodes, right: Nodes) -> Hops:
+        """How many edges the shortest way from each to each has, 0 to FARTHEST; -1 where none is so short.
 
         A breadth-first search from 64 nodes at a time: a bit of a node's word says which of them have come to it.
         """
@@ -86,7 +86,7 @@ class Graph:
         order = np.argsort(which, kind="stable")
         cuts = np.searchsorted(which[order], np.arange(_BITS, len(sources), _BITS))
         for start, pairs in zip(range(0, len(sources), _BITS), np.split(open_[order], cuts), strict=False):
-            hops[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs], farthest)
+            hops[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs])
         return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
@@ -128,41 +128,24 @@ class Graph:
         whose = np.repeat(np.arange(len(nodes)), counts)
         return whose, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
 
-    def _from(self, sources: Nodes, left: Nodes, right: Nodes, farthest: int) -> Hops:
+    def _from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
         """The hops from up to 64 sources, in ascending order, to the right of each pair."""
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
         hops, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
-        for hop in range(1, farthest + 1):
+        for hop in range(1, FARTHEST + 1):
             targets, place = np.unique(right[left_over], return_inverse=True)
             reached_now = (self._gathered(reached, targets)[place] & bits[left_over]) != 0
             hops[left_over[reached_now]] = hop
             left_over = left_over[~reached_now]
-            if not len(left_over) or hop == farthest:
+            if not len(left_over) or hop == FARTHEST:
                 break
-            last = hop == farthest - 1
-            reached = self._spread(reached, self._around(targets) if last else np.arange(len(self)))
+            reached |= self._gathered(reached, np.arange(len(self)))
         return hops
-
-    def _spread(self, reached: npt.NDArray[np.uint64], wanted: Nodes) -> npt.NDArray[np.uint64]:
-        """One hop on, to the nodes wanted alone: from where something is reached or to them, as has fewer edges."""
-        front, further = np.flatnonzero(reached), reached.copy()
-        if 8 * self._degrees(front).sum() < self._degrees(wanted).sum():
-            whose, entries = self._entries(front)
-            np.bitwise_or.at(further, self.columns[entries], reached[front[whose]])
-        else:
-            further[wanted] |= self._gathered(reached, wanted)
-        return further
 
     def _degrees(self, nodes: Nodes) -> Nodes:
         return self.rows[nodes + 1] - self.rows[nodes]
-
-    def _around(self, nodes: Nodes) -> Nodes:
-        """The neighbours of any of the nodes."""
-        around = np.zeros(len(self), dtype=bool)
-        around[self.columns[self._entries(nodes)[1]]] = True
-        return np.flatnonzero(around)
 
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """What the neighbours of each node have together."""
