@@ -12,6 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.run.plan import Selection
+from harness.scoring.executors.tasks import Setup
+from metrics.models.service import Choice
+
 QUICK = ("--data", "sample", "--draws", "0", "--examples", "0")
 """The flags of a run beside datasets and metrics, so that it is over soon."""
 
@@ -125,3 +129,8 @@ def begun(*argv: str, **more: Any) -> subprocess.Popen[str]:
     """A run that has been started."""
     return subprocess.Popen(command(*argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **more.pop("env", {})}, **more)
+
+
+def setup(home: Path, store: Path, *metrics: str) -> Setup:
+    """What a worker needs to score metrics on ESL."""
+    return Setup(Selection(metrics=metrics, datasets=("esl",)), home, str(store), Choice(device="cpu"))

@@ -1,56 +1,23 @@
-"""Ctrl-C and SIGTERM: once lets parts end, twice does not wait; a limit on the size of files stands for a full disk."""
+"""Ctrl-C and SIGTERM: once lets parts end, twice does not wait."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import re
-import resource
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.cli import main
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, begun, left_behind, metric, report, words
+from tests.faults.runs import QUICK, begun, metric, words
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 
 pytestmark = pytest.mark.faults
-
-
-@contextlib.contextmanager
-def room(size: int) -> Iterator[None]:
-    """No file grows beyond so many bytes, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize(("executor", "size", "where"), [("local:2", 600, "/scores"), ("local", 9_000, "/site/")])
-def test_without_room_the_run_ends_in_one_line_and_the_same_command_goes_on(
-        executor: str, size: int, where: str, tmp_path: Path, undisturbed: Whole,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["--dataset", "dstc6", "--limit", "30", *words("--metric", ("length", "bleu"))]
-    command = ["run", *argv, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
-    whole = undisturbed(*argv)
-    capsys.readouterr()
-    with room(size):
-        assert main(command) == 2
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert f"{tmp_path / 'out'}{where}" in said
-    assert "the same command goes on" in said
-    assert main(command) == 0
-    assert report(tmp_path / "out") == whole
-    assert left_behind(tmp_path / "out") == []
 
 
 def scoring(tmp_path: Path, seconds: float, executor: str) -> tuple[subprocess.Popen[str], list[str], Path]:

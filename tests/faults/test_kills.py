@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +38,6 @@ WORKERS = fault(GROUP, "workers, two or three of a run", "`--executor local:2`, 
                 "what a worker was at is tried again by another; exit status 0; the same report")
 
 
-def moments(kills: int, stages: tuple[str, ...], rng: np.random.Generator) -> Iterator[str]:
-    """Every stage as often as any other, in an order by chance."""
-    order = [stage for _ in range(-(-kills // len(stages))) for stage in rng.permutation(stages)]
-    yield from order[:kills]
-
-
 def wait_for(stage: str, process: subprocess.Popen[str], out: Path, rng: np.random.Generator) -> bool:
     """Wait for a moment by chance within a stage of a run; False where the run ended before."""
     if stage == ANYWHERE:
@@ -66,17 +59,13 @@ def _still(process: subprocess.Popen[str], seconds: float) -> bool:
     return False
 
 
-def slowly(folder: Path) -> str:
-    """A metric that takes its time."""
-    return metric(folder, "slowly", "time.sleep(0.05)")
-
-
 def killed_and_continued(argv: list[str], out: Path, kills: int, stages: tuple[str, ...], rng: np.random.Generator,
                          *, everybody: bool = False) -> tuple[Counter[str], Counter[tuple[str, str, int]]]:
     """Kill a run so many times, each time begun anew in the same folder; what it was at, and what was scored."""
     at: Counter[str] = Counter()
     done: Counter[tuple[str, str, int]] = Counter()
-    for stage in moments(2 * kills, stages, rng):
+    rounds = [stage for _ in range(-(-2 * kills // len(stages))) for stage in rng.permutation(stages)]
+    for stage in rounds[:2 * kills]:  # every stage as often as any other, in an order by chance
         (out / "log.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
         with begun(*argv, *QUICK, "--out", str(out), start_new_session=True) as process:
             if wait_for(stage, process, out, rng):
@@ -95,7 +84,7 @@ def killed_and_continued(argv: list[str], out: Path, kills: int, stages: tuple[s
 ], ids=str)
 def test_a_killed_run_is_continued_to_the_same_bytes(
         known: Fault, kills: int, executor: str, seed: int, tmp_path: Path, undisturbed: Whole) -> None:
-    argv = [*PLAIN, "--metric", slowly(tmp_path)]
+    argv = [*PLAIN, "--metric", metric(tmp_path, "slowly", "time.sleep(0.05)")]
     out = tmp_path / "out"
     costly(out, "slowly", "length", "distinct")
     check(known, [*argv, "--executor", executor], undisturbed(*argv), out, kills, (*AFTER, ANYWHERE),
@@ -129,7 +118,7 @@ def check(known: Fault, argv: list[str], whole: dict[str, bytes], out: Path, kil
 @pytest.mark.parametrize("kills", [2, 3])
 def test_killed_workers_are_replaced(kills: int, tmp_path: Path, undisturbed: Whole) -> None:
     rng, out = np.random.default_rng(kills), tmp_path / "out"
-    argv = [*PLAIN, "--metric", slowly(tmp_path)]
+    argv = [*PLAIN, "--metric", metric(tmp_path, "slowly", "time.sleep(0.05)")]
     costly(out, "slowly", "length", "distinct")
     killed: list[int] = []
     with begun(*argv, *QUICK, "--out", str(out), "--executor", "local:2") as process:

@@ -16,9 +16,8 @@ from harness.scoring.executors import ray as place
 from harness.scoring.executors.ray import Actor, Cluster
 from harness.scoring.executors.tasks import Began, Ended, Finished, Lost, Setup, Task
 from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, metric, report
+from tests.faults.runs import QUICK, metric, report, setup
 from tests.faults.test_workers import DIES_ONCE, SAME, until_idle
-from tests.harness.scoring.executors.conftest import setup
 
 # Ray leaves its files to be closed by the collector
 pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore::ResourceWarning",

@@ -15,8 +15,7 @@ from harness.cli import main
 from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Task
 from harness.scoring.executors.workers import Processes
 from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, metric, report, words
-from tests.harness.scoring.executors.conftest import setup
+from tests.faults.runs import QUICK, metric, report, setup, words
 
 pytestmark = pytest.mark.faults
 

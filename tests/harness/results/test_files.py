@@ -69,3 +69,10 @@ def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "harness run" in str(caught.value)
         path.write_bytes(before)
     files.read(tmp_path)
+    for lost in ("columns", "signature"):
+        head = json.loads((tmp_path / "report.json").read_text())
+        del head["metrics"][0][lost]
+        (tmp_path / "report.json").write_text(json.dumps(head))
+        with pytest.raises(BadReport, match=lost):
+            files.read(tmp_path)
+        files.write(small(), tmp_path)

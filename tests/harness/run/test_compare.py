@@ -13,13 +13,13 @@ from scipy import stats
 
 from benchmarks.dataset import Quality
 from harness.cli import main
-from harness.results import files
 from harness.run import compare
 from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability, significance, williams
 from harness.statistics.panel import codes
+from tests.suite_run import SuiteRun
 
 
 def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "poor"), n: int = 120) -> TargetData:
@@ -135,17 +135,8 @@ def test_the_memo_keeps_and_never_takes_what_is_damaged(tmp_path: Path) -> None:
     assert len(made) == 3
 
 
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on two datasets of the sample."""
-    folder = tmp_path_factory.mktemp("out")
-    argv = ["--metric", "length", "--metric", "distinct", "--metric", "random", "--permutations", "50"]
-    assert main(["run", "--dataset", "esl", "--dataset", "fed-turn", *argv, "--out", str(folder)]) == 0
-    return folder
-
-
-def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
-    rows = [row for row in files.read(out / "report").ranking if row.statistic == "spearman"]
+def test_ranks_have_intervals_that_hold_them(suite_run: SuiteRun) -> None:
+    rows = [row for row in suite_run.results.ranking if row.statistic == "spearman"]
     ranked = [row for row in rows if row.rank]
     assert ranked
     assert all(1 <= row.low <= row.high <= len(ranked) for row in ranked)
@@ -155,36 +146,36 @@ def test_ranks_have_intervals_that_hold_them(out: Path) -> None:
 
 
 @pytest.mark.parametrize(("argv", "parts"), [
-    (["--compare"], ("esl, appropriateness", "Holm", "length")),
+    (["--compare"], ("jsalt, appropriateness", "Holm", "length")),
     (["--compare", "--test", "perm-both", "--every-pair"], ("PERM-BOTH (50 draws, seed 0)", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
     (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "draws contexts whole")),
     (["--clusters", "--dataset", "fed-turn", "--quality", "overall"], ("fed-turn, Overall",)),
 ])
-def test_comparisons_are_printed(out: Path, capsys: pytest.CaptureFixture[str], argv: list[str],
+def test_comparisons_are_printed(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str], argv: list[str],
                               parts: tuple[str, ...]) -> None:
-    assert main(["report", "--out", str(out), *argv]) == 0
+    assert main(["report", "--out", str(suite_run.out), *argv]) == 0
     printed = capsys.readouterr().out
     assert all(part in printed for part in parts)
     assert "bundled sample" in printed
 
 
-def test_too_few_draws_are_told(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With 3 columns that vary there are 3 pairs: 3 / 51 is the least p that Holm can give."""
-    main(["report", "--out", str(out), "--clusters", "--test", "perm-both", "--quality", "Fluent"])
+def test_too_few_draws_are_told(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """With 4 columns that vary there are 6 pairs: 6 / 51 is the least p that Holm can give."""
+    main(["report", "--out", str(suite_run.out), "--clusters", "--test", "perm-both", "--quality", "Fluent"])
     printed = capsys.readouterr().out
-    assert "50 draws are too few: over 3 pairs no p by Holm can be below 0.059" in printed
+    assert "50 draws are too few: over 6 pairs no p by Holm can be below 0.12" in printed
     assert "the intervals take them as independent" in printed
 
 
-@pytest.mark.parametrize("argv", [["--dataset", "esl"], ["--clusters", "--json"]])
-def test_flags_that_would_mean_nothing_are_refused(out: Path, capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("argv", [["--dataset", "jsalt"], ["--clusters", "--json"]])
+def test_flags_that_would_mean_nothing_are_refused(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str],
                                                    argv: list[str]) -> None:
-    assert main(["report", "--out", str(out), *argv]) == 2
+    assert main(["report", "--out", str(suite_run.out), *argv]) == 2
 
 
-@pytest.mark.parametrize("argv", [["--dataset", "esk"], ["--quality", "appropriate"], ["--column", "lenght"]])
-def test_unknown_names_are_answered_with_the_nearest(out: Path, capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("argv", [["--dataset", "jsald"], ["--quality", "appropriate"], ["--column", "lenght"]])
+def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str],
                                                      argv: list[str]) -> None:
-    assert main(["report", "--out", str(out), "--compare", *argv]) == 2
+    assert main(["report", "--out", str(suite_run.out), "--compare", *argv]) == 2
     assert "did you mean" in capsys.readouterr().err

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import pytest
 
 from benchmarks.dataset import Item
-from harness.results import files
 from harness.run.entries import metric_entry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
-from tests.harness.results.test_files import small
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +46,3 @@ def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature
-
-
-@pytest.mark.parametrize("lost", ["columns", "signature"])
-def test_an_entry_that_lacks_anything_else_is_refused(tmp_path: Path, lost: str) -> None:
-    from harness.errors import BadReport
-
-    files.write(small(), tmp_path)
-    path = tmp_path / "report.json"
-    head = json.loads(path.read_text())
-    del head["metrics"][0][lost]
-    path.write_text(json.dumps(head))
-    with pytest.raises(BadReport, match=lost):
-        files.read(tmp_path)

@@ -15,7 +15,6 @@ import pytest
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import RankingRow
-from harness.run import placement
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_by_formula
 
@@ -24,26 +23,24 @@ BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", 
 TRIED = ("repetition", "bleu")
 
 
-def run(out: Path, home: Path, metrics: tuple[str, ...]) -> Path:
-    given = [part for name in metrics for part in ("--metric", name)]
-    given += [part for name in DATASETS for part in ("--dataset", name)]
-    assert main(["run", "--home", str(home), "--out", str(out), "--limit", "40", "--draws", "0",
-                 "--examples", "0", *given]) == 0
-    return out
+def run(folder: Path, metrics: tuple[str, ...], limit: int = 40) -> Path:
+    flags = [part for name in metrics for part in ("--metric", name)]
+    flags += [part for name in DATASETS for part in ("--dataset", name)]
+    assert main(["run", "--home", str(folder / "home"), "--out", str(folder / "out"), "--limit", str(limit), "--draws",
+                 "0", "--examples", "0", *flags]) == 0
+    return folder / "out"
 
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run without the metrics that are tried."""
-    folder = tmp_path_factory.mktemp("earlier")
-    return run(folder / "results", folder / "home", BEFORE)
+    return run(tmp_path_factory.mktemp("earlier"), BEFORE)
 
 
 @pytest.fixture(scope="module")
 def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run with them, to which the answers are compared."""
-    folder = tmp_path_factory.mktemp("later")
-    return run(folder / "results", folder / "home", (*BEFORE, *TRIED))
+    return run(tmp_path_factory.mktemp("later"), (*BEFORE, *TRIED))
 
 
 @pytest.fixture
@@ -100,10 +97,8 @@ def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
     report = files.read(out / "report")
     p, won = [], []
     for points in report.points:
-        (folder,) = [path for path in (out / "scores").iterdir()
-                     if path.name == next(entry.fingerprint for entry in report.datasets
-                                          if entry.name == points.dataset)[:20]]
-        (part,) = folder.glob("repetition-*.parquet")
+        (entry,) = (entry for entry in report.datasets if entry.name == points.dataset)
+        (part,) = (out / "scores" / entry.fingerprint[:20]).glob("repetition-*.parquet")
         own = pq.read_table(part).column("score:repetition").to_numpy()
         for human in points.human.values():
             for row in shown:
@@ -134,14 +129,12 @@ def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixt
     assert before == ({path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes())
 
 
-def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path, home: Path,
+def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path,
                                                        capsys: pytest.CaptureFixture[str]) -> None:
     (board,) = boards(capsys, out, "repetition", "--limit", "20")
-    given = [part for name in (*BEFORE, "repetition") for part in ("--metric", name)]
-    given += [part for name in DATASETS for part in ("--dataset", name)]
-    assert main(["run", "--out", str(tmp_path / "cut"), "--limit", "20", "--draws", "0", *given]) == 0
+    short = run(tmp_path / "cut", (*BEFORE, "repetition"), limit=20)
     for row in board["neighbours"]:
-        truth = standing(tmp_path / "cut", "dev", row["column"])
+        truth = standing(short, "dev", row["column"])
         assert row["value"] == pytest.approx(truth.value, abs=1e-12)
         assert row["rank"] == truth.rank
 
@@ -164,10 +157,3 @@ def test_what_cannot_be_is_told_in_one_line(out: Path, capsys: pytest.CaptureFix
                                             told: str) -> None:
     assert main(["leaderboard", "--out", str(out), *more]) == 2
     assert told in capsys.readouterr().err
-
-
-def test_gaps_stand_where_lines_are_left_out(out: Path) -> None:
-    rows = [RankingRow("dev", "real", "dev", "spearman", f"m{n}", f"m{n}", 1 - n / 100, n + 1, 1, 1) for n in range(30)]
-    rows[28] = dataclasses.replace(rows[28], metric="length", column="length")
-    shown = placement._shown(rows, rows[15])
-    assert [row.rank for row in shown] == [1, 2, 3, *range(11, 22), 29]

@@ -27,11 +27,9 @@ def logged(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize(("seconds", "told"), [
-    (0.034, "0.03 s"), (1.26, "1.3 s"), (65.4, "1:05"), (7200, "2:00:00"), (-1, "0.00 s"),
-])
-def test_a_time_as_one_reads_it(seconds: float, told: str) -> None:
-    assert duration(seconds) == told
+def test_a_time_as_one_reads_it() -> None:
+    assert [duration(seconds) for seconds in (0.034, 1.26, 65.4, 7200, -1)] == [
+        "0.03 s", "1.3 s", "1:05", "2:00:00", "0.00 s"]
 
 
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from metrics.models.service import Models
 from tests.conftest import make_card, make_dataset
 
 MODELS = Models(Path())
+TWO = make_dataset(["a", "b"], [(1,), (2,)])
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,10 @@ def dialogue(*turns: tuple[str, str]) -> Item:
     return Item("d", tuple(Utterance(*turn) for turn in turns), None)
 
 
-def test_turns_are_the_systems_each_with_what_came_before() -> None:
-    item = dialogue(("user", "a"), ("system", "b"), ("user", "c"), ("system", "d"))
-    first, second = scoring.turns(item)
+def test_turns_are_the_systems_each_with_what_came_before_or_all_without_a_system() -> None:
+    first, second = scoring.turns(dialogue(("user", "a"), ("system", "b"), ("user", "c"), ("system", "d")))
     assert (first.id, first.response.text, len(first.context)) == ("d#1", "b", 1)
     assert (second.id, second.response.text, len(second.context)) == ("d#3", "d", 3)
-
-
-def test_without_a_system_every_turn_is_judged() -> None:
     assert len(scoring.turns(dialogue(("Ann", "a"), ("Bob", "b")))) == 2
 
 
@@ -57,20 +54,18 @@ def test_turns_are_brought_together_in_four_ways() -> None:
     assert columns["fake:sum"].shape == (3,)
 
 
-@pytest.mark.parametrize(("given", "part"), [
-    ({"fake": [1.0]}, "shape (1,) for 2 items"),
-    ({"other": [1.0, 2.0]}, "promised the columns fake and gave other"),
-    ({"fake": [1.0, 2.0], "more": [1.0, 2.0]}, "gave fake, more"),
-    ({"fake": [1.0, np.inf]}, "infinite for item toy_00001"),
-    ({"fake": ["a", "b"]}, "no number"),
-    ([1.0, 2.0], "gave list"),
-    ({"fake": ["1", "2"]}, "no number"),
-    ({"fake": np.array([1 + 2j, 3])}, "no number"),
-])
-def test_a_broken_contract_is_named(given: object, part: str) -> None:
-    with pytest.raises(BadScores) as caught:
-        scoring.score(Fake(given), make_dataset(["a", "b"], [(1,), (2,)]), MODELS)
-    assert part in str(caught.value)
+def test_a_broken_contract_is_named() -> None:
+    for given, part in (
+        ({"fake": [1.0]}, "shape (1,) for 2 items"),
+        ({"other": [1.0, 2.0]}, "promised the columns fake and gave other"),
+        ({"fake": [1.0, 2.0], "more": [1.0, 2.0]}, "gave fake, more"),
+        ({"fake": [1, 2], "other@overall": [3, 4]}, "promised the columns fake and gave fake, other@overall"),
+        ({"fake": [1.0, np.inf]}, "infinite for item toy_00001"),
+        ({"fake": ["1", "2"]}, "no number"), ({"fake": np.array([1 + 2j, 3])}, "no number"), ([1.0, 2.0], "gave list"),
+    ):
+        with pytest.raises(BadScores) as caught:
+            scoring.score(Fake(given), TWO, MODELS)
+        assert part in str(caught.value)
 
 
 def test_a_dataset_without_what_is_needed_cannot_be_scored() -> None:
@@ -81,7 +76,7 @@ def test_a_dataset_without_what_is_needed_cannot_be_scored() -> None:
 
 def test_a_masked_value_is_missing_and_an_endless_product_too() -> None:
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
-    found = scoring.score(Fake({"fake": masked}), make_dataset(["a", "b"], [(1,), (2,)]), MODELS)
+    found = scoring.score(Fake({"fake": masked}), TWO, MODELS)
     assert np.isnan(found.columns["fake"][1])
     long = dialogue(*[("system", "a")] * 3)
     dataset = Dataset(make_card(level="dialogue"), (long,), (), "imported")
@@ -96,7 +91,7 @@ def test_what_a_metric_prints_does_not_reach_the_output(capsys: pytest.CaptureFi
             print("hello")  # noqa: T201  it is what some metrics do
             return super().score(items, models)
 
-    scoring.score(Loud(), make_dataset(["a", "b"], [(1,), (2,)]), MODELS)
+    scoring.score(Loud(), TWO, MODELS)
     assert capsys.readouterr() == ("", "hello\n")
 
 
@@ -136,14 +131,8 @@ def test_undeclared_weights_are_refused() -> None:
 
 
 def test_a_column_may_have_scores_of_its_own_for_a_quality() -> None:
-    dataset = make_dataset(["a", "b"], [(1,), (2,)])
-    columns = scoring.score(Fake({"fake": [1, 2], "fake@overall": [3, 4]}), dataset, MODELS).columns
+    columns = scoring.score(Fake({"fake": [1, 2], "fake@overall": [3, 4]}), TWO, MODELS).columns
     assert {name: list(column) for name, column in columns.items()} == {"fake": [1, 2], "fake@overall": [3, 4]}
-    with pytest.raises(BadScores, match="promised the columns fake and gave fake, other@overall"):
-        scoring.score(Fake({"fake": [1, 2], "other@overall": [3, 4]}), dataset, MODELS)
-
-
-def test_turns_are_brought_together_for_a_quality_as_for_all() -> None:
     together = scoring.aggregated({"fake": np.array([1.0, 2]), "fake@overall": np.array([3.0, 4])},
                                   [dialogue(("system", "a"), ("system", "b"))])
     assert together["fake:sum@overall"] == [7]
