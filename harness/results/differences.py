@@ -5,14 +5,12 @@ Item scores are compared column by column: what one metric, or people, gave all 
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.results.rows import Results
 
@@ -29,6 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 sides, one row is gone and one is new."""
 
 Key = tuple[str, ...]
+Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +49,28 @@ class TableDifference:
         return not (self.differ or self.gone or self.new)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemColumn:
-    """One number for each item."""
-
-    items: tuple[str, ...]
-    values: npt.NDArray[np.float64]
-
-    def apart(self, other: ItemColumn) -> float:
-        """The largest difference of an item; infinite where the items are others, or one has none."""
-        if self.items != other.items or (np.isnan(self.values) != np.isnan(other.values)).any():
-            return math.inf
-        with np.errstate(invalid="ignore"):  # of two that are infinite the difference is none
-            return float(np.nanmax(np.abs(self.values - other.values), initial=0.0))
-
-
 def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[TableDifference, ...]:
     """Each table of two reports; numbers that differ by no more than the tolerance are the same."""
-    tables = [_drift(name, _rows(before, name), _rows(after, name), tolerance) for name in KEYS]
-    return *tables, _drift("points", _columns(before), _columns(after), tolerance)
+    old, new = _tables(before), _tables(after)
+    return tuple(_drift(name, old[name], new[name], tolerance) for name in old)
 
 
-def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance: float) -> TableDifference:
-    apart = {key: most for key in old if key in new and (most := _apart(name, old[key], new[key])) > tolerance}
+def _tables(report: Results) -> dict[str, Table]:
+    """Every table as its rows by key, each as what is compared, by name."""
+    tables: dict[str, Table] = {
+        name: {tuple(getattr(row, part) for part in key): {field: getattr(row, field) for field in row.__slots__
+                                                           if field not in key} for row in getattr(report, name)}
+        for name, key in KEYS.items()}
+    points: dict[Key, Mapping[str, Any]] = {
+        (rows.dataset, *column): {"items": rows.items, "values": values} for rows in report.points
+              for column, values in (*((("people", name), ratings) for name, ratings in rows.human.items()),
+                                     *rows.scores.items())}
+    return {**tables, "points": points}
+
+
+def _drift(name: str, old: Table, new: Table, tolerance: float) -> TableDifference:
+    apart = {key: most for key in old if key in new and (most := max(
+        (_apart(value, new[key][field]) for field, value in old[key].items()), default=0.0)) > tolerance}
     where = max(apart, key=lambda key: apart[key], default=())
     largest = apart[where] if where else 0.0
     return TableDifference(
@@ -80,32 +78,14 @@ def _drift(name: str, old: Mapping[Key, Any], new: Mapping[Key, Any], tolerance:
         tuple(key for key in new if key not in old), largest if largest < math.inf else math.nan, where)
 
 
-def _rows(report: Results, name: str) -> dict[Key, Any]:
-    return {tuple(getattr(row, part) for part in KEYS[name]): row for row in getattr(report, name)}
-
-
-def _columns(report: Results) -> dict[Key, Any]:
-    """What every item was given, by people on each quality and by each column of a metric."""
-    human: dict[Key, Any] = {
-        (rows.dataset, "people", quality): ItemColumn(rows.items, values)
-        for rows in report.points for quality, values in rows.human.items()}
-    return human | {
-        (rows.dataset, *column): ItemColumn(rows.items, values)
-        for rows in report.points for column, values in rows.scores.items()}
-
-
-def _apart(name: str, old: Any, new: Any) -> float:
-    """The largest difference between two rows; infinite where something is there on one side only, or is no number."""
-    return old.apart(new) if isinstance(old, ItemColumn) else max(_values(name, old, new), default=0.0)
-
-
-def _values(name: str, old: Any, new: Any) -> Iterator[float]:
-    for entry in dataclasses.fields(old):
-        if entry.name not in KEYS[name]:
-            first, second = getattr(old, entry.name), getattr(new, entry.name)
-            if first == second or (first != first and second != second):
-                yield 0.0
-            elif isinstance(first, int | float) and isinstance(second, int | float):
-                yield abs(first - second) if math.isfinite(first - second) else math.inf
-            else:
-                yield math.inf
+def _apart(first: Any, second: Any) -> float:
+    """The difference of two values, of columns the largest; infinite where one is missing, or is no number."""
+    if isinstance(first, np.ndarray):
+        if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
+            return math.inf
+        with np.errstate(invalid="ignore"):  # of two that are infinite the difference is none
+            return float(np.nanmax(np.abs(first - second), initial=0.0))
+    if first == second or (first != first and second != second):
+        return 0.0
+    numbers = isinstance(first, int | float) and isinstance(second, int | float)
+    return abs(first - second) if numbers and math.isfinite(first - second) else math.inf

@@ -23,9 +23,9 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
@@ -47,9 +47,6 @@ from harness.results.rows import (
     Timing,
     TrainingEntry,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SCHEMA = 1
 
@@ -85,7 +82,8 @@ def write(report: Results, folder: Path) -> None:
         head["tables"][name] = hashlib.sha256(table).hexdigest()
         write_atomically(folder / f"{name}.parquet", table)
         write_atomically(folder / f"{name}.jsonl", "".join(map(json_line, rows)).encode())
-    examples = _json([_filled(dataclasses.asdict(example)) for example in report.examples])
+    examples = _json([{name: None if value != value else value for name, value in dataclasses.asdict(example).items()}
+                      for example in report.examples])  # JSON has no NaN
     head["examples"] = hashlib.sha256(examples).hexdigest()
     write_atomically(folder / "examples.json", examples)
     timings = [dataclasses.asdict(timing) for timing in report.timings]
@@ -106,7 +104,9 @@ def read(folder: Path) -> Results:
             run=value_of(Run, head["run"], "run"), timings=records("timings.json", timings, Timing),
             **{name: records(f"report.json, {name}", head[name], kind) for name, kind in ENTRIES.items()},
             **{name: tuple(_rows(folder, head, name, kind)) for name, kind in TABLES.items()},
-            points=tuple(_read_points(folder, head["points"])), examples=records("examples.json", examples, Example))
+            points=tuple(packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
+                         for dataset, digest in head["points"].items()),
+            examples=records("examples.json", examples, Example))
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
@@ -151,11 +151,6 @@ def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
     return digests
 
 
-def _read_points(folder: Path, digests: Mapping[str, str]) -> Iterator[ItemScores]:
-    for dataset, digest in digests.items():
-        yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
-
-
 def _points_path(folder: Path, dataset: str) -> Path:
     return folder / f"{packing.slug(dataset)}.parquet"
 
@@ -168,23 +163,12 @@ def _checked(path: Path, digest: str) -> bytes:
     return content
 
 
-def _filled(values: dict[str, Any]) -> dict[str, Any]:
-    """With null where a number is missing, because JSON has no NaN."""
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
-
-
-def _schema(kind: type[Any]) -> pa.Schema:
-    import pyarrow as pa
-
-    arrow = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "int | None": pa.int64()}
-    return pa.schema([(entry.name, arrow[str(entry.type)]) for entry in dataclasses.fields(kind)])
-
-
 def _parquet(rows: Sequence[Any], kind: type[Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(kind)
+    arrow = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "int | None": pa.int64()}
+    schema = pa.schema([(entry.name, arrow[str(entry.type)]) for entry in dataclasses.fields(kind)])
     columns = {name: [getattr(row, name) for row in rows] for name in schema.names}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns, schema=schema), sink)
@@ -195,15 +179,10 @@ def _rows(folder: Path, head: Mapping[str, Any], name: str, kind: type[Row]) -> 
     import pyarrow.parquet as pq
 
     content = _checked(folder / f"{name}.parquet", head["tables"][name])
-    shared: dict[str, str] = {}
+    shared: dict[str, str] = {}  # there are some hundred thousand rows and some hundred names
     for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(use_threads=False):
-        columns = [_values(batch, entry, shared) for entry in dataclasses.fields(kind)]
+        columns = [batch.column(entry.name).to_pylist() for entry in dataclasses.fields(kind)]
+        for place, entry in enumerate(dataclasses.fields(kind)):
+            if entry.type == "str":
+                columns[place] = [shared.setdefault(value, value) for value in columns[place]]
         yield from (kind(*values) for values in zip(*columns, strict=True))
-
-
-def _values(batch: pa.RecordBatch, entry: dataclasses.Field[Any], shared: dict[str, str]) -> list[Any]:
-    """A column. Rows with the same text share it: there are some hundred thousand rows and some hundred names."""
-    values: list[Any] = batch.column(entry.name).to_pylist()
-    if entry.type == "str":
-        return [shared.setdefault(value, value) for value in values]
-    return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,11 @@ def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0,
              if card.name in requested and selection.split in (None, card.split)]
     if not cards:
         raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is of the split {selection.split}")
-    _check_qualities(cards, selection.qualities)
+    known = sorted({name for card in cards for quality in card.qualities
+                    for name in (quality.name.casefold(), quality.dimension)})
+    for name in selection.qualities:
+        if name.casefold() not in known:
+            raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, known)}")
     cards = [card for card in cards if _matching(card.qualities, selection.qualities)]
     chosen, broken = _choose(selection)
     return Plan(selection, tuple(cards), chosen, broken, draws or Draws(), examples, rescore, ratings, command)
@@ -138,11 +142,3 @@ def _matching(qualities: Sequence[Quality], wanted: Sequence[str]) -> tuple[Qual
     names = {name.casefold() for name in wanted}
     return tuple(quality for quality in qualities
                  if not names or quality.name.casefold() in names or quality.dimension in names)
-
-
-def _check_qualities(cards: Iterable[DatasetCard], wanted: Sequence[str]) -> None:
-    known = sorted({name for card in cards for quality in card.qualities
-                    for name in (quality.name.casefold(), quality.dimension)})
-    for name in wanted:
-        if name.casefold() not in known:
-            raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, known)}")

@@ -31,12 +31,9 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
     """What scores are stored by: the signature, and for a composition the dataset and its qualities."""
     signed = signature(metric, models)
-    return composed_key(signed, dataset.card) if isinstance(metric, Composite) else signed
-
-
-def composed_key(signed: str, card: DatasetCard) -> str:
-    """What the scores of a composition with that signature are stored by."""
-    return "|".join((signed, f"on={'+'.join(same_dialogues(card))}", *sorted(_dimensions(card))))
+    if not isinstance(metric, Composite):
+        return signed
+    return "|".join((signed, f"on={'+'.join(same_dialogues(dataset.card))}", *sorted(_dimensions(dataset.card))))
 
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:

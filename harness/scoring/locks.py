@@ -27,16 +27,12 @@ BEAT, STALE = 5.0, 60.0
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
-def _own_name() -> str:
-    return f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
-
-
 @dataclass(slots=True)
 class Locks:
     """The locks of one run in a store; a context that ends with all of them released."""
 
     files: Files
-    owner: str = field(default_factory=_own_name)
+    owner: str = field(default_factory=lambda: f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}")
     held: set[str] = field(default_factory=set)
     _done: threading.Event = field(default_factory=threading.Event)
 

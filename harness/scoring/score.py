@@ -55,7 +55,7 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
-    by_turn = _by_turn(metric, dataset)
+    by_turn = dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
     items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
     models.requested.clear()
     start = time.perf_counter()
@@ -125,10 +125,6 @@ def _check_models(metric: Metric, models: Models) -> None:
         raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
                         f"the card say models=('{kind}',), have an option {kind}: str = '', "
                         f"and ask for models.{kind}(self.{kind})")
-
-
-def _by_turn(metric: Metric, dataset: Dataset) -> bool:
-    return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
 
 
 def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:

@@ -114,7 +114,12 @@ class ScoreStore:
                 before[1] != after[0] for before, after in pairwise(spans)):
             return None
         parts = self._fitting(names, items)
-        return _joined(items, spans, parts) if parts.keys() == names.keys() else None
+        if parts.keys() != names.keys():
+            return None
+        missing = {span: np.full(span[1] - span[0], np.nan) for span in spans if span not in parts}
+        columns = {name: np.concatenate([missing[span] if span in missing else parts[span].columns[name]
+                                         for span in spans]) for name in next(iter(parts.values())).columns}
+        return Scores(tuple(items), columns, math.fsum(part.seconds for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
         """Remove the parts."""
@@ -167,13 +172,6 @@ def cut(span: Span, size: int) -> Iterator[Span]:
 def lock_name(fingerprint: str, signature: str) -> str:
     """What the lock on a metric and a dataset is called."""
     return f"{_folder(fingerprint)}-{_stem(signature)}"
-
-
-def _joined(items: Sequence[str], spans: Sequence[Span], parts: Mapping[Span, Scores]) -> Scores:
-    names = next(iter(parts.values())).columns
-    columns = {name: np.concatenate([parts[span].columns[name] if span in parts else np.full(span[1] - span[0], np.nan)
-                                     for span in spans]) for name in names}
-    return Scores(tuple(items), columns, math.fsum(part.seconds for part in parts.values()))
 
 
 def _folder(fingerprint: str) -> str:

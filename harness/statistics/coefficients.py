@@ -101,17 +101,9 @@ def pearson_p(r: float, panel: Panel) -> float:
     return float(2 * special.betainc(half, half, (1 - abs(r)) / 2))
 
 
-def spearman_p(rho: float, panel: Panel) -> float:
-    """Two-sided p of rho: t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom."""
-    return _student_p(rho, panel.n - 2)
-
-
-def partial_p(value: float, panel: Panel) -> float:
-    """Two-sided p of a partial correlation: as that of rho, with n - 3 degrees of freedom."""
-    return _student_p(value, panel.n - 3)
-
-
-def _student_p(value: float, freedom: int) -> float:
+def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
+    """Two-sided p of rho: t = rho sqrt(f / (1 - rho^2)) with f = n - 2 degrees of freedom, one less if partial."""
+    value, freedom = rho, panel.n - lost
     if abs(value) >= 1:
         return 0.0
     t = value * math.sqrt(freedom / ((1 + value) * (1 - value)))

@@ -106,7 +106,7 @@ STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
                    fitted=pairwise.with_shared_threshold),
     NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", soft_pairwise.soft_pairwise_accuracy,
                    why_not=soft_pairwise.why_not),
-    NamedStatistic("partial", "Partial ρ", coefficients.partial, coefficients.partial_p,
+    NamedStatistic("partial", "Partial ρ", coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
                    with_control(spearman_variance), coefficients.no_partial),
 )}
 """Each statistic by name. To add one, add a function and a row."""

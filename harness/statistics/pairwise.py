@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Mask, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
 
 ALL_AT_ONCE = 2000
 """Up to so many rows, all pairs are kept in memory."""
@@ -94,7 +94,8 @@ def calibrated(panel: Panel) -> Calibration:
         return Calibration(math.nan, math.nan)
     exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scores at most 1, by a power of two: exact
     human, metric = _sorted(panel, -exponent)
-    steps = _all_steps(human, metric) if panel.n <= ALL_AT_ONCE else _promising_steps(human, metric)
+    steps = (_merged(list(_blocks(human, metric))) if panel.n <= ALL_AT_ONCE
+             else _promising_steps(human, metric))
     start, gained = _right(human, metric, 0.0), np.cumsum(steps.sizes)
     best = int(np.argmax(gained)) if gained.size else 0
     if not gained.size or gained[best] <= 0:
@@ -119,10 +120,6 @@ def _right(human: Vector, metric: Vector, epsilon: float) -> int:
     return right
 
 
-def _all_steps(human: Vector, metric: Vector) -> Steps:
-    return _merged(list(_blocks(human, metric)))
-
-
 def _promising_steps(human: Vector, metric: Vector) -> Steps:
     """The steps in bins that can hold the maximum; of each other bin the sum alone."""
     won, net = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
@@ -133,7 +130,10 @@ def _promising_steps(human: Vector, metric: Vector) -> Steps:
         net += gains - np.bincount(bins[~ties], minlength=BINS)
     after = np.cumsum(net)
     looked_into = (won > 0) & (after - net + won >= max(0, int(after.max())))
-    opened = [_merged([_some(block, looked_into[_bins(block.gaps)])]) for block in _blocks(human, metric)]
+    opened = []
+    for gaps, sizes in _blocks(human, metric):
+        chosen = looked_into[_bins(gaps)]
+        opened.append(_merged([Steps(gaps[chosen], sizes[chosen])]))
     summed = np.flatnonzero(~looked_into & (net != 0))
     edges = (summed + ((1023 - OCTAVES) << MANTISSA)) << (52 - MANTISSA)
     return _merged([*opened, Steps(edges.view(np.float64), net[summed])])
@@ -149,10 +149,6 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
         sizes = (later == mine).astype(np.int8) - (later > mine)
         moving = (gaps > 0) & (sizes != 0)
         yield Steps(gaps[moving], sizes[moving].astype(np.int64))
-
-
-def _some(steps: Steps, chosen: Mask) -> Steps:
-    return Steps(steps.gaps[chosen], steps.sizes[chosen])
 
 
 def _merged(blocks: list[Steps]) -> Steps:

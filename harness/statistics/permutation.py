@@ -16,14 +16,14 @@ generator and the number of rows alone, so a pair's p is the same whatever other
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.statistics.mixtures import TOLERANCE, Mixtures, PearsonMixtures, SpearmanMixtures
-from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector
+from harness.statistics.panel import Array, Codes, Pairs, Vector
 from harness.statistics.williams import PairTests, shared_rows
 
 Bits = npt.NDArray[np.uint8]
@@ -52,18 +52,14 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str = "spe
     groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1]
     bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for rows, pairs in _portions(human, scores):
+        portions = ((rows, pairs[start : start + PAIRS_AT_ONCE]) for rows, pairs in shared_rows(human, scores)
+                    for start in range(0, len(pairs), PAIRS_AT_ONCE))
+        for rows, pairs in portions:
             mixtures = MIXTURES[statistic](human[rows], np.ascontiguousarray(scores[:, rows]), pairs, pool)
             extreme = _extreme(mixtures, bits, groups[rows])
             p = np.where(np.isnan(mixtures.observed), np.nan, (extreme + 1) / (draws + 1))
             tests.put(pairs, mixtures.observed, p, int(rows.sum()))
     return tests
-
-
-def _portions(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
-    for rows, pairs in shared_rows(human, scores):
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            yield rows, pairs[start : start + PAIRS_AT_ONCE]
 
 
 def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:

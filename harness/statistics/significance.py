@@ -73,7 +73,8 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
                 groups.append(_grown(row, other, alike))
                 for member in _members(groups[-1]):
                     covered[member] |= groups[-1]
-    lettered = {metric: "".join(_letter(number) for number, group in enumerate(groups) if group >> place & 1)
+    names = [ascii_letters[number % 52] + "'" * (number // 52) for number in range(len(groups))]
+    lettered = {metric: "".join(name for name, group in zip(names, groups, strict=True) if group >> place & 1)
                 for place, metric in enumerate(order)}
     return tuple(lettered.get(metric, "") for metric in range(len(values)))
 
@@ -92,10 +93,6 @@ def _members(group: int) -> Iterator[int]:
     while group:
         yield (group & -group).bit_length() - 1
         group &= group - 1
-
-
-def _letter(number: int) -> str:
-    return ascii_letters[number % 52] + "'" * (number // 52)
 
 
 def _ranking(values: Vector) -> list[int]:

@@ -30,7 +30,10 @@ def soft_pairwise_accuracy(panel: Panel, rng: np.random.Generator | None = None,
     Its value varies with the generator by less than 1 / sqrt(draws), mostly by far less. Without one the permutations
     are those of seed 0, the same for every metric.
     """
-    return math.nan if why_not(panel) else _agreement(panel, rng or np.random.default_rng(0), draws)
+    if why_not(panel):
+        return math.nan
+    apart = [abs(human - metric) for human, metric in _p_values(panel, rng or np.random.default_rng(0), draws)]
+    return float(1 - np.mean(apart))
 
 
 def why_not(panel: Panel) -> str:
@@ -38,11 +41,6 @@ def why_not(panel: Panel) -> str:
     if not undefined(panel) and len(np.unique(panel.system)) < 2:
         return "there are fewer than two systems"
     return undefined(panel)
-
-
-def _agreement(panel: Panel, rng: np.random.Generator, draws: int) -> float:
-    apart = [abs(human - metric) for human, metric in _p_values(panel, rng, draws)]
-    return float(1 - np.mean(apart))
 
 
 def _p_values(panel: Panel, rng: np.random.Generator, draws: int) -> Iterator[tuple[float, float]]:
