@@ -39,14 +39,6 @@ def valid(root: Path, about: str = "") -> Path:
     return submit(root, "evil", 1, scores(1, 1), about)
 
 
-def _link_to_folder(root: Path) -> None:
-    (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta")
-
-
-def _link_to_number(root: Path) -> None:
-    evil(root).with_name("2").symlink_to(root / "submissions" / "beta" / "1")
-
-
 def _archive(root: Path) -> None:
     with zipfile.ZipFile(evil(root).with_suffix(".zip"), "w") as packed:
         packed.writestr("../../outside.csv", "dialogue_id,score\n")
@@ -72,14 +64,10 @@ def _no_text_as_file(root: Path) -> None:
     (folder / "scores.csv").rename(os.fsdecode(os.fsencode(folder) + b"/\xff.csv"))
 
 
-def _hard_link(root: Path) -> None:
-    os.link(root / "private" / "ratings.csv", evil(root, "scores.csv"))
-
-
 def _more(line: str) -> Callable[[Path], object]:
     def write(root: Path) -> None:
-        with (valid(root) / "scores.csv").open("a") as stream:
-            stream.write(line)
+        path = valid(root) / "scores.csv"
+        path.write_text(path.read_text() + line)
 
     return write
 
@@ -89,13 +77,11 @@ ABOUT = {
     "name = " + "[" * 20_000: "not TOML",
     "name = ": "not TOML",
     'name = "=1+1"': "name should be",
-    'name = "a\\u001bb"': "name should be",
     'name = "a\\u202eb"': "name should be",
     "rank = 1": "no setting",
     'date = "soon"': "date should be",
     "date = 0001-01-01T00:00:00+23:00": "date should be",
     "date = 0x" + "F" * 60_000: "date should be",
-    "name = 0x" + "F" * 60_000: "name should be",
     "name = [0x" + "F" * 60_000 + "]": "name should be",
 }
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
@@ -103,8 +89,8 @@ TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": 
          "e\u0301vil": "no name of a team", "BETA": "differs from it"}
 NUMBERS = ("first", "01", "\u0661")
 FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
-    (_link_to_folder, "link"),
-    (_link_to_number, "link"),
+    (lambda root: (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta"), "link"),
+    (lambda root: evil(root).with_name("2").symlink_to(root / "submissions" / "beta" / "1"), "link"),
     (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
     (lambda root: os.mkfifo(evil(root, "scores.csv")), "no plain file"),
     (_archive, "archive"),
@@ -116,7 +102,7 @@ FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
     (evil, "no score file"),
     (lambda root: (valid(root) / "more").mkdir(), "no plain file"),
     (_no_text_as_file, "\\udcff.csv has a name"),
-    (_hard_link, "is a hard link"),
+    (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a hard link"),
     (_more("first_000,1\n"), "already"),
     (_more("first_000,1e400\n"), "1e400"),
     (lambda root: submit(root, "evil", 1, dict(list(scores(1, 1).items())[:-3])), "without a score: 3 of second"),
@@ -154,11 +140,10 @@ def test_each_is_refused_with_its_reason_and_changes_no_file(tmp_path: Path) -> 
         shutil.copytree(tmp_path / "submissions", root / "submissions")
 
 
-@pytest.mark.parametrize("locked", ["evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"])
-def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_is_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = challenge(tmp_path / "challenge", draws=0)
     three_teams(root)
-    closed = valid(root, 'name = "E"\n').parents[1] / locked
+    valid(root, 'name = "E"\n')
 
     def unless_locked(real: Callable[..., object]) -> Callable[..., object]:
         def opened(path: Path, *args: object) -> object:
@@ -171,21 +156,14 @@ def test_what_cannot_be_read_is_refused_alone(locked: str, tmp_path: Path, monke
     monkeypatch.setattr(submissions, "_entries_of", unless_locked(submissions._entries_of))
     monkeypatch.setattr(terms, "read", unless_locked(terms.read))
     monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
-    _, _, files = outcome.validated(root, tmp_path / "home")
-    why = "PermissionError" if locked.endswith(".csv") else "Permission denied"
-    assert [(refused.name, refused.reasons) for refused in files.refused] == [
-        ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {why}",))]
-    assert len(files.whole.entries) == 4
-
-
-def test_the_folder_of_submissions_is_no_link(tmp_path: Path) -> None:
-    root = challenge(tmp_path / "challenge")
-    (root / "submissions").rmdir()
+    for locked in ("evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"):
+        closed = root / "submissions" / locked
+        _, _, files = outcome.validated(root, tmp_path / "home")
+        why = "PermissionError" if locked.endswith(".csv") else "Permission denied"
+        assert [(refused.name, refused.reasons) for refused in files.refused] == [
+            ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {why}",))]
+        assert len(files.whole.entries) == 4
+    shutil.rmtree(root / "submissions")
     (root / "submissions").symlink_to(tmp_path)
     with pytest.raises(BadConfig, match="is a link"):
         outcome.validated(root, tmp_path / "home")
-
-
-def test_a_name_is_shown_without_what_steers_a_terminal() -> None:
-    assert submissions.shown("a\x1b[2Jb\udcff") == "a\\x1b[2Jb\\udcff"
-    assert len(submissions.shown("x" * 500)) == 81

@@ -41,6 +41,13 @@ def test_the_best_or_the_last_submission_counts(root: Path, home: Path) -> None:
     assert places(outcome.outcome(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
     edit(root, 'counts = "last"')
     assert "alpha/3" in places(outcome.outcome(root, home))
+    # a missing score may be left out
+    edit(root, 'missing = "leave-out"')
+    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[:-4]))
+    found = outcome.outcome(root, home)
+    (entry,) = [one for one in found.entries.entries if one.name == "gaps/1"]
+    assert entry.missing == {"second": 4}
+    assert found.pairs["second", "wit"].n[0, -1] == SIZE - 4
 
 
 def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home: Path) -> None:
@@ -63,6 +70,8 @@ def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
     assert places(found) == {"alpha/2": 1, "delta/1": 1, "beta/1": 3, "gamma/1": 4}
     first, second, *_ = found.ranking.places["test"]
     assert first.letters == second.letters
+    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
+    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)
     assert found.pairs["first", "overall"].p[1, 3] == 1
 
 
@@ -97,38 +106,29 @@ def published(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files}
 
 
-def test_a_broken_submission_changes_no_byte_of_the_others(root: Path, home: Path) -> None:
-    folder.write(outcome.outcome(root, home), root / "ranking")
-    before = published(root)
-    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
-    submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
-    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
-    submit(root, "flat", 1, dict.fromkeys(items(), 1.0))
-    ranked = outcome.outcome(root, home)
-    folder.write(ranked, root / "ranking")
-    why = {refused.name: refused.reasons[0] for refused in ranked.refused}
-    assert why.keys() == {"broken/1", "gaps/1", "flat/1"}
-    assert "all the same" in why["flat/1"]
-    assert published(root) == before
-
-
-def test_the_audit_log_is_added_to_and_nothing_is_written_until_all_is_made(
+def test_a_broken_submission_changes_no_byte_of_the_others_and_the_audit_log_grows(
         root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranked = outcome.outcome(root, home)
     folder.write(ranked, root / "ranking")
     log = root / "ranking" / "audit.jsonl"
     before, first = published(root), log.read_bytes()
+    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
     folder.write(ranked, root / "ranking")
-    assert log.read_bytes() == first
+    assert log.read_bytes() == first, "the same decisions are not written twice"
     submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
-    submit(root, "delta", 1, scores(0.1, 17))
-    changed = outcome.outcome(root, home)
-    with monkeypatch.context() as patch:
+    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
+    submit(root, "flat", 1, dict.fromkeys(items(), 1.0))
+    ranked = outcome.outcome(root, home)
+    with monkeypatch.context() as patch:  # nothing is written until all is made
         patch.setattr(folder, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
-            folder.write(changed, root / "ranking")
+            folder.write(ranked, root / "ranking")
+    assert (root / "ranking" / "refused.csv").read_bytes() == b"submission,reasons\n"
+    folder.write(ranked, root / "ranking")
+    why = {refused.name: refused.reasons[0] for refused in ranked.refused}
+    assert why.keys() == {"broken/1", "gaps/1", "flat/1"}
+    assert "all the same" in why["flat/1"]
     assert published(root) == before
-    folder.write(changed, root / "ranking")
     assert log.read_bytes().startswith(first)
     assert b'"broken/1"' in log.read_bytes()[len(first):]
 
@@ -189,27 +189,14 @@ def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) ->
     assert effects["drop"].values != effects["absolute"].values
     grid = next(grid for grid in tables.exhibit(found).grids if grid.name == "treatments")
     assert grid.rows[-1][0] == "gaps/1 (refused)"
-
-
-def test_a_treatment_that_is_on_makes_the_official_table(root: Path, home: Path) -> None:
-    submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
-    submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
+    # a treatment that is on makes the official table
     edit(root, 'sign = "absolute"', 'missing = "zero"', 'empty = "drop"')
     found = outcome.outcome(root, home)
     assert set(places(found)) == {"alpha/2", "beta/1", "gamma/1", "delta/1", "gaps/1"}
     assert places(found)["delta/1"] <= 2
-    assert all(one.official for one in found.effects)
     for one in found.effects:
+        assert one.official
         assert one.ranks == tuple(place.rank for place in found.ranking.places["test"])
-
-
-def test_a_missing_score_may_be_left_out(root: Path, home: Path) -> None:
-    edit(root, 'missing = "leave-out"')
-    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[:-4]))
-    found = outcome.outcome(root, home)
-    (entry,) = [one for one in found.entries.entries if one.name == "gaps/1"]
-    assert entry.missing == {"second": 4}
-    assert found.pairs["second", "wit"].n[0, -1] == SIZE - 4
 
 
 def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
@@ -233,8 +220,3 @@ def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if ",wit," not in line))
     with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
         outcome.validated(root, home)
-
-
-def test_clusters_part_where_no_letter_is_shared() -> None:
-    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
-    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)

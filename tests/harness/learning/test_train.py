@@ -110,10 +110,16 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     column = follows.Follows().score(items, models)["follows"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
+    assert main(["doctor", "--models"]) == 0
+    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
+                     r" +sha256 [0-9a-f]{64}", capsys.readouterr().out)
+    (folder(home) / "model.safetensors").write_bytes(b"")
+    assert main(["doctor", "--models"]) == 0
+    assert "not usable: weights follows: " in capsys.readouterr().out
 
 
 def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
-        command: list[str], home: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch,
+        command: list[str], home: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     digest = checkpoint.read("follows", folder(home)).digest
@@ -135,26 +141,10 @@ def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
     assert main([*command, "--seed", "1"]) == 0
     assert checkpoint.read("follows", folder(home)).digest != digest
     corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
-    capsys.readouterr()
-    assert main([*command, "--seed", "1"]) == 0
+    assert main([*command, "--seed", "1", "--out", str(tmp_path / "mine")]) == 0
     assert "100 steps" in capsys.readouterr().out, "of another corpus"
-
-
-def test_the_commands_tell_of_a_checkpoint(command: list[str], home: Path, tmp_path: Path,
-                                           capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--out", str(tmp_path / "mine")]) == 0
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [
         "card.json", "config.json", "model.safetensors"]
-    assert main(command) == 0
-    capsys.readouterr()
-    assert main(["doctor", "--models"]) == 0
-    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
-                     r" +sha256 [0-9a-f]{64}", capsys.readouterr().out)
-    (folder(home) / "model.safetensors").write_bytes(b"")
-    assert main(["doctor", "--models"]) == 0
-    assert "not usable: weights follows: " in capsys.readouterr().out
-    assert main(["show", "follows"]) == 0
-    assert re.search(r"weights +follows", capsys.readouterr().out)
 
 
 def test_what_the_user_can_mend_is_one_line(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,

@@ -15,11 +15,9 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
 from harness.cli import main
-from harness.errors import BadConfig
 from harness.results import exhibits
 from harness.run.correlate import Judged
-from harness.run.plan import Selection
-from harness.studies import StudyRequest, dimensions
+from harness.studies import dimensions
 from harness.studies.dimensions.relations import QualityPair, absent, agreement, choices, groups, pair, relate
 from tests.conftest import make_item
 
@@ -101,16 +99,9 @@ def test_end_to_end_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[
     picture = ET.fromstring((folder / "dimensions.svg").read_text())  # noqa: S314  (our own)
     assert "qualities, from" in (picture[1].text or "")
     assert "| quality |" in (folder / "dimensions.md").read_text()
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert main([*command, "--json"]) == 0
-    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
     ((exhibit,), warnings) = exhibits.gathered(tmp_path)
     assert not warnings
     assert exhibit.command.startswith("harness study dimensions --dataset fed-dial --quality overall")
-    assert main(["study", "dimensions", "--metric", "bleu", "--out", str(tmp_path)]) != 0
-    assert "dimensions takes no --metric" in capsys.readouterr().err
-    with pytest.raises(BadConfig, match="3 qualities or more"):
-        dimensions.study(StudyRequest(Selection(datasets=("esl",), data="sample"), tmp_path, tmp_path))
 
 
 def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:

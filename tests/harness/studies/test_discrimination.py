@@ -152,18 +152,6 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     assert own.read(["tea"]).shape == same.read(["tea"]).shape
 
 
-def test_what_cannot_be_studied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for flags, message in (
-        (["--metric", "dynaeval[window=6]"], "this study sets window itself"),
-        (["--metric", "cosim[pooling=max]"], "this study sets pooling itself"),
-        (["--metric", "bleu"], "none of them was asked for"),
-        (["--metric", "random"], "none of the corpora is here"),
-        (["--dataset", "esl"], "discrimination takes no --dataset"),
-    ):
-        assert main(["study", "discrimination", *flags, "--out", str(tmp_path)]) == 2
-        assert message in capsys.readouterr().err
-
-
 def test_a_corpus_too_small_to_train_on_is_a_failure_of_its_cells(home: Path, tiny_encoder: Path, short: None,
                                                                    tmp_path: Path,
                                                                    capsys: pytest.CaptureFixture[str]) -> None:

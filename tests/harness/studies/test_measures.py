@@ -204,14 +204,26 @@ def test_colours_can_be_read_on() -> None:
 
 
 def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for line, part in (
-        ("nothing --dataset esl", "no study 'nothing'"),
+    for line, message in (
+        ("measure", "did you mean 'measures'"),
         ("measures --dataset esl --draws 10", "--draws should be 40 or more"),
-        ("measures --dataset esl --seed -1", "--seed"),
+        ("measures --seed -1", "--seed should be 0 or more"),
+        ("measures --limit 0", "--limit should be 1 or more"),
         ("measures --dataset fed-trun", "did you mean 'fed-turn'"),
+        ("measures --from .", "measures takes no --from"),
+        ("dimensions --metric bleu", "dimensions takes no --metric"),
+        ("dimensions --data sample --dataset esl", "has 3 qualities or more"),
+        ("dailydialogpp --dataset fed-turn", "dailydialogpp takes no --dataset"),
+        ("dailydialogpp --metric length --from nowhere", "nowhere holds no dev.json and test.json of DailyDialog++"),
+        ("dailydialogpp --metric length", "DailyDialog++ is not here: `harness fetch --corpora dailydialog_pp`"),
+        ("discrimination --metric dynaeval[window=6]", "this study sets window itself"),
+        ("discrimination --metric bleu", "none of them was asked for"),
+        ("discrimination --metric random", "none of the corpora is here"),
     ):
-        assert main(["study", *line.split(), "--metric", "length", "--out", str(tmp_path)]) == 2
-        assert part in capsys.readouterr().err.splitlines()[-1]
+        assert main(["study", *line.split(), "--out", str(tmp_path)]) == 2
+        error = capsys.readouterr().err
+        assert message in error.splitlines()[-1]
+        assert error.count("\n") == 1
     assert not (tmp_path / "studies").exists()
 
 
@@ -236,9 +248,3 @@ def test_measures_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert len(rows) == 20
     assert {row["tau"] for row in rows if (row["grouping"], row["coefficient"]) == DEFAULT} == {"1.0"}
     assert sorted(before) == ["agreement.csv", "exhibit.json", "measure.csv", "measures.md", "measures.svg"]
-
-
-def test_a_cell_that_gives_a_measure_nothing_is_without_it(rng: np.random.Generator) -> None:
-    """Constant metrics have no correlation; their pairwise accuracy is the share of pairs that people tie."""
-    found = one_board(make_cell({"constant": np.ones(120), "flat": np.zeros(120)}, drawn(rng)))
-    assert {row.measure[1] for row in found.rows} == {"pairwise-accuracy"}
