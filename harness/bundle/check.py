@@ -12,7 +12,7 @@ or from another library, and no model is fetched for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
 from harness.results import item_scores
-from harness.results.rows import Correlation, DatasetEntry, RankingRow
+from harness.results.rows import Correlation, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target
@@ -69,13 +69,25 @@ class Checked:
     rows: tuple[BoardPlace, ...] = ()
     ranking: int = 0
 
+    def compare(self, where: str, packed: Correlation | RankingRow, here: Correlation | RankingRow,
+                names: Iterable[str]) -> None:
+        """Note what of a row differs by more than can be left to rounding; a number that is missing is none."""
+        for name in names:
+            before, now = (math.nan if value is None else float(value)
+                           for value in (getattr(packed, name), getattr(here, name)))
+            if math.isnan(before) != math.isnan(now) or abs(before - now) > TOLERANCE:
+                self.drifts.append(Mismatch(f"{where}, {name}", _number(before), _number(now)))
+
 
 def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) -> dict[str, Dataset]:
     """The datasets of the bundle that are here, with private ratings joined; of the others, why they are not."""
-    available = {}
+    available, owners = {}, private.Owners()
+    limit = bundle.run.options.get("limit")
     for entry in bundle.datasets:
+        selection = plan.Selection(data="sample" if entry.origin == "sample" else "real",
+                                   limit=limit if isinstance(limit, int) and limit > 0 else None)
         try:
-            loaded = _loaded(bundle, entry, home)
+            loaded = plan.load(datasets.card(entry.name), home, selection)
         except BenchmarkError as error:
             checked.not_here[entry.name] = str(error)
             continue
@@ -83,29 +95,17 @@ def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) 
             checked.not_here[entry.name] = "its items are not here" if loaded is None else "the items here are others"
         else:
             available[entry.name] = loaded
-    if ratings and available:
-        available = _joined(available, ratings)
+            owners.add(loaded)
+    extra = private.read(ratings, owners) if ratings and available else {}
     for entry in bundle.datasets:
-        dataset = available.get(entry.name)
-        if dataset and ratings_fingerprint(dataset.ratings) != entry.ratings_fingerprint:
-            checked.not_here[entry.name] = "the ratings here are others"
-            del available[entry.name]
+        if entry.name in available:
+            joined = private.join(available[entry.name], extra.get(entry.name, ()))[0]
+            if ratings_fingerprint(joined.ratings) == entry.ratings_fingerprint:
+                available[entry.name] = joined
+            else:
+                checked.not_here[entry.name] = "the ratings here are others"
+                del available[entry.name]
     return available
-
-
-def _loaded(bundle: Bundle, entry: DatasetEntry, home: Path) -> Dataset | None:
-    limit = bundle.run.options.get("limit")
-    selection = plan.Selection(data="sample" if entry.origin == "sample" else "real",
-                               limit=limit if isinstance(limit, int) and limit > 0 else None)
-    return plan.load(datasets.card(entry.name), home, selection)
-
-
-def _joined(datasets_here: Mapping[str, Dataset], ratings: Path) -> dict[str, Dataset]:
-    owners = private.Owners()
-    for dataset in datasets_here.values():
-        owners.add(dataset)
-    extra = private.read(ratings, owners)
-    return {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in datasets_here.items()}
 
 
 def correlations(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) -> list[Correlation]:
@@ -119,7 +119,7 @@ def correlations(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) 
             checked.again[row.dataset] = checked.again.get(row.dataset, 0) + 1
             where = f"{row.dataset}, {row.quality}, {row.metric}/{row.column}, {row.statistic}"
             if key in packed:
-                checked.drifts += _differences(where, packed[key], row)
+                checked.compare(where, packed[key], row, VALUES)
             else:
                 checked.drifts.append(Mismatch(where, "nothing", _number(row.value)))
     for key in packed.keys() - rows.keys():
@@ -153,20 +153,6 @@ def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
-def _differences(where: str, packed: Correlation, here: Correlation) -> Iterator[Mismatch]:
-    for name in VALUES:
-        before, now = getattr(packed, name), getattr(here, name)
-        if differs(before, now):
-            yield Mismatch(f"{where}, {name}", _number(before), _number(now))
-
-
-def differs(packed: float, here: float) -> bool:
-    """Whether two numbers are further apart than can be left to rounding; a number that is missing is none."""
-    if math.isnan(packed) or math.isnan(here):
-        return math.isnan(packed) != math.isnan(here)
-    return abs(packed - here) > TOLERANCE
-
-
 def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation], checked: Checked) -> None:
     """The places of these metrics by the correlations; all other rows of a board are taken from the bundle."""
     own, values = {entry.name for entry in bundle.metrics}, _values(bundle, rows)
@@ -184,23 +170,14 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
         again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
                         rank=1 + sum(value > packed.value for value in others) if complete else None,
                         covered=len(covered), targets=len(board))
-        checked.drifts += _moved(packed, again)
+        where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
+                 f"{packed.statistic}")
+        checked.compare(where, packed, again, ("value", "rank", "covered", "targets"))
         checked.ranking += 1
         if packed.statistic == "spearman" and packed.rule == packed.board.partition("-")[0]:
             places.append(BoardPlace(again, sum(map(math.isfinite, others)), sum(cell[0] in here for cell in covered)))
     checked.rows = tuple(sorted(places, key=lambda row: (row.standing.board, row.standing.origin,
                                                         row.standing.rank or math.inf)))
-
-
-def _moved(packed: RankingRow, again: RankingRow) -> Iterator[Mismatch]:
-    """What of a place on a board is not here as it is packed."""
-    where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
-             f"{packed.statistic}")
-    for name in ("value", "rank", "covered", "targets"):
-        before, now = (math.nan if value is None else float(value)
-                       for value in (getattr(packed, name), getattr(again, name)))
-        if differs(before, now):
-            yield Mismatch(f"{where}, {name}", _number(before), _number(now))
 
 
 def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:

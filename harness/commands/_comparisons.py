@@ -102,7 +102,7 @@ def _table(report: Results, chosen: ReportRows, place: Place, caption: str, head
            rows: Iterable[Sequence[str]]) -> str:
     origin = next(entry.origin for entry in report.datasets if entry.name == place[0])
     title = f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}{caption}"
-    return table(title, heads, DATA["sample" if origin == "sample" else "real"], rows)
+    return table(title, heads.items(), DATA["sample" if origin == "sample" else "real"], rows)
 
 
 def _warning(report: Results, chosen: ReportRows, place: Place) -> str:

@@ -22,9 +22,9 @@ LISTING = ".published.json"
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
 
 
-def table(caption: str, heads: Mapping[str, Kind], data: str, *groups: Iterable[Sequence[str]]) -> str:
-    """A table for the terminal: the kind of each column by its heading, and groups of rows."""
-    return text.text(Table("", caption, tuple(Heading(name, kind) for name, kind in heads.items()),
+def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: Iterable[Sequence[str]]) -> str:
+    """A table for the terminal: its columns by heading and kind, and groups of rows."""
+    return text.text(Table("", caption, tuple(Heading(name, kind) for name, kind in heads),
                            tuple(Group(tuple(tuple(map(Cell, row)) for row in rows)) for rows in groups), data))
 
 

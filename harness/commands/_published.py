@@ -24,6 +24,7 @@ from harness.published.measured import (
 )
 from harness.results import files
 from leaderboard.blocks.cells import number
+from leaderboard.blocks.tables import Kind
 
 BEGIN, END = "<!-- harness report --published: begin -->", "<!-- harness report --published: end -->"
 """The lines between which `--into` writes."""
@@ -80,7 +81,9 @@ def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
     caption = ("Spearman, mean over the qualities of a dataset, then over the turn-level ones; "
                "below a column and below the rest: published figures")
     nine = "nine" if beside.turns == TURNS else f"of {len(beside.turns)}"
-    return table(caption, {"Column": "stub", nine: "number", **{SHORT[name]: "number" for name in beside.datasets}},
+    heads: list[tuple[str, Kind]] = [("Column", "stub"), (nine, "number"),
+                                     *((SHORT[name], "number") for name in beside.datasets)]
+    return table(caption, heads,
                  DATA["real"], [line for row in rows for line in _pair(row, beside)], ahead) + NOTE + "\n"
 
 

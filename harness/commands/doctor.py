@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import math
 import os
 import platform
 from collections.abc import Iterator
@@ -38,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     general = (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
                ("metrics", _metrics(home)))
     models = (("home", _home(home)), ("models", _models(home)), ("trained weights", _trained(home)),
-              ("word vectors", _vectors(home)), ("language model", _language_model()))
+              ("word vectors", _vectors(home)))
     for title, lines in models if args.models else general:
         print(title)
         for line in lines:
@@ -117,7 +115,7 @@ def _models(home: Path) -> Iterator[str]:
         files = weights.check_files(model.name, model.folder)
         size = sum(path.stat().st_size for path in files) / 1e6
         yield model.name + (" (the default encoder)" if model.name == weights.EMBEDDED else "")
-        yield f"  {model.origin}; {size:,.1f} MB, {_parameters(files) / 1e6:,.1f} M parameters"
+        yield f"  {model.origin}; {size:,.1f} MB"
         yield f"  sha256 {model.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
     yield f"more: a folder under {weights.models_home(home)}, a hub id, or a path, as --encoder or a metric's option"
 
@@ -137,17 +135,6 @@ def _trained(home: Path) -> Iterator[str]:
     yield "more: `harness train METRIC --encoder MODEL`; the user's own come before those of the project"
 
 
-def _parameters(files: list[Path]) -> int:
-    """How many numbers the tables of contents announce; whole ones, such as positions, are no parameters."""
-    many = 0
-    for path in files:
-        with path.open("rb") as stream:
-            head = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-        many += sum(math.prod(entry.get("shape", (0,))) for key, entry in head.items()
-                    if key != "__metadata__" and str(entry.get("dtype")).startswith(("F", "BF")))
-    return many
-
-
 def _vectors(home: Path) -> Iterator[str]:
     folder, models = home / "vectors", Models(home)
     for path in sorted(path for path in folder.glob("*")
@@ -156,8 +143,3 @@ def _vectors(home: Path) -> Iterator[str]:
         yield f"{path.name:<18} {path.stat().st_size / 1e6:,.1f} MB; in signatures {signed}"
     yield (f"more: a file of word2vec or GloVe vectors in {folder} or anywhere, as --vectors or a metric's option; "
            "without, the encoder's input embeddings")
-
-
-def _language_model() -> Iterator[str]:
-    yield ("dialogue-lm, a small one of this project's own, by default; name another by --lm MODEL (gpt2, "
-           "microsoft/DialoGPT-small, a folder) or as a metric's option lm=MODEL")

@@ -6,21 +6,20 @@ import argparse
 import dataclasses
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
+from harness.commands._output import DATA, table
+from harness.commands.publish import configure_results
 from harness.commands.run import choice, configure_models
 from harness.errors import BadConfig, BadReport
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import placement
-from harness.run.placement import Around, Neighbour
+from harness.run.placement import Around
 from harness.run.plan import Draws, Selection, make
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
-from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
-from leaderboard.render.text import text
 
 EXTREMES = 3
 """How many of the qualities are shown on which the metric has its best places, and as many of the worst."""
@@ -31,8 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with", dest="named", metavar="NAME", required=True,
                         help="whatever `harness run --metric` takes: a name with options, a plug-in, ./file.py, "
                              "scores:FILE, ...")
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
-                        help="where the earlier run wrote its results (default: ./results)")
+    configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
     parser.add_argument("--split", choices=("dev", "test"), help="only the board of one split")
     parser.add_argument("--rule", choices=("dev", "test"), default="",
@@ -61,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
     if not chosen.json:
         if chosen.limit:
             print(f"only the first {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
-        print("\n".join(_left_out(own)))
+        for skip in own.skips:
+            print(f"not scored: {skip.dataset}: {skip.reason}")
+        for failure in own.failures:
+            print(f"crashed: {failure.dataset}: {failure.error}")
         if not boards:
             print(f"{args.named} has no place: it has no correlation on any dataset of the report")
     return 1 if own.failures else 0
@@ -85,45 +86,27 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     return run_plan(plan, open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen)))
 
 
-def _left_out(own: Results) -> Iterator[str]:
-    for skip in own.skips:
-        yield f"not scored: {skip.dataset}: {skip.reason}"
-    for failure in own.failures:
-        yield f"crashed: {failure.dataset}: {failure.error}"
-
-
 def _shown(board: Around) -> str:
     """The board around the metric, what can be told apart, and where it is best and worst."""
     on = f"{board.cells} cells" if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"
     place = next(row.rank for row in board.neighbours if row.own)
-    rows: list[Row] = []
+    rows = []
     for row in board.neighbours:
-        if row.gap:
-            rows.append((Cell("…"), Cell("…"), Cell(""), Cell(""), Cell("")))
-        rows.append((Cell(str(row.rank)), Cell(row.column), Cell(_number(row.value)), *map(Cell, _verdict(row))))
-    table = Table("", f"{board.column} would stand at rank {place} of {board.ranked} on the board {board.split}: "
-                  f"Spearman by the rule {board.rule}, on {on}",
-                  (Heading("Rank", "rank"), Heading("Metric", "stub"), Heading("value", "number"),
-                   Heading("better in", "number"), Heading("worse in", "number")), (Group(tuple(rows)),),
-                  data="real human judgements" if board.origin == "real"
-                  else "the bundled sample (made by a script, simulated raters)")
-    told = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with people "
-            f"than that line,\nby Williams' test, 5 %, adjusted by Holm over the {board.tests} comparisons shown.")
-    return "\n".join([text(table), told, "", *_extremes(board), ""])
-
-
-def _verdict(row: Neighbour) -> tuple[str, str]:
-    return ("", "") if not row.compared else (str(row.better), str(row.worse))
-
-
-def _extremes(board: Around) -> Iterator[str]:
-    """Where the metric has its best and its worst places."""
+        rows += [("…", "…", "", "", "")] * row.gap
+        verdict = (str(row.better), str(row.worse)) if row.compared else ("", "")
+        rows.append((str(row.rank), row.column, _number(row.value), *verdict))
+    caption = (f"{board.column} would stand at rank {place} of {board.ranked} on the board {board.split}: "
+               f"Spearman by the rule {board.rule}, on {on}")
+    shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
+                            ("worse in", "number")), DATA[board.origin], rows)
+    meaning = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with "
+               f"people than that line,\nby Williams' test, 5 %, adjusted by Holm over the {board.tests} comparisons "
+               "shown.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
-    for word, found in ends.items():
-        if found:
-            yield f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} "
-                                          f"(place {one.place} of {one.of})" for one in found)
+    extremes = [f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} (place {one.place} of "
+                                        f"{one.of})" for one in reached) for word, reached in ends.items() if reached]
+    return "\n".join([shown, meaning, "", *extremes, ""])
 
 
 def _number(value: float) -> str:

@@ -129,7 +129,11 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     _check(requested)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
                        statistics=statistics_beside(requested.statistic, requested.level))
-    made = plan.make(_selection(requested), draws, examples=requested.examples, rescore=requested.rescore,
+    selection = Selection(
+        metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
+        qualities=requested.quality, limit=requested.limit, seed=requested.seed,
+        aggregations=requested.aggregate or ("mean",), data=requested.data)
+    made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
     return made, open_workspace(made, home_folder(requested.home), requested.out, choice=choice(requested),
                                 workers=workers(requested))
@@ -155,51 +159,37 @@ def _print(results: Results, scored: int, requested: Settings) -> None:
         print_correlations(results)
         return
     print(summary(results))
-    if beside := _beside(results):
-        print(beside)
+    if not measured.partial(results) and (beside := _published.short(measured.gather([results]))):
+        print(beside)  # published numbers and ours; nothing where the run had no real dataset
     print(f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
           f"{len(results.skips)} skipped, {len(results.failures)} crashed")
     print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")
 
 
-def _beside(results: Results) -> str:
-    """Published numbers and ours beside them; empty where the run had no real dataset, or only a part of one."""
-    return "" if measured.partial(results) else _published.short(measured.gather([results]))
-
-
 def _check(requested: Settings) -> None:
-    selections = ("all", "metric", "with_", "dataset", "quality", "split")
-    if not any(getattr(requested, name) for name in selections):
-        raise BadConfig("say what to run: --all, or a selection by --metric, --dataset, --split or --quality")
-    if requested.limit is not None and requested.limit < 1:
-        raise BadConfig(f"--limit should be 1 or more, not {requested.limit}")
-    if requested.draws < 0 or requested.permutations < 0:
-        raise BadConfig("--draws and --permutations should be 0 or more")
-    if requested.examples < 0:
-        raise BadConfig(f"--examples should be 0 or more, not {requested.examples}")
-    _check_limits(requested)
-
-
-def _check_limits(requested: Settings) -> None:
-    """Refuse what would be no limit."""
-    if requested.jobs < 0 or not 0 <= requested.timeout < math.inf:
-        raise BadConfig("--jobs and --timeout should be 0 or more; 0 is for no limit")
-    if requested.jobs and requested.executor.startswith("local:") and requested.executor != f"local:{requested.jobs}":
-        raise BadConfig(f"--jobs {requested.jobs} and --executor {requested.executor}: they differ; say one of them")
-    if not 0 <= requested.gpus < math.inf or (requested.gpus and requested.executor != "ray"):
-        raise BadConfig(f"--gpus {requested.gpus:g}: should be 0 or more, and is for --executor ray; "
-                        "local:N takes --device cuda:0,cuda:1")
-    if requested.address and requested.executor != "ray":
-        raise BadConfig(f"--address {requested.address}: is of a Ray cluster, and for --executor ray")
-    if requested.memory and requested.executor == "ray":
-        raise BadConfig("--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")
-
-
-def _selection(requested: Settings) -> Selection:
-    return Selection(
-        metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
-        qualities=requested.quality, limit=requested.limit, seed=requested.seed,
-        aggregations=requested.aggregate or ("mean",), data=requested.data)
+    """Refuse a run of nothing, and flags that mean nothing."""
+    selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
+                  requested.split)
+    jobs, executor, ray = requested.jobs, requested.executor, requested.executor == "ray"
+    for wrong, message in (
+            (not any(selections),
+             "say what to run: --all, or a selection by --metric, --dataset, --split or --quality"),
+            (requested.limit is not None and requested.limit < 1,
+             f"--limit should be 1 or more, not {requested.limit}"),
+            (requested.draws < 0 or requested.permutations < 0, "--draws and --permutations should be 0 or more"),
+            (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
+            (jobs < 0 or not 0 <= requested.timeout < math.inf,
+             "--jobs and --timeout should be 0 or more; 0 is for no limit"),
+            (jobs and executor.startswith("local:") and executor != f"local:{jobs}",
+             f"--jobs {jobs} and --executor {executor}: they differ; say one of them"),
+            (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
+             f"--gpus {requested.gpus:g}: 0 or more, for --executor ray; local:N takes --device cuda:0,cuda:1"),
+            (requested.address and not ray,
+             f"--address {requested.address}: is of a Ray cluster, and for --executor ray"),
+            (requested.memory and ray,
+             "--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")):
+        if wrong:
+            raise BadConfig(message)
 
 
 def choice(requested: Settings) -> Choice:

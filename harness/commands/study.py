@@ -101,19 +101,19 @@ def command(args: argparse.Namespace) -> str:
 
 
 def _print(found: Findings, as_json: bool) -> None:
-    from leaderboard.blocks.tables import Cell, Group, Heading, Table
-    from leaderboard.render import text
+    from harness.commands._output import table
+    from leaderboard.blocks.tables import Kind
+    from leaderboard.render.text import WIDTH
 
     if as_json:
         for kind, entries in found.plain().items():
             for entry in entries:
                 print(json.dumps({"kind": kind, **entry}, ensure_ascii=False))
         return
-    for table in found.tables:
-        rows = tuple(tuple(map(Cell, row)) for row in table.rows)
-        first, *others = table.head
-        headings = (Heading(first, "stub"), *(Heading(name, "number") for name in others))
-        print(text.text(Table(table.name, table.caption, headings, (Group(rows),), table.data)))
-    width = min(text.WIDTH, shutil.get_terminal_size((text.WIDTH, 24)).columns)
+    for grid in found.tables:
+        first, *others = grid.head
+        heads: list[tuple[str, Kind]] = [(first, "stub"), *((name, "number") for name in others)]
+        print(table(grid.caption, heads, grid.data, grid.rows))
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     for remark in found.remarks:
         print(textwrap.fill(remark, width))

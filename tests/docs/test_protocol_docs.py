@@ -11,7 +11,6 @@ import pytest
 
 from metrics.external import isolation
 from metrics.external.isolation import wire
-from metrics.external.isolation.card import TYPES
 from metrics.external.isolation.settings import KEYS, SKIPPED, TIMEOUT
 from metrics.models.service import Models
 from metrics.registry import choose
@@ -39,7 +38,7 @@ def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
 
 
 def test_the_page_names_what_there_is() -> None:
-    for word in (*KEYS, *TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
+    for word in (*KEYS, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
         assert f"`{word}`" in PAGE or f"\n{word} = " in PAGE, word
     assert wire.HEAD == 1 << 20
     assert wire.BODY == 1 << 30

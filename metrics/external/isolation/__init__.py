@@ -20,12 +20,11 @@ from benchmarks.dataset import Item
 from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MetricError, MissingResource, WorkerFailed
 from metrics.external.isolation import env
-from metrics.external.isolation.card import Description
-from metrics.external.isolation.card import description as parsed_description
 from metrics.external.isolation.process import Child
 from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
-from metrics.external.isolation.wire import PROTOCOL, Message, WireError, columns_of, items_body
+from metrics.external.isolation.wire import PROTOCOL, Description, Message, WireError, columns_of, items_body
+from metrics.external.isolation.wire import description as parsed_description
 from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options
 from metrics.models.service import Models
 

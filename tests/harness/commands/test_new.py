@@ -13,11 +13,7 @@ import pytest
 
 from harness.cli import main
 from harness.commands.new import KINDS
-from harness.contract import Trial, tried
-from harness.learning import train
 from metrics import registry
-from metrics.metric import Metric
-from metrics.models.service import Choice, Models
 
 
 def new(folder: Path, kind: str = "plain", name: str = "green-tea") -> Path:
@@ -76,24 +72,6 @@ def test_every_kind_passes_its_own_test(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, made)],
                           cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-
-
-def hold(metric: Metric, models: Models) -> None:
-    """The checks that a network could break, with each text read once; the slow test makes them all."""
-    trial = Trial(metric, models)
-    findings = [tried(name, trial) for name in ("sample", "what is missing", "permuted items", "an item alone")]
-    assert [finding.state for finding in findings] == ["ok"] * 4, findings
-
-
-def test_networks_keep_the_contract(tmp_path: Path, home: Path, tiny_encoder: Path) -> None:
-    from tests.tiny_weights import corpus
-
-    hold(registry.choose(f"{new(tmp_path, 'encoder', 'black-tea')}[encoder={tiny_encoder}]").metric, Models(home))
-    folder = new(tmp_path, "trained")
-    request = train.Request(encoder=str(tiny_encoder), corpora=("toy",), steps=5)
-    card = train.train(train.plan(f"{folder}/", request, home, lambda _: corpus()), lambda line: None).card
-    assert card["command"].startswith("harness train ./green-tea")
-    hold(registry.choose(str(folder)).metric, Models(home, Choice(encoder=str(tiny_encoder))))
 
 
 def test_a_name_that_cannot_be_is_refused_and_a_folder_that_is_there_left_as_it_is(

@@ -79,13 +79,3 @@ def test_a_template_is_printed_or_written_but_never_over_scores(tmp_path: Path,
     assert main(["template", "--out", str(path)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert path.read_text() == "mine"
-
-
-def test_two_files_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "mine.csv").write_text(f"dialogue_id,score\n{ID},1\n")
-        flags += ["--metric", f"scores:{tmp_path / name / 'mine.csv'}"]
-    assert main(["run", "--dataset", "jsalt", *flags, "--out", str(tmp_path / "out")]) == 2
-    assert "rename one of them" in capsys.readouterr().err

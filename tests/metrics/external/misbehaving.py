@@ -34,10 +34,9 @@ def put(content):
     sys.stdout.flush()
 
 
-def misbehave(id_, items):
+def misbehave(id_):
     sys.stderr.write("about to misbehave\n")
     sys.stderr.flush()
-    signals = {"segmentation": signal.SIGSEGV}
     answers = {
         "garbage": bytes(range(255, 0, -1)),
         "no-json": packed(b"{'id': 1}"),
@@ -45,21 +44,19 @@ def misbehave(id_, items):
         "other-id": packed({"id": id_ - 1}, b'{"words": []}'),
         "no-body": packed({"id": id_}),
         "twice": packed({"id": id_}, b'{"words": []}') * 2,
-        "columns": packed({"id": id_}, b'{"other": [1]}'),
-        "count": packed({"id": id_}, json.dumps({"words": [1.0] * (items + 1)}).encode()),
-        "infinite": packed({"id": id_}, json.dumps({"words": [1.0] * items}).replace("1.0", "1e400", 1).encode()),
         "raises": packed({"id": id_, "error": "KeyError", "message": "two\nlines"}),
-        "skips": packed({"id": id_, "error": "CannotScore", "message": "no item has a moon"}),
     }
-    if HOW in signals:
-        os.kill(os.getpid(), signals[HOW])
-    elif HOW in answers:
+    if HOW in answers:
         put(answers[HOW])
     elif HOW == "truncated":
         put(packed({"id": id_}, b'{"words": [1.0]}')[:-4])
         sys.exit()
     elif HOW in globals():
         globals()[HOW]()
+
+
+def segmentation():
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def leaves():
@@ -104,7 +101,7 @@ while True:
     records = json.loads(content)
     if not DONE.exists():
         DONE.touch()
-        misbehave(question["id"], len(records))
+        misbehave(question["id"])
         if HOW != "nothing":
             continue
     words = [len((one["response"] or one["context"][-1])["text"].split()) for one in records]

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import BadScores
 from harness.scoring import score as scoring
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external import files as plugin_files
@@ -110,11 +109,6 @@ LIMITED = {
     "starts_another_session": ("timeout = 0.5", "gave no answer in 0.5 s"),
     "lets_another_grow": ("memory = '100MiB'", "MiB of memory, and pyproject.toml allows 100"),
 }
-WRONG = {
-    "columns": "words promised the columns words and gave other",
-    "count": r"column words has shape \(4,\) for 3 items",
-    "infinite": "column words is infinite for item a",
-}
 
 
 def test_a_failure_fails_one_dataset_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,14 +138,6 @@ def test_time_and_memory_have_an_end(tmp_path: Path) -> None:
         assert set(family(os.getpid())) <= others, how
         assert score(metric) == [3, 0, 2]
         isolation.adapter_of(type(metric)).close()
-
-
-def test_wrong_columns_are_refused_as_any_metric_s(tmp_path: Path) -> None:
-    for how, message in WRONG.items():
-        metric = misbehaving(tmp_path / how, how)
-        with pytest.raises(BadScores, match=message):
-            score(metric)
-        assert score(metric) == [3, 0, 2]
 
 
 def test_a_process_that_ends_while_nobody_asks_is_replaced(tmp_path: Path) -> None:

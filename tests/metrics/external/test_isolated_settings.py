@@ -1,17 +1,32 @@
-"""What a folder says of how its metric runs, and what a process says of itself, is read with care."""
+"""What a folder says of how its metric runs, what a process says of itself, and what goes over the pipe."""
 
 from __future__ import annotations
 
+import json
+import math
+import struct
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from benchmarks.dataset import Item, Reference, Utterance
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation import settings
-from metrics.external.isolation.card import description
 from metrics.external.isolation.settings import MARK, digest
-from metrics.external.isolation.wire import WireError
+from metrics.external.isolation.wire import (
+    HEAD,
+    Message,
+    WireError,
+    columns_body,
+    columns_of,
+    decoded,
+    description,
+    items_body,
+    items_of,
+    missing,
+)
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
 GOOD = {"protocol": 1, "form": "json", "card": CARD}
@@ -23,21 +38,15 @@ def written(folder: Path, text: str) -> settings.Settings:
 
 
 def test_everything_that_can_be_said(tmp_path: Path) -> None:
-    found = written(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
-                               "env = ['A']")
-    assert (found.command, found.timeout, found.memory, found.env) == (("perl", "x.pl"), 1.5, 3 << 29, ("A",))
-    assert found.apart
-
-
-def test_a_folder_that_says_nothing_runs_with_the_harness(tmp_path: Path) -> None:
+    """A folder that says nothing runs with the harness; its environment counts where it was made here."""
+    said = written(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
+                             "env = ['A']")
+    assert (said.command, said.timeout, said.memory, said.env) == (("perl", "x.pl"), 1.5, 3 << 29, ("A",))
+    assert said.apart
+    (tmp_path / ".venv").mkdir()
     for text in ("", "[tool.other]\nx = 1", "[tool.harness]\ntimeout = 5"):
         assert not written(tmp_path, text).apart
     (tmp_path / "pyproject.toml").unlink()
-    assert not settings.read(tmp_path).apart
-
-
-def test_an_environment_counts_where_it_was_made_here(tmp_path: Path) -> None:
-    (tmp_path / ".venv").mkdir()
     assert not settings.read(tmp_path).apart
     (tmp_path / ".venv" / MARK).touch()
     assert settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
@@ -126,3 +135,59 @@ def test_the_digest_is_of_what_decides_scores(tmp_path: Path) -> None:
     second = digest(tmp_path)
     (tmp_path / "lib" / "words.txt").rename(tmp_path / "lib" / "other.txt")
     assert len({first, second, digest(tmp_path)}) == 3
+
+
+ITEMS = (
+    Item("a", (Utterance("user", "hello\n\0 ü 你好"), Utterance("system", "")), Utterance("system", "hi")),
+    Item("b", (), None, (Reference("yes", 0.1), Reference("no", -1.0)), ("a fact",), "bot"),
+    Item("c", (), Utterance("", "")),
+)
+
+
+def test_items_come_back_as_they_were() -> None:
+    assert items_of(items_body(ITEMS)) == ITEMS
+    assert items_of(items_body(())) == ()
+    (read,) = items_of(items_body([Item("a", (Utterance("user", "x\ud800y \U0001f600"),), None)]))
+    assert read.context[0].text == "x\ufffdy \U0001f600"
+
+
+def test_columns_come_back_to_the_last_bit() -> None:
+    columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
+    read = columns_of(columns_body(columns))
+    assert list(read) == ["x", "y@z"]
+    assert all(np.array_equal(read[name], columns[name], equal_nan=True) for name in columns)
+    with pytest.raises(WireError, match="column x holds an infinite score"):
+        columns_body({"x": np.array([math.inf])})
+
+
+def test_a_message_arrives_in_pieces() -> None:
+    content = Message({"id": 1}, b"body").encoded()
+    assert all(missing(content[:length]) > 0 for length in range(len(content)))
+    assert (missing(content), missing(content + b".")) == (0, -1)
+    assert decoded(content) == Message({"id": 1}, b"body")
+
+
+def test_a_length_that_cannot_be_is_refused_on_both_sides() -> None:
+    for head, body in ((HEAD + 1, 0), (2, 1 << 60), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)):
+        with pytest.raises(WireError, match=f"cannot be {head} and {body} bytes long"):
+            missing(struct.pack(">IQ", head, body))
+    with pytest.raises(WireError, match="longer than"):
+        Message({"options": "x" * HEAD}).encoded()
+
+
+def test_json_that_holds_no_scores() -> None:
+    for body, message in (
+        (b'{"x": [NaN]}', "NaN is no JSON"), (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
+        (b'{"x": [true]}', "column x holds True, which is no number"), (b'{"x": [[1]]}', "which is no number"),
+        (b'{"x": "12"}', "column x is no list"), (b"[]", "an object of columns"), (b"", "cannot be read as JSON"),
+        (b"\xff", "cannot be read as JSON"), (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
+        (b"[" * 100_000, "cannot be read as JSON"),
+    ):
+        with pytest.raises(WireError, match=message):
+            columns_of(body)
+
+
+def test_records_that_are_no_items() -> None:
+    for records in ([{}], [1], {"a": 1}, [{"id": "a", "context": [1]}], 7):
+        with pytest.raises(WireError):
+            items_of(json.dumps(records).encode())

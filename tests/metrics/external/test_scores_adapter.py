@@ -49,14 +49,6 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
 
 
-def test_whole_dialogues_are_scored_as_such(tmp_path: Path) -> None:
-    items = tuple(make_item(f"talk_{number}", None, context=("a", "b")) for number in range(2))
-    dataset = Dataset(make_card(level="dialogue"), items, (), "imported")
-    chosen = registry.choose(written(tmp_path, "talk_0,1", "talk_1,2", name="talks@home.csv"))
-    columns = score.score(chosen.metric, dataset, MODELS).columns
-    np.testing.assert_array_equal(columns["scores:talks@home.csv"], [1, 2])
-
-
 def test_the_signature_holds_the_content_and_no_folder(tmp_path: Path) -> None:
     first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, MODELS)
     again = signature(registry.choose(written(tmp_path, "toy_0,2")).metric, MODELS)
