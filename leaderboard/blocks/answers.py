@@ -100,12 +100,11 @@ def _difference(index: Index, question: Question, best: Column, following: Colum
     """Say in one word whether the difference is real, and on how many targets Williams' test finds it significant."""
     counts = make_pairs(index.results).score(question.names, best, following)
     letters, others = question.letters.get(best, ""), question.letters.get(following, "")
-    lettered = bool(letters and others)
-    if not counts.tested and not lettered:
+    if not counts.tested and not (letters and others):
         return Cell("not tested", title="the report has no comparisons of the two")
     small = f"significant on {counts.won} of {counts.tested}" + (
         f", the other way on {counts.lost}" if counts.lost else "")
-    if lettered:
+    if letters and others:
         return Cell("no" if set(letters) & set(others) else "yes", small=small,
                     title="by the letters of the board: the ranks of columns that share one do not differ "
                           "significantly")

@@ -68,11 +68,10 @@ def metric_cell(index: Index, column: Column) -> Cell:
 
 def evidence(row: Correlation) -> str:
     """Say what a value rests on: n, p, the interval, a note."""
-    interval = _interval(row, decimals=3)
-    p = p_value(row.p)
-    parts = [f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
-             f"95 % interval {interval}" if interval else "", row.note]
-    return ", ".join(part for part in parts if part)
+    interval, p = _interval(row, decimals=3), p_value(row.p)
+    parts = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
+             f"95 % interval {interval}" if interval else "", row.note)
+    return ", ".join(filter(None, parts))
 
 
 def p_value(p: float) -> str:

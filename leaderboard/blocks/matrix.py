@@ -29,10 +29,11 @@ def matrix(labels: Sequence[str], titles: Sequence[str], levels: Square, text: s
              for place, (label, title) in enumerate(zip(labels, titles, strict=True))]
     heads = "".join(f'<text x="{left + SIDE * place + SIDE // 2}" y="12">{place + 1}</text>'
                     for place in range(len(labels)))
+    diagonal = "".join(f"M{SIDE * place} {SIDE * place}h{SIDE}v{SIDE}h-{SIDE}z" for place in range(len(labels)))
     return (f'<svg class="matrix" viewBox="0 0 {left + side + 2} {HEAD + side + 2}" width="{left + side + 2}" '
             f'height="{HEAD + side + 2}" role="img" tabindex="0" aria-label="{escape(text)}">'
             f'<g class="heads">{heads}</g>{"".join(parts)}'
-            f'<g transform="translate({left} {HEAD})"><path class="self" d="{_diagonal(len(labels))}"/>'
+            f'<g transform="translate({left} {HEAD})"><path class="self" d="{diagonal}"/>'
             f'{_lines(len(labels))}</g></svg>')
 
 
@@ -73,10 +74,6 @@ def _strokes(levels: Sequence[int]) -> dict[int, str]:
             ends[level] = start + wide
         start += wide
     return strokes
-
-
-def _diagonal(count: int) -> str:
-    return "".join(f"M{SIDE * place} {SIDE * place}h{SIDE}v{SIDE}h-{SIDE}z" for place in range(count))
 
 
 def _lines(count: int) -> str:

@@ -185,12 +185,9 @@ def _boards(before: Results, results: Results) -> Iterable[BoardChange]:
                          for rows in (old, new))
         ups = {column: sum(rank < first[column] for rank in first.values())
                - sum(rank < second[column] for rank in second.values()) for column in second}
+        earlier, own = (max((row.targets for row in board.ranking.values()), default=0) for board in (then, now))
         yield BoardChange(
             now, tuple(RankChange(column, old[column], new[column], up) for column, up in ups.items()),
             tuple((column, row) for column, row in new.items() if column not in old),
             tuple((column, row) for column, row in old.items() if column not in new),
-            (_targets(then), _targets(now)))
-
-
-def _targets(board: Board) -> int:
-    return max((row.targets for row in board.ranking.values()), default=0)
+            (earlier, own))

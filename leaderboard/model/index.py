@@ -121,9 +121,11 @@ def make_index(results: Results) -> Index:
         results=results,
         datasets=datasets,
         statistics=ordered(row.statistic for row in results.correlations),
-        dataset_paths=_paths("dataset", (entry.name for entry in datasets)),
-        quality_paths=_paths("quality", (quality.dimension for entry in datasets for quality in entry.qualities)),
-        metric_paths=_paths("metric", (entry.name for entry in results.metrics)),
+        dataset_paths={name: f"dataset/{safe}.html" for name, safe in slugs(entry.name for entry in datasets).items()},
+        quality_paths={name: f"quality/{safe}.html" for name, safe in slugs(
+            quality.dimension for entry in datasets for quality in entry.qualities).items()},
+        metric_paths={name: f"metric/{safe}.html" for name, safe in slugs(
+            entry.name for entry in results.metrics).items()},
         labels=_labels(results),
         models={entry.name: ", ".join(entry.models) for entry in results.metrics},
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
@@ -179,10 +181,6 @@ def statistic_title(statistic: str) -> str:
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Write a number with its noun: 1 dataset, 2 datasets."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
-
-
-def _paths(folder: str, names: Iterable[str]) -> dict[str, str]:
-    return {name: f"{folder}/{safe}.html" for name, safe in slugs(names).items()}
 
 
 def _labels(results: Results) -> dict[Column, str]:

@@ -120,7 +120,8 @@ class Pairs:
                 known = [place for place, column in enumerate(matrix.columns) if column in position]
                 at = np.ix_(*[[position[matrix.columns[place]] for place in known]] * 2)
                 square = np.zeros((len(columns), len(columns)), np.uint8)
-                square[at] = _codes(matrix)[np.ix_(known, known)]
+                codes = np.select([matrix.levels == HOLM, matrix.levels == -HOLM], [BETTER, WORSE], matrix.tested)
+                square[at] = codes[np.ix_(known, known)]
                 flat[row] = square[upper]
         four = np.zeros(-(-flat.size // 4) * 4, np.uint8)
         four[:flat.size] = flat.ravel()
@@ -167,13 +168,5 @@ def _matrix(index: Index, target: Target, statistic: str, columns: set[Column],
     levels, tested = np.zeros((len(order), len(order)), np.int8), np.zeros((len(order), len(order)), np.bool_)
     levels[better, worse], levels[worse, better] = level, -level
     tested[better, worse] = tested[worse, better] = True
-    sizes = [row.n for row in known]
-    return Matrix(tuple(order), tuple(values[column] for column in order), levels, tested, len(known), min(sizes),
-                  max(sizes))
-
-
-def _codes(matrix: Matrix) -> npt.NDArray[np.uint8]:
-    codes = matrix.tested.astype(np.uint8)  # NOT_TESTED or NO_DIFFERENCE
-    codes[matrix.levels == HOLM] = BETTER
-    codes[matrix.levels == -HOLM] = WORSE
-    return codes
+    return Matrix(tuple(order), tuple(values[column] for column in order), levels, tested, len(known),
+                  min(row.n for row in known), max(row.n for row in known))

@@ -28,6 +28,7 @@ def build(results: Results) -> tuple[Page, ...]:
     index, run = make_index(results), results.run
     origins = {origin_of(entry) for entry in results.datasets}
     packages = Facts(tuple((name, Cell(run.packages[name])) for name in sorted(run.packages)))
+    failed = (tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures))
     sections = (
         Section("run", "The run", (_run(run),)),
         Section("options", "Options", (_options(run),), level=3),
@@ -35,7 +36,9 @@ def build(results: Results) -> tuple[Page, ...]:
         Section("repeat", "How to repeat it", _repeat(run)),
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("skips", "Skipped", _skips(results)),
-        Section("failures", "Failed", (_failures(results),)),
+        Section("failures", "Failed", (_table(
+            "failure", "Pairs of metric and dataset that failed",
+            (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), failed),)),
         Section("timings", "Timings", (_timings(results),)),
         Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
     )
@@ -112,12 +115,6 @@ def _skips(results: Results) -> tuple[Block, ...]:
     table = _table("skip", "Skipped pairs of metric and dataset by reason",
                    (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Which")), rows)
     return (Prose(words), table) if grouped else (table,)
-
-
-def _failures(results: Results) -> Block:
-    rows = (tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures))
-    return _table("failure", "Pairs of metric and dataset that failed",
-                  (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), rows)
 
 
 def _timings(results: Results) -> Block:

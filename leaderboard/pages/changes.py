@@ -109,8 +109,9 @@ def _differences(differ: Causes) -> tuple[Block, ...]:
         return (Prose("Nothing: data, code, weights, options and environment are the same in both reports."),)
     rows.sort(key=lambda row: (KINDS.index(row[0].kind), row[0].name, row[1]))
     detailed = any(cause.detail for cause, _ in rows)
-    lines = tuple((Cell(_name(cause)), Cell(cause.kind), Cell(_brief(cause, cause.old)), Cell(_brief(cause, cause.new)),
-                   Cell(affected), *((Cell(cause.detail),) if detailed else ())) for cause, affected in rows)
+    lines = tuple((Cell(cause.name.replace("weights ", "")), Cell(cause.kind), *(
+        Cell(_brief(cause, value)) for value in (cause.old, cause.new)), Cell(affected),
+        *((Cell(cause.detail),) if detailed else ())) for cause, affected in rows)
     headings = (Heading("What", "stub"), Heading("Kind"), Heading("Earlier", "code"), Heading("Now", "code"),
                 Heading("Affects"), *((Heading("Detail"),) if detailed else ()))
     return (Table("differences", "Data, code, weights, options, environment", headings, (Group(lines),),
@@ -188,10 +189,10 @@ def _one_sided(index: Index, rows: Iterable[OneSided], compared: Changes, *, new
     state, other = ("new", "the earlier run") if new else ("gone", "this run")
     headings = (Heading("Metric or dataset", "stub"), Heading("Correlations", "number"),
                 Heading(f"Why {other} has none"), Heading("Which"))
+    caption = f"Correlations that are {state}"
     return tuple(
-        _both_runs(replace(table_of(index, origin, f"{state}-{origin}",
-                                    f"Correlations that are {state}: {ORIGIN_TITLES[origin]}", headings, lines),
-                           data=DATA[origin]))
+        _both_runs(replace(table_of(index, origin, f"{state}-{origin}", f"{caption}: {ORIGIN_TITLES[origin]}", headings,
+                                    lines), data=DATA[origin]))
         for origin in ORIGINS if (lines := [
             (Cell(what), count_cell(len(own)), Cell(reason), Cell(_which(index, own)))
             for (kind, reason, what), own in sorted(by_reason.items()) if kind == origin]))
@@ -217,13 +218,10 @@ def _signed(value: float) -> Cell:
     return Cell(f"+{text}" if value > 0 else text, value=value)
 
 
-def _name(cause: Cause) -> str:
-    return cause.name.replace("weights ", "")
-
-
 def _brief(cause: Cause, value: str) -> str:
     """Write a value: of a commit twelve digits, of weights the digest."""
-    text = COMMIT.sub(r"\1", value).removeprefix(f"{_name(cause).rpartition(': ')[2]}@")
+    name = cause.name.replace("weights ", "").rpartition(": ")[2]
+    text = COMMIT.sub(r"\1", value).removeprefix(f"{name}@")
     return text if len(text) <= 160 else text[:159] + "…"
 
 

@@ -34,8 +34,3 @@ def visible(text: str) -> str:
 def shown(value: Value) -> Value | str:
     """Make what a template is about to write visible; anything but a plain text is as it was."""
     return visible(value) if isinstance(value, str) and not isinstance(value, markupsafe.Markup) else value
-
-
-def drawing(svg: str) -> markupsafe.Markup:
-    """Let a picture of our own pass as markup, the names in it visible."""
-    return markupsafe.Markup(visible(svg))  # noqa: S704 - a view made the markup and escaped what is in it

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Page, Picture, Prose, Section, Table
+from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Page, Picture, Section, Table
 from leaderboard.render.escaping import visible
 from leaderboard.render.html import BANNER, MIXED
 
@@ -33,7 +33,7 @@ MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")
 def document(pages: Sequence[Page]) -> bytes:
     """Write the pages as one document, without what is folded on them."""
     anchors = {page.path: page.anchor for page in pages}
-    parts = [_folded(page, anchors) if page.group == FOLDED else _page(page, anchors) for page in pages]
+    parts = [_page(page, anchors) for page in pages]
     return "\n".join(["# Leaderboard\n", LEGEND, "", *_contents(pages), "", *parts]).encode()
 
 
@@ -48,19 +48,16 @@ def _contents(pages: Iterable[Page]) -> Iterator[str]:
 
 
 def _page(page: Page, anchors: Mapping[str, str]) -> str:
-    sections = "\n".join(_section(section, anchors) for section in page.sections)
-    return f"{_head(page)}{_warning(page)}{_text(page.lead)}\n\n{sections}"
-
-
-def _folded(page: Page, anchors: Mapping[str, str]) -> str:
-    """Write a page whose tables are behind a click."""
-    sections = "\n".join(_section(section, anchors) for section in page.sections if section.anchor in TABULAR)
-    return (f"{_head(page)}{_warning(page)}<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n"
-            f"{_text(page.lead)}\n\n{sections}\n</details>\n")
-
-
-def _head(page: Page) -> str:
-    return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n"
+    """Write a page, the tables of a dataset behind a click."""
+    folded = page.group == FOLDED
+    sections = "\n".join(_section(section, anchors) for section in page.sections
+                         if not folded or section.anchor in TABULAR)
+    warning = f"> **{BANNER}**{' ' + MIXED if page.mixed else ''}\n\n" if page.sample else ""
+    content = f"{_text(page.lead)}\n\n{sections}"
+    if folded:
+        content = (f"<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n{content}\n"
+                   "</details>\n")
+    return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n{warning}{content}"
 
 
 def _text(value: str) -> str:
@@ -69,12 +66,6 @@ def _text(value: str) -> str:
     short = one_line if len(one_line) <= LONGEST * 10 else one_line[:LONGEST * 10] + "…"
     escaped = SPECIAL.sub(lambda sign: "\\" + sign[0], short)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _warning(page: Page) -> str:
-    if not page.sample:
-        return ""
-    return f"> **{BANNER}**{' ' + MIXED if page.mixed else ''}\n\n"
 
 
 def _section(section: Section, anchors: Mapping[str, str]) -> str:
@@ -88,12 +79,8 @@ def _block(block: Block, anchors: Mapping[str, str]) -> str:
     if isinstance(block, Picture | Gallery):
         pictures = block.pictures if isinstance(block, Gallery) else (block,)
         return "".join(f"{_text(picture.text)}\n\n" for picture in pictures)
-    if isinstance(block, Prose):
-        return _prose(block, anchors)
-    return "" if block.folded else _table(block, anchors)
-
-
-def _prose(block: Prose, anchors: Mapping[str, str]) -> str:
+    if isinstance(block, Table):
+        return "" if block.folded else _table(block, anchors)
     if block.code:
         return "".join(f"    {visible(line)}\n" for line in block.text.splitlines()) + "\n"
     linked = f"[{_text(block.text)}](#{anchors[block.link]})" if block.link in anchors else _text(block.text)

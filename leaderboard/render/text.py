@@ -46,7 +46,10 @@ def summary(results: Results) -> str:
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
     failed = [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}")
               for row in sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error))]
-    return "\n".join([*_targets(index), *(parts or nothing), *skipped, *failed])
+    few = (index.correlations and len(index.datasets) <= FEW_DATASETS
+           and all(len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets))
+    full = [text(tables(index, entry)[0]) for entry in index.datasets] if few else []
+    return "\n".join([*full, *(parts or nothing), *skipped, *failed])
 
 
 def text(table: Table, width: int = WIDTH) -> str:
@@ -64,13 +67,6 @@ def plain(value: str) -> str:
     """Keep what a terminal can print: no control character, no line break; an ASCII minus."""
     printable = "".join(sign if sign.isprintable() else " " for sign in value)
     return " ".join(printable.replace("−", "-").split())
-
-
-def _targets(index: Index) -> list[str]:
-    """Print every quality of a few datasets, where the terminal has room for it."""
-    few = len(index.datasets) <= FEW_DATASETS and all(len(entry.qualities) <= FEW_QUALITIES
-                                                      for entry in index.datasets)
-    return [text(tables(index, entry)[0]) for entry in index.datasets] if few and index.correlations else []
 
 
 def _board_table(index: Index, every: Sequence[Board]) -> Table:
