@@ -42,7 +42,6 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py --memory
 	$(BIN)/python tests/bench/comparing.py
 	$(BIN)/python tests/bench/report.py
-	$(BIN)/python tests/bench/site.py
 	$(BIN)/python tests/bench/commands.py
 	$(BIN)/python tests/bench/neural.py
 
