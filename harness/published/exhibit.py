@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.published import Tables, measured
-from harness.published.measured import CONTROLS, TURNS, MeasuredColumn, PublishedComparison
-from harness.published.pictures import bars, ranks
+from harness.published.measured import CONTROLS, TURNS, PublishedComparison
 from harness.published.reproduce import PAPERS, Paper
 from harness.published.reproduce.check import Claim, PrintedBoard, State
 from harness.published.reproduce.dstc10 import AVERAGED
@@ -52,11 +51,10 @@ MOST = 12
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
     paper = PAPERS["dstc10"]
-    here, pictures, remarks = _here(report)
+    here, remarks = _here(report)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, *_print(paper)), pictures=(*pictures, *map(_picture, paper.boards())),
-        remarks=(*remarks, *REMARKS))
+        grids=(*here, *_print(paper)), remarks=(*remarks, *REMARKS))
 
 
 def _print(paper: Paper) -> Iterator[Grid]:
@@ -86,54 +84,43 @@ def _recomputed(claim: Claim) -> str:
 def _board(board: PrintedBoard) -> Grid:
     """The rows of a board with their averages, as printed and as recomputed, and the ranks under both rules."""
     other = "macro" if board.rule == "micro" else "micro"
+    short = {rule: words.partition(":")[0] for rule, words in RULES.items()}
     ranked = [(values, _ranks(values)) for values in (board.averages(), board.under(board.rule), board.under(other))]
     targets = list(next(iter(board.rows.values())))
     texts = {(row.metric, row.dataset, row.quality): str(row.value)
              for row in Tables.of(board.source).where(table=board.table).rows}
-    head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {_short(other)}", "rank",
+    head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {short[other]}", "rank",
             *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
     printed_rank = ranked[0][1]
     rows = tuple((name, *(text for values, places in ranked for text in (number(values[name], 4), str(places[name]))),
                   *(texts[name, *target].replace("-", "−") for target in targets))
                  for name in sorted(printed_rank, key=lambda name: printed_rank[name]))
     return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,
-                f"Spearman as printed; recomputed by the {_short(board.rule)}, under which it was printed")
+                f"Spearman as printed; recomputed by the {short[board.rule]}, under which it was printed")
 
 
 def _ranks(values: Mapping[str, float]) -> dict[str, int]:
     return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
 
 
-def _short(rule: str) -> str:
-    return RULES[rule].partition(":")[0]
-
-
-def _picture(board: PrintedBoard) -> tuple[str, str]:
-    other = "macro" if board.rule == "micro" else "micro"
-    columns = {"as printed": _ranks(board.averages()), _short(board.rule): _ranks(board.under(board.rule)),
-               _short(other): _ranks(board.under(other)), "Borda": _ranks(board.under("borda"))}
-    first = "; ".join(f"{rule}: {' and '.join(name for name, rank in places.items() if rank == 1)}"
-                      for rule, places in columns.items())
-    title = f"Ranks under each rule: {board.name}"
-    text = f"{title}. First {first}. All ranks are in the tables below."
-    return ranks(title, text, columns), text
-
-
-def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The run beside the teams: tables, a picture and remarks, or why there are none."""
+def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
+    """The run beside the teams: tables and remarks, or why there are none."""
     if flag := measured.partial(report):
-        return (), (), (WHOLE.format(flag),)
+        return (), (WHOLE.format(flag),)
     beside = measured.gather([report])
     grids = (*([_development(beside)] if beside.turns else []), *_test(report))
     if not grids:
-        return (), (), (NOTHING,)
-    return grids, tuple(_bars(beside)), (CAVEAT.format(_sets(beside)),) if beside.turns else ()
+        return (), (NOTHING,)
+    return grids, (CAVEAT.format(_sets(beside)),) if beside.turns else ()
 
 
 def _development(beside: PublishedComparison) -> Grid:
     """The best columns of the run, its controls and what the challenge prints, by the mean over turn-level datasets."""
+    complete = [row for row in beside.rows if row.complete]
+    best = [row for place, row in enumerate(complete) if place < MOST or row.column in CONTROLS
+            or (row.published is not None and row.published.name == "Deep AM-FM")]
     rows = [(row.mean.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run",
-             [row.sets[name].mean for name in beside.datasets]) for row in _best(beside)]
+             [row.sets[name].mean for name in beside.datasets]) for row in best]
     rows += [(team.mean(beside.turns), team.name, "challenge, as printed",
               [team.sets[name].value if name in team.sets else math.nan for name in beside.datasets])
              for team in beside.challenge]
@@ -146,26 +133,8 @@ def _development(beside: PublishedComparison) -> Grid:
                 "mean over the qualities of each")
 
 
-def _best(beside: PublishedComparison) -> list[MeasuredColumn]:
-    complete = [row for row in beside.rows if row.complete]
-    always = {row.column for row in complete if row.column in CONTROLS
-              or (row.published is not None and row.published.name == "Deep AM-FM")}
-    return [row for place, row in enumerate(complete) if place < MOST or row.column in always]
-
-
 def _sets(beside: PublishedComparison) -> str:
     return "the nine turn-level datasets" if beside.turns == TURNS else f"{len(beside.turns)} turn-level datasets"
-
-
-def _bars(beside: PublishedComparison) -> Iterator[tuple[str, str]]:
-    rows = [(row.column, row.mean.mean, True) for row in _best(beside)]
-    rows += [(f"{team.name} (printed)", team.mean(beside.turns), False) for team in beside.challenge]
-    ordered = sorted((row for row in rows if math.isfinite(row[1])), key=lambda row: (-row[1], row[0]))
-    if ordered:
-        title = f"Mean Spearman over {_sets(beside)}"
-        text = (f"{title}, this run's columns in blue and printed teams in orange. "
-                + ", ".join(f"{name} {value:.3f}" for name, value, _ in ordered) + ".")
-        yield bars(title, text, ordered), text
 
 
 def _test(report: Results) -> Iterator[Grid]:
