@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Learn the weights, write them, and print them."""
     metric = _chosen(args)
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
-    models, left_out = Models(args.home, choice), calibrate.LeftOut()
+    models, left_out = Models(args.home, choice), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     models.close()
@@ -93,7 +93,7 @@ def _command(args: argparse.Namespace) -> str:
 
 def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:
     print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
-    for what, why in left_out.reasons:
+    for what, why in left_out:
         print(f"left out: {what}: {why}")
     for dimension, weights in weights_shown(metric, learned):
         shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])

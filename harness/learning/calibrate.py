@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -36,68 +36,46 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 FEWEST = 20
 """Items, rated and scored, below which a correlation says too little to learn a weight from."""
 
-
-@dataclass(slots=True)
-class LeftOut:
-    """What was left out, each with its reason."""
-
-    reasons: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, what: str, why: str) -> None:
-        """Note one thing and why."""
-        self.reasons.append((what, why))
+LeftOut: TypeAlias = list[tuple[str, str]]
+"""What was left out, each with its reason."""
 
 
 def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
               left_out: LeftOut) -> Evidence:
     """The evidence of a composition's inputs on some datasets; BadConfig where no quality of any can be used."""
     names = tuple(one.name for one in metric.made_of())
-    parts = [part for scorer in scorers if (part := _dataset_evidence(metric, scorer, drawn, seed, left_out))]
+    parts: list[DatasetEvidence] = []
+    for scorer in scorers:
+        try:
+            parts += _part(metric, scorer, drawn, seed, left_out)
+        except CannotScore as error:
+            left_out.append((scorer.dataset.card.name, str(error)))
     if not parts:
-        reasons = "; ".join(f"{what}: {why}" for what, why in left_out.reasons) or "there is none"
+        reasons = "; ".join(f"{what}: {why}" for what, why in left_out) or "there is none"
         raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {reasons}")
     return Evidence(names, tuple(parts), signed(metric, models))
 
 
-def _dataset_evidence(metric: Composite, scorer: Scorer, drawn: int, seed: int,
-                      left_out: LeftOut) -> DatasetEvidence | None:
-    dataset = scorer.dataset
-    try:
-        table = _table(metric, scorer)
-    except CannotScore as error:
-        left_out.add(dataset.card.name, str(error))
-        return None
-    rows = _drawn(dataset, drawn, seed)
-    judged = correlate.judged(dataset, dataset.card.qualities)
-    names = [one.name for one in metric.made_of()]
-    rated = tuple(_rated(dataset, one, names, table, rows, left_out) for one in judged)
-    usable = tuple(one for one in rated if one is not None)
-    if not usable:
-        return None
-    chosen = table[:, rows]
-    return DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
-                   store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
-                   _each(np.nanstd, chosen), _alike(chosen), usable)
-
-
-def _table(metric: Composite, scorer: Scorer) -> InputScores:
-    """The inputs' scores (inputs, items)."""
-    columns = []
+def _part(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: LeftOut) -> Iterator[DatasetEvidence]:
+    """The evidence of one dataset; none where no quality can be used."""
+    dataset, columns = scorer.dataset, []
     for one in metric.made_of():
-        column = one.of(scorer.scores(one.chosen.metric).columns)
-        if not np.isfinite(column).any():
+        columns.append(one.of(scorer.scores(one.chosen.metric).columns))
+        if not np.isfinite(columns[-1]).any():
             raise CannotScore(f"its input {one.name} has no score there")
-        columns.append(column)
-    return np.array(columns)
-
-
-def _drawn(dataset: Dataset, drawn: int, seed: int) -> Rows:
-    """Which items are drawn: all where there are no more, else by the seed and the dataset's name alone."""
-    count = len(dataset.items)
-    if not drawn or drawn >= count:
-        return np.arange(count)
-    own = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
-    return np.sort(np.random.default_rng([seed, own]).permutation(count)[:drawn])
+    table = np.array(columns)  # (inputs, items)
+    rows: Rows = np.arange(len(dataset.items))
+    if 0 < drawn < len(rows):  # by the seed and the dataset's name alone
+        own = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
+        rows = np.sort(np.random.default_rng([seed, own]).permutation(len(rows))[:drawn])
+    names = [one.name for one in metric.made_of()]
+    rated = (_rated(dataset, one, names, table, rows, left_out)
+             for one in correlate.judged(dataset, dataset.card.qualities))
+    if usable := tuple(one for one in rated if one is not None):
+        chosen = table[:, rows]
+        yield DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
+                              store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
+                              _each(np.nanstd, chosen), _alike(chosen), usable)
 
 
 def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: InputScores, rows: Rows,
@@ -107,10 +85,10 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
     rated = np.isfinite(human)
     name = f"{dataset.card.name}, {judged.quality.name}"
     if rated.sum() < FEWEST:
-        left_out.add(name, f"{int(rated.sum())} of the drawn items are rated, {FEWEST} are needed")
+        left_out.append((name, f"{int(rated.sum())} of the drawn items are rated, {FEWEST} are needed"))
         return None
     if not np.ptp(human[rated]):
-        left_out.add(name, "all ratings are the same")
+        left_out.append((name, "all ratings are the same"))
         return None
     none = codes([None] * int(rated.sum()))
     panels = [panel(scores[rows][rated], human[rated], none, none) for scores in table]
@@ -118,7 +96,7 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
     ranked = [panel(scores[rows][rated], ranks, none, none) for scores in table]
     for one, scored in zip(inputs, panels, strict=True):
         if scored.n < FEWEST:
-            left_out.add(f"{name}, input {one}", f"{scored.n} of the rated items are scored, {FEWEST} are needed")
+            left_out.append((f"{name}, input {one}", f"{scored.n} of the rated items are scored, {FEWEST} are needed"))
     enough = np.array([scored.n >= FEWEST for scored in panels])
     return QualityEvidence(judged.quality.name, judged.quality.dimension, int(rated.sum()),
                  np.where(enough, list(map(spearman, panels)), np.nan),
@@ -142,7 +120,7 @@ def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
 def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
     """The evidence with what repeats it."""
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
-            "left_out": [f"{what}: {why}" for what, why in left_out.reasons]}
+            "left_out": [f"{what}: {why}" for what, why in left_out]}
     return replace(evidence, card=card)
 
 

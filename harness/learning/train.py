@@ -14,7 +14,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from metrics.errors import MetricError, MissingResource
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
 from metrics.training.checkpoint import Checkpoint
-from metrics.training.loop import Fitted, Look, fit, randomness
+from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import Objective, Recipe, TrainingData
 from metrics.training.trainables import Learner
 
@@ -70,9 +70,10 @@ class Training:
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  dataclasses.asdict(self.recipe), str(self.models.machine),
-                 [_trained_on(corpus) for corpus in self.corpora.values()], self.others,
+                 [f"{corpus.digest} {_digest(dialogue.id for dialogue in corpus.dialogues)}"
+                  for corpus in self.corpora.values()], self.others,
                  inspect.getsource(module) if module else ""]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return _digest([json.dumps(parts)])
 
     @functools.cached_property
     def others(self) -> dict[str, str]:
@@ -124,14 +125,18 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False) -> C
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell))
     with randomness(plan.seed, plan.models.machine):
         objective = plan.learner.trainable.objective(data)
-    _check_encoder(plan)
+    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
+        raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
+                          "field encoder: str = ''")  # or the weights' config would not tell of it
     prepared = time.perf_counter() - start
     if plan.state.exists():
         tell(f"{plan.learner.label}: goes on where it was cut")
     fitted = fit(objective, plan.recipe, plan.models.machine, plan.seed, plan.state,
-                 lambda look: tell(_line(plan, look)))
+                 lambda look: tell(f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss "
+                                   f"{look.loss:.4f}, held out {look.held_out:.4f}"))
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
-    config = {"network": dict(objective.config), "encoder": _named(plan.encoder)}
+    config = {"network": dict(objective.config), "encoder": {
+        "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
     saved = checkpoint.save(plan.folder, fitted.weights, config, card)
     plan.state.unlink(missing_ok=True)
     return saved
@@ -153,58 +158,33 @@ def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
     return read
 
 
-def _check_encoder(plan: Training) -> None:
-    """Refuse weights that depend on an encoder of which their config would not tell."""
-    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
-        raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
-                          "field encoder: str = ''")
-
-
-def _named(encoder: str) -> dict[str, str] | None:
-    return {"name": encoder.rpartition("@")[0], "identity": encoder} if encoder else None
-
-
-def _line(plan: Training, look: Look) -> str:
-    return (f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss {look.loss:.4f}, "
-            f"held out {look.held_out:.4f}")
-
-
 def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:
     """Everything worth knowing of how the weights were made."""
     machine, versions = plan.models.machine, packages()
+    device = f"{machine.devices[0]}, {platform.machine()}"
+    if machine.devices[0].startswith("cuda"):
+        import torch
+
+        device = str(torch.cuda.get_device_name(machine.devices[0]))
     return {
         "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
         "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
         "held_out": round(fitted.held_out, 6), "told": dict(objective.notes(objective.network)),
-        "corpora": [_corpus(name, corpus, data) for name, corpus in plan.corpora.items()],
+        "corpora": [{
+            "name": name, "title": corpus.card.title, "digest": corpus.digest, "licence": corpus.card.licence,
+            "citation": corpus.card.citation, "training": len(data.dialogues(name)),
+            "held_out": len(data.held_out(name)), "left_out": dict(corpus.left_out)}
+            for name, corpus in plan.corpora.items()],
         "weights_read": plan.others,
-        "device": _device(machine.devices[0]), "precision": machine.precision, "seconds": round(fitted.seconds, 1),
+        "device": device, "precision": machine.precision, "seconds": round(fitted.seconds, 1),
         "curve": [[look.step, round(look.loss, 6), round(look.held_out, 6)] for look in fitted.curve],
         "version": harness.__version__, "commit": commit(), "python": platform.python_version(),
         "packages": {name: versions[name] for name in SHOWN if name in versions}, "fingerprint": plan.fingerprint,
     }
 
 
-def _corpus(name: str, corpus: Corpus, data: TrainingData) -> dict[str, Any]:
-    card = corpus.card
-    return {"name": name, "title": card.title, "digest": corpus.digest, "licence": card.licence,
-            "citation": card.citation, "training": len(data.dialogues(name)), "held_out": len(data.held_out(name)),
-            "left_out": dict(corpus.left_out)}
-
-
-def _trained_on(corpus: Corpus) -> str:
-    """The digest of a corpus and of the dialogues of it that were not left out."""
-    ids = hashlib.sha256("\n".join(dialogue.id for dialogue in corpus.dialogues).encode(errors="replace"))
-    return f"{corpus.digest} {ids.hexdigest()}"
-
-
-def _device(name: str) -> str:
-    """The device, by its maker's name where it has one."""
-    if name.startswith("cuda"):
-        import torch
-
-        return str(torch.cuda.get_device_name(name))
-    return f"{name}, {platform.machine()}"
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
 
 
 def _command(name: str, request: Request) -> str:

@@ -123,8 +123,13 @@ def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
         capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     digest = checkpoint.read("follows", folder(home)).digest
+
+    def stopped(line: str) -> None:
+        if "step" in line:
+            raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(train, "_line", lambda plan, look: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(train, "say", stopped)
         assert main([*command, "--fresh"]) == 130
     assert "follows stopped; the same command goes on from its last look" in capsys.readouterr().err
     assert len(list((home / "training").glob("*.state"))) == 1
