@@ -99,11 +99,7 @@ def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[
         timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
     except (OSError, ValueError, TypeError):
         timings = []
-    return costs(timings, {metric.label: shared(metric.metric, models) for metric in chosen})
-
-
-def costs(timings: Iterable[Timing], groups: Mapping[str, str]) -> dict[str, float]:
-    """Seconds per item by metric, and by group the median of its metrics."""
+    groups = {metric.label: shared(metric.metric, models) for metric in chosen}
     seconds: dict[str, float] = defaultdict(float)
     items: dict[str, int] = defaultdict(int)
     for row in timings:

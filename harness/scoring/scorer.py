@@ -81,7 +81,9 @@ class Scorer:
         key = composites.key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
-                self.known[key] = self._stored(key) or self._scored(key, metric)
+                usable = self.store if key in self.fresh or not self.rescore else None
+                stored = usable.get(self.dataset.fingerprint, key) if usable else None
+                self.known[key] = stored or self._scored(key, metric)
             except (KeyboardInterrupt, StoreError):
                 raise
             except BaseException as error:  # a metric is foreign code
@@ -123,28 +125,19 @@ class Scorer:
             locks.release(name)
         return True
 
-    def _stored(self, key: str) -> Scores | None:
-        if self.store is None or (self.rescore and key not in self.fresh):
-            return None
-        return self.store.get(self.dataset.fingerprint, key)
-
     def _scored(self, key: str, metric: Metric) -> Scores:
-        if isinstance(metric, Composite):
-            scores = composites.compose_scores(metric, self.dataset, self.models, self.scores)
-            self._put(key, scores)
-        elif self.store is not None and metric.card.scope == "item" and self._in_parts(self.store, key):
-            scores = self._by_parts(self.store, key, metric)
-            self._put(key, scores)
-        else:
-            with self.unit((0, len(self.dataset.items))):
+        with contextlib.ExitStack() as part:  # of a metric that is scored at once, until its scores are stored
+            if isinstance(metric, Composite):
+                scores = composites.compose_scores(metric, self.dataset, self.models, self.scores)
+            elif self.store is not None and metric.card.scope == "item" and self._in_parts(self.store, key):
+                scores = self._by_parts(self.store, key, metric)
+            else:
+                part.enter_context(self.unit((0, len(self.dataset.items))))
                 scores = score(metric, self.dataset, self.models)
-                self._put(key, scores)
+            if self.store is not None:
+                self.store.put(self.dataset.fingerprint, key, scores)
         self.fresh.add(key)
         return scores
-
-    def _put(self, key: str, scores: Scores) -> None:
-        if self.store is not None:
-            self.store.put(self.dataset.fingerprint, key, scores)
 
     def _in_parts(self, store: ScoreStore, key: str) -> bool:
         """Whether the dataset is large, or a run that was killed has left parts of it."""

@@ -25,7 +25,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import special
 
-from harness.statistics import coefficients, pairwise, soft_pairwise
+from harness.statistics import coefficients, pairwise
 from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
 
 ITEMS = "items"
@@ -104,8 +104,8 @@ STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
                    pearson_variance, coefficients.not_binary),
     NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
                    fitted=pairwise.with_shared_threshold),
-    NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", soft_pairwise.soft_pairwise_accuracy,
-                   why_not=soft_pairwise.why_not),
+    NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", pairwise.soft_pairwise_accuracy,
+                   why_not=pairwise.why_not_soft),
     NamedStatistic("partial", "Partial ρ", coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
                    with_control(spearman_variance), coefficients.no_partial),
 )}

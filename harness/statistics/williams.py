@@ -128,7 +128,12 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
     if n < 3:
         return np.full((size, size), np.nan)
     constant = np.ptp(values, axis=1) == 0
-    matrix = _kendall_matrix(values) if statistic == "kendall" else _moment_matrix(values, statistic)
+    if statistic == "kendall":
+        matrix = np.eye(size)
+        for i, j in combinations(range(size), 2):
+            matrix[i, j] = matrix[j, i] = stats.kendalltau(values[i], values[j]).statistic
+    else:
+        matrix = _moment_matrix(values, statistic)
     matrix[constant], matrix[:, constant] = np.nan, np.nan
     return matrix
 
@@ -142,13 +147,6 @@ def _moment_matrix(values: Array, statistic: str) -> Array:
         centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows
         unit = centred / np.sqrt((centred**2).sum(axis=1, keepdims=True))
         matrix: Array = np.clip(unit @ unit.T, -1, 1)
-    return matrix
-
-
-def _kendall_matrix(values: Array) -> Array:
-    matrix = np.eye(len(values))
-    for i, j in combinations(range(len(values)), 2):
-        matrix[i, j] = matrix[j, i] = stats.kendalltau(values[i], values[j]).statistic
     return matrix
 
 

@@ -190,21 +190,14 @@ def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", buffering=1, errors="replace") for stream in (1, 2))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     worker = Worker(setup, Models(setup.home, setup.choice))
-    while (task := _next(pipe)) is not None:
-        try:
-            for event in worker.run(task):
-                pipe.send(event)
-        except StoreError as error:
-            pipe.send(error)
+    with contextlib.suppress(EOFError):  # the run has died
+        while (task := pipe.recv()) is not None:
+            try:
+                for event in worker.run(task):
+                    pipe.send(event)
+            except StoreError as error:
+                pipe.send(error)
     worker.models.close()
-
-
-def _next(pipe: Connection) -> Task | None:
-    try:
-        task: Task | None = pipe.recv()
-    except EOFError:
-        return None
-    return task
 
 
 def _end_with_parent(parent: int) -> None:

@@ -12,8 +12,8 @@ from scipy import stats
 
 from harness.statistics import pairwise
 from harness.statistics.estimates import estimate
+from harness.statistics.pairwise import soft_pairwise_accuracy
 from harness.statistics.panel import Panel, panel
-from harness.statistics.soft_pairwise import soft_pairwise_accuracy
 
 
 def paired(human: list[float], metric: list[float]) -> Panel:
