@@ -19,7 +19,6 @@ pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
 
 from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
-from metrics.embedding import bert_score as ours  # noqa: E402
 from metrics.embedding.bert_score import LAYERS, BertScore  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
 from metrics.metric import File  # noqa: E402
@@ -212,12 +211,3 @@ def test_a_known_model_is_read_at_its_recommended_layer(tmp_path: Path) -> None:
     found = table(BertScore(encoder=name), items, tmp_path)
     np.testing.assert_array_equal(found, table(BertScore(encoder=name, layer=9), items, tmp_path))
     assert not np.allclose(found, table(BertScore(encoder=name, layer=10), items, tmp_path))
-
-
-def test_reading_in_small_blocks_changes_nothing(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    items = [*crossed(), *(make_item(f"shared {text}", text, "hello there", "tea") for text in TEXTS)]
-    metric = BertScore(encoder=str(tiny_encoder), idf=True)
-    whole = table(metric, items)
-    monkeypatch.setattr(ours, "BLOCK", 40)
-    monkeypatch.setattr(ours, "SHARING", 2)
-    np.testing.assert_allclose(table(metric, items), whole, atol=1e-6)

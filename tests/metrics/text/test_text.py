@@ -1,0 +1,245 @@
+"""Words, tokens and n-grams; keywords; graphs of concepts: by hand, and against sacreBLEU and scipy."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+from benchmarks.dataset import Item, Reference, Utterance
+from benchmarks.storage import resources
+from metrics.errors import MissingResource
+from metrics.models.service import Models
+from metrics.text import concepts, keywords
+from metrics.text.keywords import Counts
+from metrics.text.topic_graph import Damaged, Graph, write
+from metrics.text.words import SideBySide, ngrams, sharing, tokens, words
+from tests.conftest import make_item
+
+SHORT = st.lists(st.sampled_from("abc"), max_size=9)
+
+
+def test_tokens_are_those_of_mteval_13a() -> None:
+    for text, expected in (
+        ("Well, I never!", ["Well", ",", "I", "never", "!"]),
+        ("don't", ["don't"]),                                     # the apostrophe is no symbol in 13a
+        ("$1,000.50 in 3.5 min.", ["$", "1,000.50", "in", "3.5", "min", "."]),  # stops between digits stay
+        ("a.b,c", ["a", ".", "b", ",", "c"]),
+        ("1-2 well-known --x", ["1", "-", "2", "well-known", "--x"]),  # a hyphen parts only after a digit
+        ("wait...", ["wait", ".", ".", "."]),
+        ("a..5", ["a", ".", ".5"]),                               # substitutions do not overlap: the second stop stays
+        ("a...5", ["a", ".", ".", ".", "5"]),
+        ("&lt;b&gt; &amp;quot;", ["<", "b", ">", "&", "quot", ";"]),  # each entity once, in the script's order
+        ("new-\nline <skipped>", ["newline"]),
+        ("end-\n", ["end-"]),                                     # trailing space goes first
+        ("日本語。 🙂🙃", ["日本語。", "🙂🙃"]),                     # symbols of ASCII only
+        ("a\u00a0b\x1cc", ["a", "b", "c"]),
+        ("", []),
+    ):
+        assert tokens(text) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(alphabet="a1 .,-'!\n&;<\u0660é\x1c\u00a0\U0001f600", max_size=12) | st.text(max_size=60))
+def test_tokens_equal_sacrebleu(text: str) -> None:
+    assert tokens(text) == Tokenizer13a()(text.rstrip()).split()
+
+
+def test_words_are_what_a_person_counts() -> None:
+    for text, expected in (("Well, I NEVER!", ["well", "i", "never"]), ("don't, it’s", ["don't", "it’s"]),
+                           ("'quoted' 3.5", ["quoted", "3", "5"]), ("🙂 ...", [])):
+        assert words(text) == expected
+
+
+@given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
+def test_side_by_side_finds_and_counts_what_a_plain_count_does(texts: list[list[str]], text: list[str]) -> None:
+    pool = SideBySide(texts)
+    for order, found in enumerate(pool.found(text, 4), 1):
+        plain = [Counter(ngrams(one, order)) for one in texts]
+        known = [ngram for ngram in ngrams(text, order) if any(ngram in counts for counts in plain)]
+        assert [pool.counts(bits) for bits in found] == [[counts[ngram] for counts in plain] for ngram in known]
+        assert sorted(Counter(found).values()) == sorted(Counter(known).values())
+
+
+def test_items_that_share_references_come_together() -> None:
+    items = [make_item("1", "a", "x"), make_item("2", "b", "y"), make_item("3", "c", "x")]
+    groups = [([reference.text for reference in used], replies) for used, replies in sharing(items, "standard")]
+    assert groups == [(["x"], [(0, "a"), (2, "c")]), (["y"], [(1, "b")])]
+    spoken = Utterance("system", "a")
+    weighed = [Item(str(weight), (), spoken, (Reference("x", weight),)) for weight in (1.0, 0.5)]
+    assert len(list(sharing(weighed, "standard"))) == 2, "weights part references of the same text"
+    ways: dict[Any, list[str]] = {"standard": ["", "x", " ", "y"], "mean": ["x", "y"], "max": ["x", "y"],
+                                  "first": ["x"]}  # a blank reference is passed over but by the standard
+    for aggregation, expected in ways.items():
+        ((used, _),) = sharing([make_item("1", "a", "", "x", " ", "y")], aggregation)
+        assert [reference.text for reference in used] == expected
+
+
+def test_keywords_name_topics() -> None:
+    for text, expected in (
+        ("I really don't know, do you like football?", ("football",)), ("Yes , I 'm fine , thanks !", ()),
+        ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
+        ("do n't go there , it rained in 1999", ("rained",)), ("he quickly called his family", ("called", "family")),
+        ("", ()), ("?!", ()), ("日本語 🙂", ()), ("x" * 100, ()),
+    ):
+        assert keywords.keywords(text) == expected
+
+
+def test_the_largest_tf_idf_are_taken_in_their_order() -> None:
+    rare = {f"word{letter}": 1 for letter in "abcdefghijkl"}
+    counts = Counts(1000, {"worda": 40, "wordb": 40, "often": 200, **dict.fromkeys([*rare][2:], 10)}, "")
+    found = keywords.ranked({**rare, "often": 5, "wordb": 2}, counts)
+    # ln 25 = 3.2 for the first two, of which the second is there twice; the others have ln 100; "often" is too frequent
+    assert found == [word for word in rare if word not in ("worda", "wordl")]
+    assert counts.rarity("never seen") == pytest.approx(5.521, abs=1e-3)  # ln(1000 / 4)
+
+
+def test_counts_are_of_utterances() -> None:
+    content = keywords.counted(["tea and tea", "Tea!"] * 3 + ["cups"])
+    assert gzip.decompress(content).decode().splitlines() == ["utterances\t7", "tea\t6"]
+
+
+def test_the_shipped_counts_are_small_and_of_words() -> None:
+    counts = keywords.shipped()
+    assert keywords.COUNTS.stat().st_size < 150_000
+    assert counts.utterances > 200_000
+    assert counts.words["the"] > counts.words["football"] > 100
+    vocabulary = keywords.vocabulary()
+    assert 5_000 < len(vocabulary) < 20_000
+    assert {"football", "tea", "scared"} <= set(vocabulary)
+    assert not {"the", "really", "yes", "wouldn"} & set(vocabulary)
+
+
+def test_taggers_are_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = {"the": "DT", "quick": "JJ", "fox": "NN", "slowly": "RB", "jumped": "VBD", "is": "VBZ"}
+    nltk = SimpleNamespace(pos_tag=lambda words: [(word, tags[word]) for word in words])
+    monkeypatch.setitem(sys.modules, "nltk", nltk)
+    assert keywords.keywords("the quick fox slowly jumped", "nltk") == ("quick", "fox", "jumped")
+    loaded: Any = lambda text: [SimpleNamespace(text=word, tag_=tags[word]) for word in text.split()]  # noqa: E731
+    monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=lambda *_, **__: loaded))
+    keywords._spacy.cache_clear()
+    assert keywords.keywords("the fox is quick", "spacy") == ("fox", "quick")
+    keywords._spacy.cache_clear()
+
+
+def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(words: list[str]) -> None:
+        raise LookupError(words)
+
+    monkeypatch.setitem(sys.modules, "nltk", SimpleNamespace(pos_tag=missing))
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    for tagger in ("nltk", "spacy"):
+        with pytest.raises(MissingResource, match="or take tagger=lists"):
+            keywords.keywords("the fox", tagger)
+
+
+TERMS = ["tea", "cup", "kitchen", "house", "town", "moon"]
+#          tea - cup - kitchen - house - town, tea - kitchen (light), moon alone
+EDGES = [("tea", "cup", 2.0), ("cup", "kitchen", 1.0), ("kitchen", "house", 3.0), ("house", "town", 1.0),
+         ("kitchen", "tea", 0.5), ("cup", "tea", 0.1), ("town", "town", 9.0)]
+
+
+def graph(path: Path, terms: list[str] = TERMS, edges: list[tuple[str, str, float]] = EDGES) -> Graph:
+    left = np.array([terms.index(one) for one, _, _ in edges], dtype=np.int64)
+    right = np.array([terms.index(other) for _, other, _ in edges], dtype=np.int64)
+    write(path, terms, left, right, np.array([edge[2] for edge in edges], dtype=np.float32))
+    return Graph(path)
+
+
+def named(found: Graph, nodes: np.ndarray) -> list[str]:
+    return [found.term(node) for node in nodes.tolist() if node >= 0]
+
+
+def test_hops_are_the_edges_of_the_shortest_way(tmp_path: Path) -> None:
+    found = graph(tmp_path / "g")
+    pairs = [("tea", "tea", 0), ("tea", "cup", 1), ("tea", "kitchen", 1), ("cup", "house", 2), ("tea", "town", 3),
+             ("town", "tea", 3), ("tea", "moon", -1), ("moon", "moon", 0), ("sun", "tea", -1), ("sun", "sun", -1)]
+    left, right = found.find(one for one, _, _ in pairs), found.find(other for _, other, _ in pairs)
+    assert found.hops(left, right).tolist() == [pair[2] for pair in pairs]
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 150), st.integers(0, 300), st.integers(0, 2**32 - 1))
+def test_hops_are_those_of_scipy(tmp_path_factory: pytest.TempPathFactory, nodes: int, edges: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    path = tmp_path_factory.mktemp("graph") / "g"
+    left, right = rng.integers(nodes, size=(2, edges))
+    write(path, [str(node) for node in range(nodes)], left, right, np.ones(edges, np.float32))
+    found = Graph(path)
+    pairs = rng.integers(nodes, size=(2, 200))
+    entries = (np.ones(len(found.columns)), found.columns.astype(np.int64), found.rows)
+    matrix: Any = csr_array(entries, shape=(nodes, nodes))
+    expected = shortest_path(matrix, unweighted=True)[pairs[0], pairs[1]]
+    expected[expected > 4] = -1
+    np.testing.assert_array_equal(found.hops(*pairs), expected)
+
+
+def test_neighbours_are_the_heaviest_then_those_behind_them(tmp_path: Path) -> None:
+    found = graph(tmp_path / "g")
+    near, far = found.neighbours(found.find(["tea", "town", "moon"]), 10, 10)
+    assert [named(found, row) for row in near] == [["cup", "kitchen"], ["house"], []]
+    assert [named(found, row) for row in far] == [["house"], ["kitchen"], []]
+    near, far = found.neighbours(found.find(["tea"]), 1, 10)
+    assert named(found, near[0]) == ["cup"]  # 2, since the heavier of two edges counts
+    assert named(found, far[0]) == []  # kitchen, behind cup, is a neighbour itself
+    assert found.neighbours(found.find(["tea"]), 0, 0)[1].shape == (1, 0)
+
+
+def test_a_damaged_file_is_noticed(tmp_path: Path) -> None:
+    graph(tmp_path / "g")
+    content = (tmp_path / "g").read_bytes()
+    damaged = [content[:size] for size in (10, 64, len(content) - 4)]
+    damaged += [content[:place] + bytes([content[place] ^ 255]) + content[place + 1:]
+                for place in (0, 9, 70, len(content) - 1)]
+    for wrong in damaged:
+        (tmp_path / "g").write_bytes(wrong)
+        with pytest.raises(Damaged):
+            Graph(tmp_path / "g")
+
+
+def test_conceptnet_is_made_compact_once_and_anew_where_damaged(tmp_path: Path, home: Path) -> None:
+    models = Models(home)
+    with pytest.raises(MissingResource, match="harness fetch conceptnet"):
+        concepts.conceptnet(models)
+    (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
+    resources.keep_edges([tmp_path / "edges.tsv"], home)
+    found = concepts.conceptnet(models)
+    cats, milk = found.find(["cats", "milk"])
+    assert found.hops(np.array([cats]), np.array([milk])).tolist() == [1]
+    (path,) = (home / "graphs").iterdir()
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    concepts.opened.cache_clear()
+    concepts.conceptnet(models)
+    assert path.read_bytes() == content
+
+
+def test_a_word_is_aligned_without_its_ending(tmp_path: Path) -> None:
+    found = graph(tmp_path / "g", ["city", "watch", "make", "stop", "glass", "bus"], [])
+    words = ["cities", "watched", "making", "stopping", "glass", "glasses", "buses", "is", "xyz"]
+    assert [found.term(node) if node >= 0 else "" for node in concepts.aligned(found, words).tolist()] == [
+        "city", "watch", "make", "stop", "glass", "glass", "bus", "", ""]
+
+
+def test_each_word_has_edges_to_its_nearest(tmp_path: Path) -> None:
+    angles = np.radians([0, 10, 25, 90, 180])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    words = ["a", "b", "c", "d", "e", "nothing"]
+    write(tmp_path / "g", *concepts.nearest(words, np.concatenate([vectors, np.zeros((1, 2), np.float32)]), degree=1))
+    found = Graph(tmp_path / "g")
+    near, _ = found.neighbours(found.find(words), 5, 0)
+    # b is the nearest of a and of c, c that of d, d that of e
+    assert [named(found, row) for row in near] == [["b"], ["a", "c"], ["b", "d"], ["c", "e"], ["d"], []]
+    weight = found.weights[found.rows[found.find(["a"])[0]]]
+    assert weight == pytest.approx(np.cos(np.radians(10)), abs=1e-4)
