@@ -26,8 +26,5 @@ class Random:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
         """One number per item, 0 to 1, without meaning."""
-        return {"random": np.array([self._draw(item.id) for item in items], dtype=np.float64)}
-
-    def _draw(self, name: str) -> float:
-        digest = hashlib.blake2b(f"{self.seed}\0{name}".encode(), digest_size=8).digest()
-        return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
+        digests = (hashlib.blake2b(f"{self.seed}\0{item.id}".encode(), digest_size=8).digest() for item in items)
+        return {"random": np.array([(int.from_bytes(digest) >> 11) / (1 << 53) for digest in digests])}

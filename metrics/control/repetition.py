@@ -6,14 +6,14 @@ system is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from benchmarks.dataset import SYSTEM, Item, Utterance
+from benchmarks.dataset import SYSTEM, Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import words
@@ -35,21 +35,15 @@ class Repetition:
 
 
 def _repeated(item: Item) -> float:
+    known = any(turn.speaker == SYSTEM for turn in item.utterances)
+    turns = [(turn, item.response is None) for turn in item.context if turn.speaker == SYSTEM or not known]
+    if item.response is not None:
+        turns.append((item.response, True))  # each with whether it is judged
     used: set[tuple[str, str]] = set()
     repeats = total = 0
-    for turn, judged in _turns(item):
+    for turn, judged in turns:
         for bigram in pairwise(words(turn.text)):
             total += judged
             repeats += judged and bigram in used
             used.add(bigram)
     return -repeats / total if total else np.nan
-
-
-def _turns(item: Item) -> Iterator[tuple[Utterance, bool]]:
-    """The system's turns in order, each with whether it is judged."""
-    known = any(turn.speaker == SYSTEM for turn in item.utterances)
-    for turn in item.context:
-        if turn.speaker == SYSTEM or not known:
-            yield turn, item.response is None
-    if item.response is not None:
-        yield item.response, True

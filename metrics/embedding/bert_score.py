@@ -82,9 +82,11 @@ class BertScore:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
-        encoder = self._encoder(models)
-        layer = encoder.layer or (int(encoder.networks[0].config.num_hidden_layers) if self.baseline else 0)
-        base = _baseline(self.baseline, layer) if self.baseline else None
+        encoder = models.encoder(self.encoder)
+        if layer := self.layer or LAYERS.get(encoder.name.rpartition("/")[-1].casefold(), 0):
+            encoder = models.encoder(self.encoder, layer)
+        base = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers)) if (
+            self.baseline) else None
         groups = [(together, replies[start : start + SHARING]) for together, replies in sharing(items, self.references)
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
@@ -98,11 +100,6 @@ class BertScore:
         if base is not None:
             table = ((table.T - base) / (1 - base)).T
         return dict(zip(self.card.columns, table, strict=True))
-
-    def _encoder(self, models: Models) -> Encoder:
-        last = models.encoder(self.encoder)
-        layer = self.layer or LAYERS.get(last.name.rpartition("/")[-1].casefold(), 0)
-        return models.encoder(self.encoder, layer) if layer else last
 
     def _one(self, precisions: Column, recalls: Column) -> Column:
         """P, R and F from those with each reference."""

@@ -24,7 +24,7 @@ from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import GOOD, ReplyPairs, TrainingBatches, drawn, pairs
+from metrics.trained.heads.data import GOOD, ReplyPairs, drawn, pairs
 from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, last_turns, pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -66,7 +66,23 @@ class Deb:
         from metrics.trained.heads.losses import accuracy, deb_loss
         from metrics.trained.heads.networks import NextResponse
 
-        batches = deb_batches(data, self.negatives)
+        both = data.dialogues(), data.held_out()
+        table = TextTable((text for dialogues in both for dialogue in dialogues for text in (
+            *(turn.text for turn in dialogue.utterances), *dialogue.labels.get(GOOD, ()),
+            *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
+        training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
+                           _rated(dialogues, table)) for dialogues in both)
+        if self.negatives != "random" and not all(any(map(len, rated.adversarial)) for _, rated in (training, held)):
+            raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
+                              "has some")
+
+        def batch(part: tuple[ReplyPairs, RatedReplies], rng: np.random.Generator) -> Mapping[str, Any]:
+            some, replies = part
+            chosen = rng.integers(len(some), size=PAIRS)
+            return {"pairs": (table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])),
+                    "judged": replies.draw(rng, self.negatives)}
+
+        batches = drawn(table, batch, (training, held), data.rng, 12)
         report = accuracy([batch["judged"] for batch in batches.held], "false")
         return batches.objective(NextResponse, deb_loss, report, turns=TURNS)
 
@@ -97,31 +113,9 @@ class RatedReplies:
         return tensor(self.contexts[chosen]), tensor(good), tensor(false)
 
 
-def deb_batches(data: TrainingData, kind: str) -> TrainingBatches:
-    """Batches of both: pairs of dialogues, and rated replies with false ones of a kind."""
-    both = data.dialogues(), data.held_out()
-    table = TextTable((text for dialogues in both for dialogue in dialogues for text in (
-        *(turn.text for turn in dialogue.utterances), *dialogue.labels.get(GOOD, ()),
-        *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
-    training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
-                       _rated([dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1], table))
-                      for dialogues in both)
-    if kind != "random" and not all(any(map(len, replies.adversarial)) for _, replies in (training, held)):
-        raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
-                          "has some")
-
-    def batch(part: tuple[ReplyPairs, RatedReplies], rng: np.random.Generator) -> Mapping[str, Any]:
-        some, replies = part
-        chosen = rng.integers(len(some), size=PAIRS)
-        return {"pairs": (table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])),
-                "judged": replies.draw(rng, kind)}
-
-    return drawn(table, batch, (training, held), data.rng, 12)
-
-
 def _rated(dialogues: Iterable[Dialogue], table: TextTable) -> RatedReplies:
     contexts, good, adversarial = [], [], []
-    for dialogue in dialogues:
+    for dialogue in (dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1):
         context = table.rows(last_turns(turn.text for turn in dialogue.utterances))
         rows = table.rows(dialogue.labels[GOOD])
         if context[0] and (rows > 0).any():

@@ -128,7 +128,10 @@ def usr_batches(data: TrainingData) -> TrainingBatches:
     import torch
 
     both = data.dialogues(), data.held_out()
-    table = TextTable((text for some in both for dialogue in some for text in _texts(dialogue)), data.vectors)
+    table = TextTable((text for some in both for dialogue in some for text in (
+        *(turn.text for turn in dialogue.utterances),
+        *(text for facts in (dialogue.labels.get("persona") or {}).values() for text in sentences(facts)))),
+        data.vectors)
     training, held = (_fact_replies(some, table) for some in both)
     chosen = data.rng.permutation(len(held.replies))[: 2 * JUDGED]
     judged = FactReplies(held.contexts[chosen], held.replies[chosen], held.facts[chosen],
@@ -150,12 +153,6 @@ def usr_batches(data: TrainingData) -> TrainingBatches:
         }
 
     return drawn(table, batch, ((pairs(both[0], table), training), (pairs(both[1], table), judged)), data.rng)
-
-
-def _texts(dialogue: Dialogue) -> Iterable[str]:
-    yield from (turn.text for turn in dialogue.utterances)
-    for facts in (dialogue.labels.get("persona") or {}).values():
-        yield from sentences(facts)
 
 
 def _fact_replies(dialogues: Iterable[Dialogue], table: TextTable) -> FactReplies:

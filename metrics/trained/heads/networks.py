@@ -25,12 +25,6 @@ def means(vectors: Any) -> Any:
     return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
 
 
-def blended(context: Any) -> Any:
-    """One vector for a context: the mean of its utterances, each weighing half of the one after it."""
-    weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
-    return torch.einsum("btw,t->bw", context, weights)
-
-
 class Match(nn.Module):  # type: ignore[misc]
     """Does the reply belong to the context: h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b.
 
@@ -164,7 +158,9 @@ class Adem(nn.Module):  # type: ignore[misc]
 
     def forward(self, context: Any, reference: Any, reply: Any) -> Any:
         """The score of each triple, 1 to 5 where it is like what was trained on: (B,)."""
-        c, g, r = (self.small(vectors) for vectors in (blended(context), reference, reply))  # (B, size) each
+        weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
+        before = torch.einsum("btw,t->bw", context, weights)  # each utterance weighs half of the one after it
+        c, g, r = (self.small(vectors) for vectors in (before, reference, reply))  # (B, size) each
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 
 

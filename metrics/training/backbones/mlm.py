@@ -60,8 +60,10 @@ class MaskedLanguageModel:
         body = networks.loaded("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
         mask = mask_of(encoder)
         texts = _texts(encoder, data.dialogues(), ROWS, rng)
-        held_out = [masked(chunk, encoder, rng, 0.0)
-                    for chunk in _chunks(_texts(encoder, data.held_out(), HELD_OUT_ROWS, rng))]
+        others = _texts(encoder, data.held_out(), HELD_OUT_ROWS, rng)
+        many = max(1, min(CHUNK, len(others)))  # batches of one size, since the held-out loss is the mean over batches
+        held_out = [masked(others[start : start + many], encoder, rng, 0.0)
+                    for start in range(0, len(others) - many + 1, many)]
         network, config = self._network(body, texts)
 
         def scores(network: Adapted, batch: Mapping[str, Any]) -> Any:
@@ -124,12 +126,6 @@ def _drawn(texts: Sequence[Tokenized], rng: np.random.Generator) -> Sequence[Tok
     many = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
     start = min(max(0, middle - many // 2), len(texts) - many)
     return texts[start : start + many]
-
-
-def _chunks(texts: Sequence[Tokenized]) -> list[Sequence[Tokenized]]:
-    """Batches of one size, since the held-out loss is the mean over batches; what is left over is left out."""
-    many = max(1, min(CHUNK, len(texts)))
-    return [texts[start : start + many] for start in range(0, len(texts) - many + 1, many)]
 
 
 def _scores(network: Adapted, body: Any, batch: Mapping[str, Any], mask: int) -> Any:
