@@ -1,10 +1,11 @@
-"""`harness fetch NAME...|--all`: take datasets, resources, or corpora to train on from their public sources."""
+"""`harness fetch NAME...|models|--all`: take datasets, models, resources or corpora from their public sources."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks import registry as datasets
@@ -15,16 +16,21 @@ from benchmarks.errors import BadStore, BenchmarkError
 from benchmarks.storage import store
 from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
 from benchmarks.storage.resources import path
+from metrics.errors import MissingResource
+from metrics.models import catalogue
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Names, or all."""
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="dataset, or wordnet, or conceptnet; `harness list` has the names")
+                        help="dataset, pretrained model, wordnet or conceptnet (`harness list` has the names); `models` "
+                             "are all models but those with terms to be accepted")
     parser.add_argument("--all", action="store_true",
                         help="all that is public and not there, ConceptNet aside; goes on past a failure")
     parser.add_argument("--corpora", action="store_true",
                         help="corpora to train on instead: those named, else all that have a source and are not there")
+    parser.add_argument("--accept-licence", metavar="MODEL", default="",
+                        help="say that you have read and accept the terms of this model")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,12 +40,18 @@ def run(args: argparse.Namespace) -> int:
     if bool(args.names) == args.all:
         print("harness: fetch takes either names or --all", file=sys.stderr)
         return 2
-    for name in args.names:
-        if name not in RESOURCES:
+    models = catalogue.cards()
+    wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
+    for name in wanted:
+        if name not in RESOURCES and name not in models:
             datasets.card(name)
-    names = _missing(args.home) if args.all else list(dict.fromkeys(args.names))
-    closed = [name for name in names if name not in RESOURCES and needs_registration(datasets.card(name))]
-    failed = [name for name in names if name not in closed and not _came(name, args.home, _dataset_or_resource)]
+    names = _missing(args.home) if args.all else list(dict.fromkeys(wanted))
+    for name in filter(models.get, names):
+        print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to fetch, {models[name].licence}")
+    closed = [name for name in names
+              if name not in RESOURCES and name not in models and needs_registration(datasets.card(name))]
+    take = partial(_one, accepted=args.accept_licence)
+    failed = [name for name in names if name not in closed and not _came(name, args.home, take)]
     if closed:
         _point_to_registration(closed)
     came = len(names) - len(closed) - len(failed)
@@ -65,7 +77,7 @@ def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
     """Fetch and keep one; say what came, or why it did not."""
     try:
         print(take(name, home))
-    except BenchmarkError as error:
+    except (BenchmarkError, MissingResource) as error:
         print(f"harness: {error}", file=sys.stderr)
     except OSError as error:
         print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
@@ -74,7 +86,9 @@ def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
     return False
 
 
-def _dataset_or_resource(name: str, home: Path) -> str:
+def _one(name: str, home: Path, accepted: str) -> str:
+    if name in catalogue.cards():
+        return f"{name:<18} {catalogue.fetch(catalogue.cards()[name], home, accepted)}"
     if name in RESOURCES:
         return f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes"
     dataset = fetch(datasets.card(name), home)

@@ -1,4 +1,4 @@
-"""`harness show NAME`: show the card of a dataset or a metric."""
+"""`harness show NAME`: show the card of a dataset, a metric or a pretrained model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from metrics import registry
 from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
+from metrics.models import catalogue, weights
 from metrics.models.service import Models
 from metrics.training import checkpoint
 
@@ -28,11 +29,13 @@ def run(args: argparse.Namespace) -> int:
     """Print the card."""
     if args.name in datasets.names():
         lines = _dataset(args.name, args.home)
+    elif args.name in catalogue.cards():
+        lines = _model(args.name, args.home)
     elif registry.is_known(args.name):
         lines = _metric(args.name, args.home)
     else:
-        known = nearest(args.name, (*datasets.names(), *registry.names()))
-        raise BadConfig(f"no dataset or metric {args.name!r}; {known}")
+        known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
+        raise BadConfig(f"no dataset, metric or model {args.name!r}; {known}")
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         if value:
@@ -54,6 +57,21 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
         digest = f"  sha256 {source.sha256}" if source.sha256 else ""
         lines.append(("source", f"{source.url}{' (registration)' if source.by_hand else ''}{digest}"))
     return lines
+
+
+def _model(name: str, home: Path) -> list[tuple[str, str]]:
+    card = catalogue.cards()[name]
+    try:
+        here = str(catalogue.folder(card, home) if card.kind == "vectors" else weights.find(name, home).folder)
+    except MissingResource as error:
+        here = str(error)
+    whose = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"
+    lines = [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
+             ("parameters", f"{card.parameters:,}"), ("licence", " ".join((card.licence, card.terms)).strip()),
+             ("pretrained on", card.pretrained_on), ("here", here),
+             ("fetched from", f"hub, {card.hub}" if card.hub else ""),
+             ("fetched from", f"package index, {card.carried_by}, {card.size / 1e6:.0f} MB")]
+    return lines + [("sha256", f"{digest}  {file} ({whose})") for file, digest in card.files.items()]
 
 
 def _metric(name: str, home: Path) -> list[tuple[str, str]]:

@@ -10,14 +10,15 @@ A text that several continuations follow is read once: its keys and values are k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.errors import BadOption
+from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.continuations import Following, Reader
@@ -78,6 +79,42 @@ class LanguageModel:
                                     lambda missing: self._means(missing, continuations))
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
+    def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
+        """Tell log p of each answer, a single token, after each text of each question: (texts, answers).
+
+        The texts of a question mostly begin alike; that beginning is read once.
+        """
+        wanted = [self.single_token(answer) for answer in answers]
+        return self._memory.through((self.weights.identity, "answers", tuple(wanted)), questions,
+                                    lambda missing: self._answers(missing, wanted))
+
+    def single_token(self, text: str) -> int:
+        """The number of the token that a text is, or BadOption."""
+        ids = self.tokenizer.plain([text])[0]
+        if len(ids) != 1:
+            raise BadOption(f"model {self.name}: {text!r} is {len(ids)} tokens to it; an answer is one")
+        return ids[0]
+
+    def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The messages as the model was trained to read them, up to where its answer begins; BadOption without such.
+
+        A mark of the model that stands in a message is broken, so that nobody can speak for another.
+        """
+        tokenizer = self.tokenizer.whole
+        if not tokenizer.chat_template:
+            raise BadOption(f"model {self.name} has no chat template: it was not trained to answer; name a chat model "
+                            "(often ...-Instruct or ...-Chat)")
+        marks = sorted(map(str, tokenizer.all_special_tokens), key=len, reverse=True)
+        plain = [{"role": message["role"], "content": _without(marks, message["content"])} for message in messages]
+        try:
+            return str(tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # a template is a program of its author's
+            raise BadOption(f"model {self.name}: its chat template fails ({' '.join(str(error).split()):.160})") from error
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is short enough for the model."""
+        return len(self.tokenizer.plain([text])[0]) <= self.tokenizer.limit
+
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
         """How many tokens of each text are read as a continuation."""
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
@@ -136,6 +173,27 @@ class LanguageModel:
         return [np.array([value.mean() if value.size else np.nan for value in values], dtype=np.float32)
                 for values in self._read(groups)]
 
+    def _answers(self, questions: Sequence[tuple[str, ...]], wanted: Sequence[int]) -> list[Vectors]:
+        units = []
+        for texts in questions:
+            rows = [self._opening + ids for ids in self.tokenizer.plain(texts)]
+            if (longest := max(map(len, rows))) > self.tokenizer.limit:
+                raise CannotScore(f"model {self.name} reads {self.tokenizer.limit} tokens, and a question has {longest}")
+            alike = min(len(os.path.commonprefix(rows)), min(map(len, rows)) - 1)  # type: ignore[call-overload]
+            units.append(Following(rows[0][:alike], [row[alike:] for row in rows]))
+        parts = [unit.units(keeps=True) for unit in units]
+        flat = [unit for part in parts for unit in part]
+
+        def on(reader: Reader) -> Forward[Vectors]:
+            return lambda batch: reader.last([flat[place] for place in batch], wanted)
+
+        read = iter(self._batches.run([unit.size for unit in flat], [on(reader) for reader in self._readers()]))
+        return [np.concatenate([next(read) for _ in part]) for part in parts]
+
+    def _readers(self) -> list[Reader]:
+        return [Reader(network, device, self.tokenizer.pad)
+                for network, device in networks.workers(self.networks, self.machine)]
+
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
         """Compute log p of every token of each group's continuations, on all devices."""
         if not groups:
@@ -153,5 +211,11 @@ class LanguageModel:
 
             return forward
 
-        return [on(Reader(network, device, self.tokenizer.pad))
-                for network, device in networks.workers(self.networks, self.machine)]
+        return [on(reader) for reader in self._readers()]
+
+
+def _without(marks: Sequence[str], text: str) -> str:
+    """The text with a space behind the first sign of each mark."""
+    for mark in marks:
+        text = text.replace(mark, f"{mark[0]} {mark[1:]}") if len(mark) > 1 else text
+    return text

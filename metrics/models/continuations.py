@@ -65,6 +65,30 @@ class Reader:
             whole = iter(self._whole(single) if single else ())
             return [[next(whole)] if len(unit.afters) == 1 else self._once(unit) for unit in units]
 
+    def last(self, units: Sequence[Following], wanted: Sequence[int]) -> list[Vectors]:
+        """Compute log p of each wanted token after each text with each of its continuations: (continuations, wanted).
+
+        A text that several continuations follow is read once, and each continuation after it by itself.
+        """
+        import torch
+
+        def read(rows: list[list[int]], cache: Any = None) -> Any:
+            ids = torch.tensor(rows, device=self.device)
+            logits = self.network(input_ids=ids, past_key_values=cache, use_cache=cache is not None, logits_to_keep=1)
+            return torch.log_softmax(logits.logits[:, -1].float(), -1)[:, list(wanted)].cpu().numpy()
+
+        with torch.inference_mode():
+            if all(len(unit.afters) == 1 for unit in units) and len({unit.size for unit in units}) == 1:
+                return [row[None] for row in read([unit.start + unit.afters[0] for unit in units])]
+            arrays = []
+            for unit in units:
+                if len(unit.afters) == 1:
+                    arrays.append(read([unit.start + unit.afters[0]]))
+                    continue
+                start = self.network(**self._tensors([unit.start]), use_cache=True, logits_to_keep=1).past_key_values
+                arrays.append(np.concatenate([read([after], copy.deepcopy(start)) for after in unit.afters]))
+        return arrays
+
     def _whole(self, units: Sequence[Following]) -> list[Vectors]:
         """Each text with its one continuation, as one batch."""
         inputs = self._tensors([unit.start + unit.afters[0] for unit in units])

@@ -7,7 +7,9 @@ has fetched is found as well.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,3 +90,21 @@ def fetched(name: str, revision: str) -> Path:
 def _told(error: Exception) -> str:
     kind = type(error).__name__
     return _REFUSALS.get(kind) or f"{kind}: {' '.join(str(error).split()):.160}"
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars and remarks of transformers: what is wrong here is an error."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from metrics.errors import BadOption, MissingResource
 from metrics.models import packed, storage
 from metrics.models.device import Machine
+from metrics.models.hub import quiet
 from metrics.models.weights import Weights
 from metrics.training.checkpoint import Checkpoint, learned
 
@@ -114,29 +113,11 @@ def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
                            f"({problem:.200}); train them anew with `harness train {checkpoint.name} --fresh`")
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Without the bars and remarks of transformers: what is wrong here is an error."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def _placed(network: Any, device: str, machine: Machine) -> Any:
     """A network ready to be read on one device."""
     import copy
 
     network.eval().requires_grad_(False)
-    if machine.kind == "cpu" and machine.precision == "fp32" and packed.available():
+    if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
         return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
     return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+PRECISIONS = ("fp32", "bf16")
+"""Those with such kernels; where the processor cannot multiply bf16, they are slow."""
+
 ROWS = 2_048
 """The number of rows that the layout is chosen for; any other works as well."""
 

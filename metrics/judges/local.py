@@ -1,0 +1,90 @@
+"""A judge on this machine: what a chat model would answer, read off the probabilities of its next token.
+
+Nothing is sampled and no answer is parsed, so the same model gives the same score. A question is written as the model's
+chat template has it, up to the place where the score would stand:
+
+    answer = "number"    the whole numbers of the scale: their mean, weighted by their probabilities
+    answer = "json"      the same for each quality, after the beginning of an object that names it first
+    answer = "yes"       log p(Yes) − log p(No)
+
+The probability of everything else is left out. The questions about one item share what is read of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import Item
+from metrics.errors import BadOption, CannotScore
+from metrics.judges import prompt as prompts
+from metrics.judges.prompt import JudgedQuality, Prompt, Question
+from metrics.metric import Columns, MetricCard
+from metrics.models.causal import LanguageModel
+from metrics.models.service import Models
+
+YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJudge:
+    """What a language model holds each answer to a prompt to be worth, on the prompt's scales."""
+
+    card: ClassVar[MetricCard]
+    prompt: ClassVar[Prompt]
+    lm: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """A score per quality, on its scale, and their mean; NaN for an item that lacks what the prompt needs."""
+        model = models.lm(self.lm)
+        rows = [row for row, item in enumerate(items) if all(getattr(item, need) for need in self.prompt.needs)]
+        texts = [self._texts(items[row], model) for row in rows]
+        scale = sorted({value for quality in self.prompt.qualities for value in _whole(self.prompt, quality)})
+        answers = (*YES, *NO) if self.prompt.answer == "yes" else tuple(map(str, scale))
+        table = np.full((len(self.prompt.qualities), len(items)), np.nan)
+        for row, read in zip(rows, model.answers(texts, answers), strict=True):
+            for place, quality in enumerate(self.prompt.qualities):
+                table[place, row] = self._value(quality, read[place].astype(np.float64), answers)
+        return prompts.columns(self.prompt, table)
+
+    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+        """The prompt as it reads."""
+        return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
+
+    def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
+        """One text per quality; of a dialogue that is too long for the model the first turns are left out."""
+        for first in range(len(item.context) + 1):
+            shorter = item if not first else prompts.without_beginning(item, first)
+            texts = tuple(text for question in prompts.questions(self.prompt, shorter)
+                          for text in self._written(question, model))
+            if all(map(model.fits, texts)):
+                return texts
+        raise CannotScore(f"item {item.id}: the question is too long for {model.name} without any context")
+
+    def _written(self, question: Question, model: LanguageModel) -> list[str]:
+        text = model.conversation(question.messages)
+        if question.form != "json":
+            return [text]
+        return [text + '{"' + quality.name + '": ' for quality in question.qualities]
+
+    def _value(self, quality: JudgedQuality, read: npt.NDArray[np.float64], answers: Sequence[str]) -> float:
+        if self.prompt.answer == "yes":
+            return float(np.logaddexp.reduce(read[:len(YES)]) - np.logaddexp.reduce(read[len(YES):]))
+        values = np.array([float(answer) for answer in answers])
+        on_scale = (values >= quality.low) & (values <= quality.high)
+        weights = np.exp(read[on_scale] - read[on_scale].max())
+        return float((values[on_scale] * weights).sum() / weights.sum())
+
+
+def _whole(prompt: Prompt, quality: JudgedQuality) -> list[int]:
+    """The whole numbers on a scale; BadOption where one of them is no single token."""
+    if prompt.answer == "yes":
+        return []
+    if quality.low < 0 or quality.high > 9:
+        raise BadOption(f"{prompt.name}: the scale of {quality.name} is {quality.low:g} to {quality.high:g}; a model's "
+                        "next token is a single digit, so `lm=` takes scales within 0 to 9")
+    return list(range(int(np.ceil(quality.low)), int(np.floor(quality.high)) + 1))

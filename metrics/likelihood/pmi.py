@@ -1,0 +1,84 @@
+"""Pointwise mutual information: how much likelier the context makes the response.
+
+log p(r | c) − log p(r) is large where a response fits this context and would be odd elsewhere, so that "I don't know",
+likely after anything, gains nothing. It is the quantity that training by maximum mutual information prefers (Li et al.,
+2016), read here off one causal language model that nobody fine-tuned.
+
+A dialogue is written one utterance a line, with the facts of a knowledge-grounded dialogue first. `speakers=true` writes
+`A:` and `B:` before the utterances. The unconditional likelihood is that of the response after `start` alone, nothing by
+default, in a line of its own as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.dataset import Item, Utterance
+from metrics.likelihood._context import Turns
+from metrics.metric import Columns, MetricCard
+from metrics.models.service import Models
+from metrics.text.words import reply
+
+
+@dataclass(frozen=True, slots=True)
+class Pmi:
+    """1/n · Σ_t [log p(r_t | c, r_<t) − log p(r_t | r_<t)]; pmi-sum without 1/n; pmi-share = pmi-sum / −log p(r)."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="pmi", title="Pointwise mutual information",
+        columns=("pmi", "pmi-sum", "pmi-share", "pmi-likelihood"), family="likelihood", needs=("context",),
+        models=("lm",), paper="https://aclanthology.org/N16-1014",
+        notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
+    )
+    lm: str = ""
+    turns: Turns = "all"
+    speakers: bool = False
+    facts: bool = True
+    start: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Natural logarithms, per token of the response but for the sum; NaN without a context or an empty response."""
+        model = models.lm(self.lm)
+        rows = [row for row, item in enumerate(items) if reply(item).strip() and any(
+            turn.text.strip() for turn in item.context)]
+        responses = [self._response(items[row]) for row in rows]
+        after = model.log_likelihoods([(self._context(items[row]), text)
+                                       for row, text in zip(rows, responses, strict=True)])
+        alone = model.log_likelihoods([(self._opening(self.start, items[row]), text)
+                                       for row, text in zip(rows, responses, strict=True)])
+        conditional, unconditional = (np.array([values.sum(dtype=np.float64) for values in read])
+                                      for read in (after, alone))
+        sizes = np.array([max(1, values.size) for values in after])
+        gain = conditional - unconditional
+        columns = (gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes)
+        return {name: _spread(column, rows, len(items))
+                for name, column in zip(self.card.columns, columns, strict=True)}
+
+    def _context(self, item: Item) -> str:
+        turns = item.context[-1:] if self.turns == "last" else item.context
+        facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
+        return self._opening("\n".join([*facts, *map(self._line, turns)]), item)
+
+    def _opening(self, before: str, item: Item) -> str:
+        """What stands before the response: the lines before it, and who speaks."""
+        speaker = f"{item.response.speaker}:" if self.speakers and item.response else ""
+        return f"{before}\n{speaker}"
+
+    def _line(self, turn: Utterance) -> str:
+        text = " ".join(turn.text.split())
+        return f"{turn.speaker}: {text}" if self.speakers else text
+
+    def _response(self, item: Item) -> str:
+        text = " ".join(reply(item).split())
+        return f" {text}" if self.speakers else text
+
+
+def _spread(values: npt.NDArray[np.float64], rows: Sequence[int], size: int) -> npt.NDArray[np.float64]:
+    column = np.full(size, np.nan)
+    column[rows] = values
+    return column
