@@ -177,10 +177,10 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     """The metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
     name, rest = split(requested)
     kind = _kind(name)
-    known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     values = option_values(kind, name, requested, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
         kind = for_options(values)
+    known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     set_ = {key: value for key, value in values.items() if value != known[key].default and key not in unsigned(kind)}
     suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
     arguments = {key: value for key, value in defaults.items() if key in known} | values

@@ -3,6 +3,7 @@
 A number that is not on its quality's scale, or that is one of several, is no score: nothing is guessed or cut to fit.
 Where the server gives the probabilities of tokens, a score is the mean over the whole numbers on the scale, weighted by
 the probability of each where the answer's number stands (Liu et al., 2023); the rest of the probability is left out.
+A question that is answered by Yes or No scores log p(Yes) − log p(No), and only from probabilities.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
         token = entry.get("token") if isinstance(entry, dict) else None
         if not isinstance(token, str) or not text.startswith(token, start):
             return
-        if any(sign.isdigit() for sign in token):
+        if any(sign.isdigit() for sign in token) or _word(token) in {"yes", "no"}:
             yield start, token, tuple(_alternatives(entry.get("top_logprobs")))
         start += len(token)
 
@@ -98,6 +99,10 @@ def _alternatives(listed: Any) -> Iterator[tuple[str, float]]:
 
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
     """The scores that an answer holds, by quality, without those that cannot be read."""
+    if question.form == "yes":
+        (asked,) = question.qualities
+        odds = _log_odds(answer)
+        return {} if odds is None else {asked.name: ReadScore(odds, weighted=True)}
     reading: dict[str, ReadScore] = {}
     text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # so that what follows keeps its place
     read = _of_object(question, text) if question.form == "json" else _of_number(question, text)
@@ -107,6 +112,21 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
             mean = _weighted(quality, written, start, answer)
             reading[quality.name] = ReadScore(value) if mean is None else ReadScore(mean, weighted=True)
     return reading
+
+
+def _log_odds(answer: Answer) -> float | None:
+    """log(p(Yes) / p(No)) at the first token that is either; one that is not listed is worth the least that is."""
+    for _, token, alternatives in answer.tokens:
+        if _word(token) in {"yes", "no"} and alternatives:
+            least = min(logprob for _, logprob in alternatives)
+            yes, no = (math.log(sum(math.exp(logprob) for text, logprob in alternatives if _word(text) == word) or
+                                math.exp(least)) for word in ("yes", "no"))
+            return yes - no
+    return None
+
+
+def _word(token: str) -> str:
+    return token.strip().casefold()
 
 
 Written: TypeAlias = tuple[JudgedQuality, str, int]

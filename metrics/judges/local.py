@@ -13,7 +13,7 @@ The probability of everything else is left out. The questions about one item sha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -58,7 +58,7 @@ class LocalJudge:
     def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
         """One text per quality; of a dialogue that is too long for the model the first turns are left out."""
         for first in range(len(item.context) + 1):
-            shorter = item if not first else prompts.without_beginning(item, first)
+            shorter = item if not first else replace(item, context=item.context[first:])
             texts = tuple(text for question in prompts.questions(self.prompt, shorter)
                           for text in self._written(question, model))
             if all(map(model.fits, texts)):

@@ -12,9 +12,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from benchmarks.dataset import Item, Level, Utterance
 from metrics.errors import CannotScore
-from metrics.metric import NEEDS
+from metrics.metric import NEEDS, Columns
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -86,6 +89,15 @@ class Question:
         """As the endpoint takes them."""
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": self.user}]
+
+
+def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
+    """The columns of a table (qualities, items); of several qualities the plain one is their mean, scaled to 0..1."""
+    if len(table) == 1:
+        return {prompt.name: table[0]}
+    low, high = np.array([(quality.low, quality.high) for quality in prompt.qualities]).T[:, :, None]
+    mean = ((table - low) / (high - low)).mean(axis=0)
+    return dict(zip(prompt.columns, (mean, *table), strict=True))
 
 
 def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:

@@ -1,7 +1,8 @@
 """Reading a judge's prompt from a TOML file, one of those that are shipped or the user's own.
 
     title, paper               what it is
-    answer                     "json": one answer with a number for every quality; "number": one call per quality
+    answer                     "json": one answer with a number for every quality; "number": one call per quality;
+                               "yes": one call per quality, and the score is log p(Yes) − log p(No)
     system, turn, dialogue     templates; a level is judged if its template is there
     needs                      what an item must have: context, references, facts
     samples, temperature, max_tokens, logprobs         defaults of the options of the same name
@@ -130,8 +131,10 @@ def _typed(kind: type, table: Mapping[str, Any], where: str, own: set[str]) -> d
 
 def _check(prompt: Prompt, where: str) -> None:
     """Refuse a prompt that cannot be asked as it is meant."""
-    if prompt.answer not in {"json", "number"}:
-        raise BadOption(f"{where}: answer should be json or number, not {prompt.answer!r:.80}")
+    if prompt.answer not in {"json", "number", "yes"}:
+        raise BadOption(f"{where}: answer should be json, number or yes, not {prompt.answer!r:.80}")
+    if prompt.answer == "yes" and not prompt.logprobs:
+        raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
     if not prompt.levels:
         raise BadOption(f"{where}: has neither a template turn nor one for a dialogue")
     if len({quality.name for quality in prompt.qualities}) < len(prompt.qualities):

@@ -4,9 +4,9 @@ log p(r | c) − log p(r) is large where a response fits this context and would 
 likely after anything, gains nothing. It is the quantity that training by maximum mutual information prefers (Li et al.,
 2016), read here off one causal language model that nobody fine-tuned.
 
-A dialogue is written one utterance a line, with the facts of a knowledge-grounded dialogue first. `speakers=true` writes
-`A:` and `B:` before the utterances. The unconditional likelihood is that of the response after `start` alone, nothing by
-default, in a line of its own as well.
+A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), the facts of a
+knowledge-grounded dialogue first. The unconditional likelihood is that of the response after its mark alone, or after
+`start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated datasets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.dataset import Item, Utterance
+from benchmarks.dataset import Item
 from metrics.likelihood._context import Turns
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -37,7 +37,7 @@ class Pmi:
     )
     lm: str = ""
     turns: Turns = "all"
-    speakers: bool = False
+    speakers: bool = True
     facts: bool = True
     start: str = ""
 
@@ -60,18 +60,20 @@ class Pmi:
                 for name, column in zip(self.card.columns, columns, strict=True)}
 
     def _context(self, item: Item) -> str:
-        turns = item.context[-1:] if self.turns == "last" else item.context
         facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
-        return self._opening("\n".join([*facts, *map(self._line, turns)]), item)
+        turns = item.context[-1:] if self.turns == "last" else item.context
+        lines = [f"{self._mark(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
+        return self._opening("\n".join([*facts, *lines]), item)
 
     def _opening(self, before: str, item: Item) -> str:
         """What stands before the response: the lines before it, and who speaks."""
-        speaker = f"{item.response.speaker}:" if self.speakers and item.response else ""
-        return f"{before}\n{speaker}"
+        mark = self._mark(item.response.speaker, item) if item.response else ""
+        return f"{before}\n{mark}" if before or not mark else mark
 
-    def _line(self, turn: Utterance) -> str:
-        text = " ".join(turn.text.split())
-        return f"{turn.speaker}: {text}" if self.speakers else text
+    def _mark(self, speaker: str, item: Item) -> str:
+        """A for who speaks first, B for the second, and so on."""
+        names = list(dict.fromkeys(turn.speaker for turn in item.utterances))
+        return f"{chr(ord('A') + min(25, names.index(speaker)))}:" if self.speakers else ""
 
     def _response(self, item: Item) -> str:
         text = " ".join(reply(item).split())

@@ -10,7 +10,6 @@ A text that several continuations follow is read once: its keys and values are k
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -109,7 +108,8 @@ class LanguageModel:
         try:
             return str(tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True))
         except Exception as error:  # a template is a program of its author's
-            raise BadOption(f"model {self.name}: its chat template fails ({' '.join(str(error).split()):.160})") from error
+            reason = " ".join(str(error).split())
+            raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough for the model."""
@@ -177,9 +177,10 @@ class LanguageModel:
         units = []
         for texts in questions:
             rows = [self._opening + ids for ids in self.tokenizer.plain(texts)]
-            if (longest := max(map(len, rows))) > self.tokenizer.limit:
-                raise CannotScore(f"model {self.name} reads {self.tokenizer.limit} tokens, and a question has {longest}")
-            alike = min(len(os.path.commonprefix(rows)), min(map(len, rows)) - 1)  # type: ignore[call-overload]
+            if (most := max(map(len, rows))) > self.tokenizer.limit:
+                raise CannotScore(f"model {self.name} reads {self.tokenizer.limit} tokens; a question has {most}")
+            differ = (place for place, tokens in enumerate(zip(*rows, strict=False)) if len(set(tokens)) > 1)
+            alike = next(differ, min(map(len, rows)) - 1)
             units.append(Following(rows[0][:alike], [row[alike:] for row in rows]))
         parts = [unit.units(keeps=True) for unit in units]
         flat = [unit for part in parts for unit in part]

@@ -1,8 +1,9 @@
-"""`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt.
+"""`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt;
+`judge:PROMPT[lm=NAME]` a language model on this machine (metrics/judges/local.py).
 
-PROMPT is shipped (`llm-eval`, `g-eval`) or a file (`./my_judge.toml`, see metrics/judges/prompt_file.py). Each quality
-of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to 0 to 1. A
-score is the mean over the samples. Items with the same texts are one question.
+PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.toml`, see metrics/judges/prompt_file.py).
+Each quality of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to
+0 to 1. A score is the mean over the samples. Items with the same texts are one question.
 
 The scores depend on prompt, model and how it samples; those options are in the signature. Where the model runs, and how
 many requests are under way, is not: those are `unsigned`.
@@ -25,6 +26,7 @@ from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, prompt, prompt_file
 from metrics.judges.answer import ReadScore
 from metrics.judges.archive import AnswerArchive, Usage
+from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompt, Question
 from metrics.judges.sampling import Reading, Sampler, SamplingOptions
 from metrics.metric import Columns, Metric, MetricCard
@@ -44,8 +46,9 @@ class Judge:
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
     unsigned: ClassVar[tuple[str, ...]] = (
-        "url", "key_from", "concurrency", "per_minute", "timeout", "price_in", "price_out")
+        "lm", "url", "key_from", "concurrency", "per_minute", "timeout", "price_in", "price_out")
     model: str = ""
+    lm: str = ""
     samples: int = 1
     temperature: float = 0.0
     max_tokens: int = 256
@@ -70,6 +73,18 @@ class Judge:
         if self.key_from and not self.key_from.isidentifier():
             raise BadOption(f"{self.card.name}: key_from is the name of an environment variable, never the key itself")
 
+    @classmethod
+    def for_options(cls, values: Mapping[str, Any]) -> type[Metric]:
+        """With `lm`, the judge on this machine."""
+        if not values.get("lm"):
+            return cast("type[Metric]", cls)
+        if others := values.keys() - {"lm"}:
+            raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} is for an endpoint's")
+        card = dataclasses.replace(cls.card, models=("lm",), notes="A language model on this machine is asked; the "
+                                   "score is read off the probabilities of its answer.")
+        return cast("type[Metric]", type("LocalJudge", (LocalJudge,), {
+            "__slots__": (), "__module__": __name__, "card": card, "prompt": cls.prompt}))
+
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
         questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
@@ -80,7 +95,7 @@ class Judge:
             for question in some:
                 for quality in question.qualities:
                     table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
-        return self._columns(table)
+        return prompt.columns(self.prompt, table)
 
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
         """The scores of every sample of every question; what that took is printed and kept."""
@@ -99,7 +114,8 @@ class Judge:
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """The prompt as it reads."""
         if not self.model:
-            raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[model=NAME]")
+            raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "
+                                  "for one on this machine, [model=NAME] for one behind an endpoint")
         return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
 
     def _has(self, item: Item) -> bool:
@@ -113,14 +129,6 @@ class Judge:
         if self.logprobs:
             body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         return body
-
-    def _columns(self, table: np.ndarray[Any, np.dtype[np.float64]]) -> Columns:
-        """The columns of a table (qualities, items)."""
-        if len(table) == 1:
-            return {self.prompt.name: table[0]}
-        low, high = np.array([(quality.low, quality.high) for quality in self.prompt.qualities]).T[:, :, None]
-        mean = ((table - low) / (high - low)).mean(axis=0)
-        return dict(zip(self.prompt.columns, (mean, *table), strict=True))
 
 
 def metric_class(name: str) -> type[Metric]:
