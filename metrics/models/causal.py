@@ -79,7 +79,7 @@ class LanguageModel:
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
     def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
-        """Tell log p of each answer, a single token, after each text of each question: (texts, answers).
+        """Score each answer, a single token, after each text of each question: log p up to a constant (texts, answers).
 
         The texts of a question mostly begin alike; that beginning is read once.
         """

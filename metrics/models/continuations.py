@@ -66,16 +66,23 @@ class Reader:
             return [[next(whole)] if len(unit.afters) == 1 else self._once(unit) for unit in units]
 
     def last(self, units: Sequence[Following], wanted: Sequence[int]) -> list[Vectors]:
-        """Compute log p of each wanted token after each text with each of its continuations: (continuations, wanted).
+        """Score each wanted token after each text with each of its continuations: (continuations, wanted).
 
-        A text that several continuations follow is read once, and each continuation after it by itself.
+        A score is log p up to a constant of the text. A text that several continuations follow is read once, and each
+        continuation after it by itself.
         """
         import torch
 
+        output = self.network.get_output_embeddings()
+        exact = output.weight[list(wanted)].float() if type(output) is torch.nn.Linear and output.bias is None else None
+
         def read(rows: list[list[int]], cache: Any = None) -> Any:
-            ids = torch.tensor(rows, device=self.device)
-            logits = self.network(input_ids=ids, past_key_values=cache, use_cache=cache is not None, logits_to_keep=1)
-            return torch.log_softmax(logits.logits[:, -1].float(), -1)[:, list(wanted)].cpu().numpy()
+            inputs = {"input_ids": torch.tensor(rows, device=self.device), "past_key_values": cache,
+                      "use_cache": cache is not None}
+            if exact is None:
+                return self.network(**inputs, logits_to_keep=1).logits[:, -1, list(wanted)].float().cpu().numpy()
+            states = self.network.base_model(**inputs).last_hidden_state[:, -1]  # its scores would be rounded to bf16
+            return (states.float() @ exact.T).cpu().numpy()
 
         with torch.inference_mode():
             if all(len(unit.afters) == 1 for unit in units) and len({unit.size for unit in units}) == 1:

@@ -26,13 +26,17 @@ def available() -> bool:
 
 
 def pack(network: Any) -> Any:
-    """The network with every linear layer packed, and the GELU between two of them fused into the first."""
+    """The network with every linear layer packed, and the GELU between two of them fused into the first.
+
+    A layer in bf16 that gives scores over a vocabulary stays as it is: single rows of it are read in fp32.
+    """
     import torch
 
+    output: Any = getattr(network, "get_output_embeddings", lambda: None)()
     for module in list(network.modules()):
         fused = _is_gelu(getattr(module, "intermediate_act_fn", None))
         for name, child in list(module.named_children()):
-            if type(child) is torch.nn.Linear:
+            if type(child) is torch.nn.Linear and not (child is output and child.weight.dtype == torch.bfloat16):
                 gelu = fused and name == "dense"
                 setattr(module, name, _packed(child, "gelu" if gelu else "none"))
                 if gelu:
