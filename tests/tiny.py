@@ -81,6 +81,60 @@ def causal(folder: Path, **changes: int) -> Path:
     return folder
 
 
+CHAT = ("{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+
+
+def gguf(file: Path, architecture: str = "llama", template: str = CHAT) -> Path:
+    """A Llama of two layers over bytes, in a GGUF file with eight-bit weights."""
+    import numpy as np
+    from gguf import GGMLQuantizationType, GGUFWriter, quants
+    from tokenizers import pre_tokenizers
+
+    width, heads, layers, inner = 32, 2, 2, 64
+    signs = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pieces = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *signs, "Ye", "Yes", "No"]
+    writer = GGUFWriter(file, architecture)
+    writer.add_context_length(512)
+    writer.add_embedding_length(width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(heads)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(len(pieces))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(pieces)
+    writer.add_token_types([3, 3, 3, *[1] * (len(pieces) - 3)])
+    writer.add_token_merges(["Y e", "Ye s", "N o"])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    if template:
+        writer.add_chat_template(template)
+    random = np.random.default_rng(0)
+
+    def add(name: str, *shape: int) -> None:
+        values = (random.standard_normal(shape) * 0.3).astype(np.float32)
+        writer.add_tensor(name, quants.quantize(values, GGMLQuantizationType.Q8_0), raw_dtype=GGMLQuantizationType.Q8_0)
+
+    add("token_embd.weight", len(pieces), width)
+    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
+    for layer in range(layers):
+        for name in ("attn_norm", "ffn_norm"):
+            writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(width, np.float32))
+        for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
+            add(f"blk.{layer}.{name}.weight", width, width)
+        for name, shape in (("ffn_gate", (inner, width)), ("ffn_up", (inner, width)), ("ffn_down", (width, inner))):
+            add(f"blk.{layer}.{name}.weight", *shape)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file
+
+
 def rows_read(encoder: Encoder) -> list[int]:
     """A list that grows by the number of rows with each call of a network."""
     rows: list[int] = []

