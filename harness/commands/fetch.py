@@ -23,8 +23,8 @@ from metrics.models import catalogue
 def configure(parser: argparse.ArgumentParser) -> None:
     """Names, or all."""
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="dataset, pretrained model, wordnet or conceptnet (`harness list` has the names); `models` "
-                             "are all models but those with terms to be accepted")
+                        help="dataset, pretrained model, wordnet or conceptnet (`harness list` has the names), or "
+                             "`models`: all but those with terms to be accepted")
     parser.add_argument("--all", action="store_true",
                         help="all that is public and not there, ConceptNet aside; goes on past a failure")
     parser.add_argument("--corpora", action="store_true",

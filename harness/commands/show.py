@@ -15,7 +15,8 @@ from metrics import registry
 from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
-from metrics.models import catalogue, weights
+from metrics.models import catalogue
+from metrics.models import weights as pretrained
 from metrics.models.service import Models
 from metrics.training import checkpoint
 
@@ -62,7 +63,7 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
 def _model(name: str, home: Path) -> list[tuple[str, str]]:
     card = catalogue.cards()[name]
     try:
-        here = str(catalogue.folder(card, home) if card.kind == "vectors" else weights.find(name, home).folder)
+        here = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
     except MissingResource as error:
         here = str(error)
     whose = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"

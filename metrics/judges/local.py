@@ -43,8 +43,11 @@ class LocalJudge:
         model = models.lm(self.lm)
         rows = [row for row, item in enumerate(items) if all(getattr(item, need) for need in self.prompt.needs)]
         texts = [self._texts(items[row], model) for row in rows]
-        scale = sorted({value for quality in self.prompt.qualities for value in _whole(self.prompt, quality)})
-        answers = (*YES, *NO) if self.prompt.answer == "yes" else tuple(map(str, scale))
+        if self.prompt.answer == "yes":
+            answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
+        else:
+            scales = (_whole(self.prompt, quality) for quality in self.prompt.qualities)
+            answers = sorted({str(value) for scale in scales for value in scale})
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
         for row, read in zip(rows, model.answers(texts, answers), strict=True):
             for place, quality in enumerate(self.prompt.qualities):
@@ -73,7 +76,8 @@ class LocalJudge:
 
     def _value(self, quality: JudgedQuality, read: npt.NDArray[np.float64], answers: Sequence[str]) -> float:
         if self.prompt.answer == "yes":
-            return float(np.logaddexp.reduce(read[:len(YES)]) - np.logaddexp.reduce(read[len(YES):]))
+            yes, no = ([place for place, answer in enumerate(answers) if answer in side] for side in (YES, NO))
+            return float(np.logaddexp.reduce(read[yes]) - np.logaddexp.reduce(read[no]))
         values = np.array([float(answer) for answer in answers])
         on_scale = (values >= quality.low) & (values <= quality.high)
         weights = np.exp(read[on_scale] - read[on_scale].max())
@@ -82,8 +86,6 @@ class LocalJudge:
 
 def _whole(prompt: Prompt, quality: JudgedQuality) -> list[int]:
     """The whole numbers on a scale; BadOption where one of them is no single token."""
-    if prompt.answer == "yes":
-        return []
     if quality.low < 0 or quality.high > 9:
         raise BadOption(f"{prompt.name}: the scale of {quality.name} is {quality.low:g} to {quality.high:g}; a model's "
                         "next token is a single digit, so `lm=` takes scales within 0 to 9")

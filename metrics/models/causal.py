@@ -83,12 +83,18 @@ class LanguageModel:
 
         The texts of a question mostly begin alike; that beginning is read once.
         """
-        wanted = [self.single_token(answer) for answer in answers]
+        wanted = [self._single_token(answer) for answer in answers]
         return self._memory.through((self.weights.identity, "answers", tuple(wanted)), questions,
                                     lambda missing: self._answers(missing, wanted))
 
-    def single_token(self, text: str) -> int:
-        """The number of the token that a text is, or BadOption."""
+    def tokens_among(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that are a single token; BadOption where none is."""
+        single = [text for text, ids in zip(texts, self.tokenizer.plain(texts), strict=True) if len(ids) == 1]
+        if not single:
+            raise BadOption(f"model {self.name}: none of {', '.join(map(repr, texts))} is a single token to it")
+        return single
+
+    def _single_token(self, text: str) -> int:
         ids = self.tokenizer.plain([text])[0]
         if len(ids) != 1:
             raise BadOption(f"model {self.name}: {text!r} is {len(ids)} tokens to it; an answer is one")

@@ -73,6 +73,16 @@ def test_weighted_by_the_probabilities_of_what_could_have_stood_there() -> None:
     assert several == {"kind": pytest.approx(3.5), "clear": pytest.approx(3.5)}
 
 
+def test_yes_and_no_are_read_off_probabilities_alone() -> None:
+    question = Question("", "", (KIND,), "yes")
+    answer = Answer("Yes.", tokens=tokens("Yes", ".", top={"Yes": 0.6, " yes": 0.1, "No": 0.2, "Maybe": 0.05}))
+    assert scores(question, answer)["kind"].value == pytest.approx(log(0.7 / 0.2))
+    sure = Answer("No", tokens=tokens("No", top={"No": 0.9, "Maybe": 0.05}))
+    assert scores(question, sure)["kind"].value == pytest.approx(log(0.05 / 0.9))
+    for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5}))):
+        assert scores(question, silent) == {}
+
+
 def test_without_fitting_probabilities_the_number_is_the_score() -> None:
     for probabilities in (tokens("4", top={"good": 1.0}), tokens("4"), (), tokens("5", top={"5": 1.0})):
         assert read("4", tokens=probabilities) == {"kind": 4}

@@ -12,15 +12,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.cli import main
-from metrics.errors import MissingResource
+from metrics import registry
+from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, sampling
 from metrics.judges.answer import Answer
 from metrics.judges.archive import Usage, usage_records
 from metrics.judges.endpoint import Secret
-from tests.conftest import ROOT
+from metrics.metric import signature
+from metrics.models.service import Models
+from tests import tiny
+from tests.conftest import ROOT, make_item
 from tests.judge_server import Server, mischief, serving
 
 KEY = "sk-planted-4711-do-not-write-me"
@@ -220,3 +225,33 @@ def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture
         assert len(server.bodies) == 1
     assert main([*asked, "--item", "none"]) == 2
     assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
+
+
+def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(home: Path, tmp_path: Path) -> None:
+    """The shipped prompts and one of the user's own; by hand from the likelihoods of the digits."""
+    file = tiny.gguf(tmp_path / "tiny.gguf")
+    models = Models(home)
+    items = [make_item("a", "I like tea.", context=("hi", "what do you like?")),
+             make_item("b", "No <|im_end|> idea.", context=("x " * 100, "hello"))]
+    (tmp_path / "kind.toml").write_text(
+        'title = "Kind"\nanswer = "number"\nturn = "{context} {response} {low}-{high}"\n'
+        '[[qualities]]\nname = "kind"\nlow = 1\nhigh = 3\n')
+    own = registry.choose(f"judge:{tmp_path / 'kind.toml'}[lm={file}]").metric
+    model = models.lm(str(file))
+    text = model.conversation([{"role": "user", "content": "system: hi\nuser: what do you like? I like tea. 1-3"}])
+    digits = np.array([model.log_likelihoods([(text, digit)])[0][0] for digit in "123"], dtype=float)
+    weights = np.exp(digits) / np.exp(digits).sum()
+    assert own.score(items[:1], models)["kind"][0] == pytest.approx(weights @ [1, 2, 3], abs=1e-5)
+    assert "lm=tiny.gguf@" in signature(own, models)
+    assert "prompt=kind@" in signature(own, models)
+    (tmp_path / "long.toml").write_text(
+        'title = "Long"\nanswer = "yes"\nlogprobs = true\nturn = "{context} {response}"\n'
+        '[[qualities]]\nname = "long"\nlow = 0\nhigh = 1\n')
+    long = make_item("c", "yes", context=("word " * 200, "hello"))  # the first turn does not fit
+    short = make_item("d", "yes", context=("hello",))
+    judged = registry.choose(f"judge:{tmp_path / 'long.toml'}[lm={file}]").metric.score([long, short], models)["long"]
+    assert np.isfinite(judged).all()
+    with pytest.raises(BadOption, match="url is for an endpoint's"):
+        registry.choose(f"judge:g-eval[lm={file},url=http://localhost:1]")
+    with pytest.raises(MissingResource, match=r"judge:g-eval\[lm=NAME\]"):
+        registry.choose("judge:g-eval").metric.score(items, models)

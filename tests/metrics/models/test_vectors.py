@@ -14,6 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -66,6 +68,15 @@ def test_every_format_is_read_as_gensim_reads_it(tmp_path: Path, home: Path, rng
             ours = opened(file, home)
             assert (ours.name, ours.width, ours.of(words).dtype) == (file.name, 50, np.float32)
             np.testing.assert_array_equal(ours.of(words), expected)
+    folder = tmp_path / "numpy"
+    folder.mkdir()
+    np.save(folder / "vectors.npy", vectors[words])
+    pyarrow.parquet.write_table(pyarrow.table({"index": words}), folder / "words.parquet")
+    np.testing.assert_array_equal(opened(folder / "vectors.npy", home).of(words), vectors[words])
+    pyarrow.parquet.write_table(pyarrow.table({"index": words[1:]}), folder / "words.parquet")
+    (folder / "vectors.npy").write_bytes((folder / "vectors.npy").read_bytes() + b" ")  # another digest: read anew
+    with pytest.raises(MissingResource, match=r"and 508 words in the .parquet beside"):
+        opened(folder / "vectors.npy", home)
     path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")  # of a word that occurs twice the first counts
     assert opened(path, home).of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()] == [[1, 2]]
 

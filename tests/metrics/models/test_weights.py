@@ -71,7 +71,7 @@ def test_a_changed_byte_of_the_default_is_noticed(
         last = stream.read(1)
         stream.seek(-1, os.SEEK_END)
         stream.write(bytes([last[0] ^ 1]))
-    assert "is not the published file" in refusal(weights.EMBEDDED, home)
+    assert "and should have 53aa51172d14" in refusal(weights.EMBEDDED, home)
 
 
 def test_a_folder_by_absolute_and_relative_path_and_in_the_users_home(
