@@ -32,8 +32,8 @@ from benchmarks.errors import nearest
 from metrics.errors import BadOption, MissingResource
 from metrics.metric import Column, Columns, Metric, MetricCard
 from metrics.models import weights
-from metrics.models.memory import Vectors
 from metrics.models.hub import quiet
+from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.weights import Weights
 from metrics.text.similarity import cosines
