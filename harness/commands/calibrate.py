@@ -11,6 +11,7 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut, weights_shown
+from harness.run.plan import Selection, load
 from harness.run.settings import command_line
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
@@ -43,13 +44,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn the weights, write them, and print them."""
-    metric = _chosen(args)
+    if args.seed < 0 or (args.draw or 0) < 0:
+        raise BadConfig("--seed and --draw should be 0 or more")
+    metric = registry.choose(args.composition).metric
+    if not isinstance(metric, Composite) or not metric.learns:
+        raise BadConfig(f"{args.composition} has no weights to learn: `harness calibrate` is for compositions, such as "
+                        "mme-crs or regression[inputs=deb+cosine]")
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
     models, left_out = Models(args.home, choice), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     models.close()
-    learned = calibrate.with_card(learned, _command(args), drawn, args.seed, left_out)
+    flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
+    flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
+    command = command_line("calibrate", args.composition, flags=flags)
+    learned = calibrate.with_card(learned, command, drawn, args.seed, left_out)
     names = tuple(one.name for one in metric.made_of())
     path = args.out or evidences.place(metric.card.name, names, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,35 +69,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(args: argparse.Namespace) -> Composite:
-    if args.seed < 0 or (args.draw or 0) < 0:
-        raise BadConfig("--seed and --draw should be 0 or more")
-    metric = registry.choose(args.composition).metric
-    if not isinstance(metric, Composite) or not metric.learns:
-        raise BadConfig(f"{args.composition} has no weights to learn: `harness calibrate` is for compositions, such as "
-                        "mme-crs or regression[inputs=deb+cosine]")
-    return metric
-
-
 def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
     """The datasets, one in memory at a time."""
     store = ScoreStore(args.scores / "scores")
     cards = [datasets.card(name) for name in dict.fromkeys(args.dataset)] or [
         card for card in datasets.cards().values() if card.split == "dev"]
     for card in cards:
-        dataset = datasets.load(card.name, args.home)
-        if dataset.origin == "sample":
-            if args.dataset:
-                raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
-                                f"`harness fetch {card.name}` or import it first")
-            continue
-        yield Scorer(dataset, models, store)
-
-
-def _command(args: argparse.Namespace) -> str:
-    flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
-    flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
-    return command_line("calibrate", args.composition, flags=flags)
+        if dataset := load(card, args.home, Selection(data="real")):
+            yield Scorer(dataset, models, store)
+        elif args.dataset:
+            raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
+                            f"`harness fetch {card.name}` or import it first")
 
 
 def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:

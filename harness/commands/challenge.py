@@ -14,7 +14,6 @@ from pathlib import Path
 from benchmarks.errors import nearest
 from harness.challenge import folder as written
 from harness.challenge import outcome, published, rulebook, setup
-from harness.challenge.rulebook import Rulebook
 from harness.commands._output import write_site
 from harness.errors import BadConfig
 from harness.results.rows import Exhibit, Grid, Results
@@ -45,16 +44,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it. 0: done; validate 1: a submission is refused."""
-    folder = args.folder if args.action == "init" else _folder(args.folder)
     if args.action == "init":
-        return _init(folder, args)
+        folder = args.folder
+        print(f"{folder}: {len(setup.init(folder, args.home, args.example))} files; the rules are in "
+              f"{folder / 'challenge.toml'}")
+        print("submissions lie in submissions/TEAM/N/, each with one score file")
+        print(f"once the rules are yours: harness challenge template {shlex.quote(str(folder))}")
+        return 0
+    folder = _folder(args.folder)
     if args.action == "template":
-        return _template(folder, args)
+        names = setup.template(folder, args.home)
+        print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(names)}")
+        return 0
     if args.action == "validate":
         return _validate(folder, args)
     report, shown, out = _ranked(folder, args)
     if args.action == "publish":
-        _publish(report, shown, out / "site")
+        write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site")
+        print(f"leaderboard: {(out / 'site' / 'challenge.html').resolve()}")
     return 0
 
 
@@ -67,19 +74,6 @@ def _folder(given: Path) -> Path:
         return Path(str(shipped[str(given)]))
     raise BadConfig(f"{given}: no such folder, and no challenge of that name is shipped; "
                     f"{nearest(str(given), shipped)}")
-
-
-def _init(folder: Path, args: argparse.Namespace) -> int:
-    written = setup.init(folder, args.home, args.example)
-    print(f"{folder}: {len(written)} files; the rules are in {folder / 'challenge.toml'}")
-    print("submissions lie in submissions/TEAM/N/, each with one score file")
-    print(f"once the rules are yours: harness challenge template {shlex.quote(str(folder))}")
-    return 0
-
-
-def _template(folder: Path, args: argparse.Namespace) -> int:
-    print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(setup.template(folder, args.home))}")
-    return 0
 
 
 def _validate(folder: Path, args: argparse.Namespace) -> int:
@@ -111,21 +105,12 @@ def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Results, Exhibit, P
     else:
         out = args.out or folder
         report, shown = written.write(outcome.outcome(folder, args.home), out / "ranking")
-    _print(rules, shown)
-    print(f"kept in {(out / 'ranking').resolve()}")
-    return report, shown, out
-
-
-def _publish(report: Results, shown: Exhibit, folder: Path) -> None:
-    write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), folder)
-    print(f"leaderboard: {(folder / 'challenge.html').resolve()}")
-
-
-def _print(rules: Rulebook, shown: Exhibit) -> None:
     print(f"{rules.title}: {shown.lead}")
     for grid in shown.grids:
         if grid.name in ("official", "refused", "winners"):
             print(_text(grid))
+    print(f"kept in {(out / 'ranking').resolve()}")
+    return report, shown, out
 
 
 def _text(grid: Grid) -> str:

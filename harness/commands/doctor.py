@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import os
 import platform
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import harness
 from benchmarks import registry as datasets
-from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.storage import store
 from harness.run.entries import metric_entry
@@ -81,17 +81,12 @@ def _data(home: Path) -> Iterator[str]:
         yield f"{name:<18} {card.split:<5} {state}"
 
 
-def _readable(home: Path) -> Iterator[Dataset]:
-    for name in datasets.names():
-        try:
-            yield datasets.load(name, home)
-        except BenchmarkError:  # the line on the dataset says so
-            continue
-
-
 def _metrics(home: Path) -> Iterator[str]:
     models = Models(home)
-    loaded = list(_readable(home))
+    loaded = []
+    for name in datasets.names():
+        with contextlib.suppress(BenchmarkError):  # the line on the dataset says so
+            loaded.append(datasets.load(name, home))
     for name in registry.names():
         try:
             chosen = registry.choose(name)

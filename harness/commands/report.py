@@ -35,8 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                       help="a board as a LaTeX table, the first one where none is named")
     what.add_argument("--published", type=Path, metavar="DIR", nargs="*",
                       help="means on real data beside published ones; DIR: runs that differ in the weights alone")
-    parser.add_argument("--into", type=Path, metavar="FILE",
-                        help="with --published: write the table as Markdown between two marks of this file")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -77,7 +75,7 @@ def plain_name(statistic: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    if args.published is not None or args.into:
+    if args.published is not None:
         _published.run(args)
         return 0
     report = files.read(args.out / "report")

@@ -32,7 +32,10 @@ def run(args: argparse.Namespace) -> int:
     worst = 0
     for path in args.bundle:
         try:
-            bundle, checked = _checked(path, args)
+            bundle, checked = reading.read(path), check.Checked()
+            here = check.at_hand(bundle, args.home, args.ratings, checked)
+            rescore(bundle, here, args.home, args.rescore, checked)
+            check.ranking(bundle, here, check.correlations(bundle, here, checked), checked)
         except BadBundle as error:
             worst = 2
             print(_refused(path, error) if args.markdown else f"refused: {_line(str(error))}",
@@ -41,15 +44,6 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join((_markdown if args.markdown else _plain)(path, bundle, checked)))
         worst = max(worst, 1 if checked.drifts else 0)
     return worst
-
-
-def _checked(path: Path, args: argparse.Namespace) -> tuple[Bundle, Checked]:
-    bundle, checked = reading.read(path), check.Checked()
-    here = check.at_hand(bundle, args.home, args.ratings, checked)
-    rescore(bundle, here, args.home, args.rescore, checked)
-    rows = check.correlations(bundle, here, checked)
-    check.ranking(bundle, here, rows, checked)
-    return bundle, checked
 
 
 def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:

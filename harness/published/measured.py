@@ -29,10 +29,8 @@ from harness.run.rank import Target
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
 DIALOGUES = ("fed-dial",)
-RELEVANCE = frozenset({"relevance", "maintains context"})
-"""The dimensions that ask whether a response belongs to its context."""
-CONTROLS: dict[str, frozenset[str] | None] = {"length": None, "cosine": RELEVANCE}
-"""Columns that a metric must beat to be worth having, and on which dimensions; None: on all."""
+CONTROLS = ("length", "cosine")
+"""Columns that a metric must beat to be worth having."""
 PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
 """Options under which a run's means are not those of the datasets as they were published."""
 
@@ -79,36 +77,15 @@ class MeanOverWeights:
         """The mean over the sets of weights."""
         return fmean(self.values) if self.values else math.nan
 
-    @property
-    def spread(self) -> tuple[float, float] | None:
-        """The lowest and the highest, where there are several sets of weights."""
-        several = len(self.values) > 1 and math.isfinite(self.mean)
-        return (min(self.values), max(self.values)) if several else None
-
-
-@dataclass(frozen=True, slots=True)
-class ControlComparison:
-    """How a column does against a control: whether its mean is higher, and in how many datasets it is."""
-
-    whole: bool
-    sets: int
-    of: int
-
 
 @dataclass(frozen=True, slots=True)
 class MeasuredColumn:
-    """What was measured of a column, and what a paper prints of its metric.
-
-    `relevance` is the mean over the relevance qualities alone, within a dataset and then over the datasets. `beats` is
-    by the name of the control.
-    """
+    """What was measured of a column, and what a paper prints of its metric."""
 
     column: str
     models: tuple[str, ...]
     mean: MeanOverWeights
-    relevance: MeanOverWeights
     sets: Mapping[str, MeanOverWeights]
-    beats: Mapping[str, ControlComparison]
     published: PrintedSystem | None
 
     @property
@@ -139,12 +116,6 @@ class _ColumnValues:
         listed = tuple(targets)
         return MeanOverWeights(tuple(mean_of(values, listed) for values in self.weights.values()))
 
-    def values(self) -> dict[Target, float]:
-        """The mean over the sets of weights, target by target."""
-        first, *others = self.weights.values()
-        return {target: fmean([value, *(values.get(target, math.nan) for values in others)])
-                for target, value in first.items()} if others else first
-
 
 def partial(report: Results) -> str:
     """Name the flag by which a run was of a part of its datasets; empty where it was not."""
@@ -162,34 +133,17 @@ def gather(reports: Sequence[Results]) -> PublishedComparison:
             if entry.origin != "sample" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
                 raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
     columns = _columns(reports)
-    controls = {name: columns[name, name] for name in CONTROLS if (name, name) in columns}
-    dimensions = {(entry.name, quality.name): quality.dimension for report in reports for entry in report.datasets
-                  if entry.origin != "sample" for quality in entry.qualities}
     usable = _by_dataset(sorted({target for column in columns.values() for values in column.weights.values()
                                  for target in values}))
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
-    targets = {target: dimensions[target] for name in turns for target in usable[name]}
+    targets = [target for name in turns for target in usable[name]]
     printed = printed_systems({name: len(usable[name]) for name in datasets}) if turns else {}
-    rows = [_row(name, column, controls, targets, usable, datasets, printed.get(plain(name)))
+    rows = [MeasuredColumn(name, column.models, column.mean(targets),
+                           {dataset: column.mean(usable[dataset]) for dataset in datasets}, printed.get(plain(name)))
             for (_, name), column in columns.items()]
     rows.sort(key=lambda row: (not row.complete, -row.mean.mean if row.complete else 0.0, row.column))
     return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
-
-
-def beats(column: Values, control: Values, targets: Collection[Target]) -> ControlComparison | None:
-    """How a column does against a control, over the targets that both have; None where there are none.
-
-    The number of datasets stands beside the mean, because a control that is high in one dataset and low in another has
-    a mean near 0, which a random number passes.
-    """
-    shared = [target for target in targets
-              if math.isfinite(column.get(target, math.nan)) and math.isfinite(control.get(target, math.nan))]
-    if not shared:
-        return None
-    sets = _by_dataset(shared)
-    won = sum(mean_of(column, own) > mean_of(control, own) for own in sets.values())
-    return ControlComparison(mean_of(column, shared) > mean_of(control, shared), won, len(sets))
 
 
 def mean_of(values: Values, targets: Iterable[Target]) -> float:
@@ -229,20 +183,6 @@ def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]
             if math.isfinite(row.value):
                 values[row.dataset, row.quality] = row.value
     return columns
-
-
-def _row(name: str, column: _ColumnValues, controls: Mapping[str, _ColumnValues], targets: Mapping[Target, str],
-         usable: Mapping[str, list[Target]], datasets: Sequence[str], published: PrintedSystem | None,
-         ) -> MeasuredColumn:
-    relevance = [target for target, dimension in targets.items() if dimension in RELEVANCE]
-    sets = {dataset: column.mean(usable[dataset]) for dataset in datasets}
-    beaten = {}
-    for control, other in controls.items():
-        wanted = [target for target, dimension in targets.items() if dimension in (CONTROLS[control] or {dimension})]
-        comparison = beats(column.values(), other.values(), wanted)
-        if comparison is not None and name not in CONTROLS:
-            beaten[control] = comparison
-    return MeasuredColumn(name, column.models, column.mean(targets), column.mean(relevance), sets, beaten, published)
 
 
 def challenge(turns: Collection[str]) -> tuple[PrintedSystem, ...]:
