@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from harness.results import rows
-from harness.results.rows import Correlation, Look, RankingRow, Results
+from harness.results.rows import Correlation, Look, Results
+from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
@@ -90,22 +89,11 @@ def correlations() -> Iterator[Correlation]:
                     yield Correlation(*cell, *key, statistic, 0, NAN, NAN, NAN, NAN, value)
 
 
-def ranking(correlations: Iterable[Correlation]) -> Iterator[RankingRow]:
-    found = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row.value for row in correlations}
-    boards = (("dev", "real", CELLS[:5]), ("dev", "sample", CELLS[5:6]), ("test", "real", CELLS[6:8]),
-              ("test", "sample", CELLS[8:]))
-    for (board, origin, cells), statistic, rule in product(boards, ("spearman", "pearson", "kendall"), ("dev", "test")):
-        ranked = []
-        for key in (key for key in VALUES if ":" not in key[1]):
-            values = [found.get((*cell, *key, statistic), NAN) for cell in cells]
-            by_dataset = {name: [value for cell, value in zip(cells, values, strict=True) if cell[0] == name]
-                          for name, _ in cells}
-            means = values if rule == "test" else [sum(part) / len(part) for part in by_dataset.values()]
-            ranked.append(RankingRow(board, origin, rule, statistic, *key, sum(means) / len(means), None,
-                                     sum(map(math.isfinite, values)), len(cells)))
-        complete = sorted((row.value for row in ranked if row.covered == row.targets), reverse=True)
-        yield from (replace(row, rank=1 + complete.index(row.value)) if row.covered == row.targets else row
-                    for row in ranked)
+def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
+    ranked = tuple(row for row in correlations if ":" not in row.column)
+    for board, origin, cells in (("dev", "real", CELLS[:5]), ("dev", "sample", CELLS[5:6]),
+                                 ("test", "real", CELLS[6:8]), ("test", "sample", CELLS[8:])):
+        yield from rank.ranking(rank.Board(board, origin, frozenset(cells)), ranked)
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),

@@ -26,7 +26,7 @@ def test_the_json_has_every_row_and_board(results: Results, site: dict[str, byte
     first = whole["boards"][0]
     assert (first["board"], first["origin"], first["rule"], first["statistic"]) == ("dev", "real", "dev", "spearman")
     assert [(row["column"], row["rank"]) for row in first["ranking"]] == [
-        ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None), ("grade", None)]
+        ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None)]
     assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["targets"])
                for board in whole["boards"] for row in board["ranking"])
 
