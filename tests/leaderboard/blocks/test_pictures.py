@@ -1,22 +1,16 @@
-"""Pictures: every item is in them, equal ones together, at the place that the axis says; and they are sound SVG."""
+"""Pictures: every item is in them, equal ones together, at the place that the axis says."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.blocks.plots import Vector, axis, bars, bulk, distribution, dots, scatter
-from leaderboard.pages.dataset import places
-
-HOSTILE = "<script>alert('x')</script> & \"y\""
-ELEMENTS = {"svg", "path", "text", "circle"}
-ATTRIBUTES = {"class", "viewBox", "role", "aria-label", "d", "x", "y", "cx", "cy", "r", "transform"}
+from leaderboard.blocks.plots import Vector, axis, bars, bulk, dots, scatter
 
 
 def floats(*values: float) -> Vector:
@@ -68,13 +62,3 @@ def test_a_histogram_has_a_bar_per_value_where_they_are_few_else_bins_around_the
     centres, counts, step = bars(np.linspace(1, 5, 500, dtype=np.float32), 1, 5)
     assert (centres.size, counts.sum(), step) == (17, 500, 0.25)
     assert set(range(1, 6)) <= {round(centre, 9) for centre in centres.tolist()}
-
-
-def test_a_picture_is_sound_and_holds_no_markup_from_outside() -> None:
-    for svg in (scatter(floats(1, 2), floats(1, 2), (HOSTILE, HOSTILE), (1, 5), (1, 2), HOSTILE),
-                distribution(floats(1, 2, 2), HOSTILE, (1, 5), "people", HOSTILE),
-                places(0.0, 1.0, [0.5, 0.1], HOSTILE)):
-        root = ElementTree.fromstring(svg)  # noqa: S314 - of our own making
-        assert (root.get("role"), root.get("aria-label")) == ("img", HOSTILE)
-        assert {element.tag for element in root.iter()} <= ELEMENTS
-        assert {name for element in root.iter() for name in element.attrib} <= ATTRIBUTES

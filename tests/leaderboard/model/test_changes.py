@@ -24,15 +24,15 @@ AVERAGE = (f"rank-average|r1|inputs=deb+usr-dr-c|input=deb|{DEB}|input=usr-dr-c|
            "|weights=rank-average@a26317a54dde")
 
 
-def moved(results: Results, metric: str = "length", by: float = 0.2) -> Results:
-    """The report with every value of a metric higher."""
+def moved(results: Results, by: float = 0.2) -> Results:
+    """The report with every value of the length control higher."""
     return replace(results, correlations=tuple(
-        replace(row, value=row.value + by) if row.metric == metric else row for row in results.correlations))
+        replace(row, value=row.value + by) if row.metric == "length" else row for row in results.correlations))
 
 
-def signed(results: Results, metric: str, signature: str) -> Results:
+def signed(results: Results, signature: str) -> Results:
     return replace(results, metrics=tuple(
-        replace(entry, signature=signature) if entry.name == metric else entry for entry in results.metrics))
+        replace(entry, signature=signature) if entry.name == "length" else entry for entry in results.metrics))
 
 
 def ran(results: Results, **more: Any) -> Results:
@@ -45,19 +45,12 @@ def dataset_of(results: Results, **more: Any) -> Results:
         replace(entry, **more) if entry.name == "fed-turn" else entry for entry in results.datasets))
 
 
-def test_a_signature_comes_apart_and_the_inputs_of_a_composition_keep_their_names() -> None:
-    assert parts(DEB) == {"metric": "deb", "revision": "r1", "encoder": ENCODER, "negatives": "random",
-                          "weights deb": "deb@ac5ec123f754"}
-    assert parts("evaluate|r1|asked=evaluate:a|b|evaluate=0.4.6")["remark"] == "b"
-    average = parts(AVERAGE)
-    assert (average["metric"], average["deb: negatives"]) == ("rank-average", "random")
-    assert average["usr-dr-c: weights usr"] == "usr@540fbe10cbdd"
-    assert average["weights rank-average"] == "rank-average@a26317a54dde"
-
-
 def test_what_two_signatures_differ_in_has_a_kind() -> None:
+    """A composition's inputs keep their names, and an option may hold a bar."""
+    assert parts("evaluate|r1|asked=evaluate:a|b|evaluate=0.4.6")["remark"] == "b"
     for old, change, kind, name in (
-            (DEB, ("|r1|", "|r2|"), "code", "revision"),
+            (DEB, ("|r1|", "|r2|"), "code", "revision"), (AVERAGE, ("usr@540", "usr@541"), "weights",
+                                                          "usr-dr-c: weights usr"),
             ("mine|r1|code=0123456789ab", ("0123456789ab", "ba9876543210"), "code", "code"),
             (DEB, ("ac5ec123f754", "966471a081a0"), "weights", "weights deb"),
             (DEB, ("53aa51172d14", "53aa51172d15"), "weights", "encoder"),
@@ -75,12 +68,12 @@ def test_what_two_signatures_differ_in_has_a_kind() -> None:
 
 
 def test_a_cell_that_moved_has_the_causes_that_are_its_own(results: Results) -> None:
-    before = signed(ran(results), "length", "length|r1")
+    before = signed(ran(results), "length|r1")
     for after, own in (
             (dataset_of(before, ratings=301), [("data", "ratings")]),
             (ran(before, options={**results.run.options, "limit": 9}), [("options", "limit")]),
             (ran(before, options={**results.run.options, "ratings sha256": "f"}), [("data", "ratings sha256")]),
-            (signed(dataset_of(before, fingerprint="f" * 64), "length", "length|r2"),
+            (signed(dataset_of(before, fingerprint="f" * 64), "length|r2"),
              [("data", "items"), ("code", "revision")])):
         move = next(move for move in changes(before, moved(after)).changed if move.new.dataset == "fed-turn")
         assert [(cause.kind, cause.name) for cause in move.own] == own
@@ -109,8 +102,8 @@ def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(res
 def test_weights_say_how_their_training_differed(results: Results) -> None:
     entry = TrainingEntry("deb", ("length",), "e", "ac5ec123f754" + "0" * 52, ("c",), 0, 100, 90, "cpu", 1.0, "t", None,
                           ())
-    old = replace(signed(results, "length", DEB), trainings=(entry,))
-    new = replace(signed(results, "length", DEB.replace("ac5ec123f754", "966471a081a0")),
+    old = replace(signed(results, DEB), trainings=(entry,))
+    new = replace(signed(results, DEB.replace("ac5ec123f754", "966471a081a0")),
                   trainings=(replace(entry, digest="966471a081a0" + "0" * 52, seed=1, kept=80),))
     (cause,) = causes(old, new).metrics["length"]
     assert cause.detail == "trained with seed 0 → 1, best step 90 → 80"
