@@ -58,35 +58,22 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
             private.read(tmp_path / "r.csv", owners("b"))
         for part in ("r.csv", *parts):
             assert part in str(caught.value)
-    (tmp_path / "r.csv").write_bytes(b"item,quality,vote\n\xff,overall,4\n")
-    with pytest.raises(BenchmarkError, match="is not a table"):
-        private.read(tmp_path / "r.csv", owners())
-    (tmp_path / "r.json").write_text(json.dumps([{"dialogue_id": "a"}]))
-    with pytest.raises(BenchmarkError, match="field 'annotations': is missing"):
-        private.read(tmp_path / "r.json", owners())
-    with pytest.raises(BenchmarkError, match="ratings come as"):
-        private.read(tmp_path / "r.xlsx", owners())
-    with pytest.raises(BenchmarkError, match="no such file"):
-        private.read(tmp_path / "absent.csv", owners())
-    (tmp_path / "r.json").write_text(json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]))
-    with pytest.raises(BenchmarkError, match=r"r\.json: record c, field 'item'"):
-        private.read(tmp_path / "r.json", owners())
-
-
-def test_the_sample_takes_no_ratings(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("item,quality,vote\na,overall,4\n")
-    sample = private.Owners()
+    sample, both = private.Owners(), owners()
     sample.add(Dataset(make_card(), (make_item("a", "x"),), (), "sample"))
-    with pytest.raises(BenchmarkError, match="the sample takes no ratings"):
-        private.read(tmp_path / "r.csv", sample)
-
-
-def test_an_item_of_two_datasets_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("item,quality,vote\na,overall,4\n")
-    both = owners()
     both.add(Dataset(make_card("other"), (make_item("a", "x"),), (), "imported"))
-    with pytest.raises(BenchmarkError, match="more than one dataset"):
-        private.read(tmp_path / "r.csv", both)
+    good = "item,quality,vote\na,overall,4\n"
+    for name, content, known, problem in [
+        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "is not a table"),
+        ("r.json", json.dumps([{"dialogue_id": "a"}]), owners(), "field 'annotations': is missing"),
+        ("r.json", json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]), owners(),
+         r"r\.json: record c, field 'item'"),
+        ("r.xlsx", "", owners(), "ratings come as"), ("absent.csv", None, owners(), "no such file"),
+        ("r.csv", good, sample, "the sample takes no ratings"), ("r.csv", good, both, "more than one dataset"),
+    ]:
+        if content is not None:
+            (tmp_path / name).write_text(content, errors="surrogateescape")
+        with pytest.raises(BenchmarkError, match=problem):
+            private.read(tmp_path / name, known)
 
 
 def test_joining_takes_the_place_of_no_votes() -> None:

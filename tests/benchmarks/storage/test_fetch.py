@@ -22,7 +22,7 @@ from benchmarks.dataset import DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, ChecksumDiffers, FetchError
 from benchmarks.storage import download as downloading
 from benchmarks.storage import fetch as module
-from benchmarks.storage import mirror, store
+from benchmarks.storage import store
 from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
 from tests.benchmarks.made import archive, run
@@ -227,15 +227,15 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
 
     class Hub:
         def open(self, path: str, mode: str) -> io.BytesIO:
-            assert path == f"datasets/mario-rc/dstc11.t4@{mirror.COMMIT}/DSTC_11_Track_4.zip"
+            assert path == f"datasets/mario-rc/dstc11.t4@{module.COMMIT}/DSTC_11_Track_4.zip"
             return io.BytesIO(archive({PLACE: OFFICIAL}))
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     with monkeypatch.context() as offline:
         offline.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
-            mirror.mirrored("fed-turn", tmp_path)
-    monkeypatch.setattr(mirror, "reach", lambda _: None)
+            module.mirrored("fed-turn", tmp_path)
+    monkeypatch.setattr(module, "reach", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
     monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)
@@ -244,7 +244,7 @@ def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
         assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
     assert requests[0] == ("mario-rc/dstc11.t4", PLACE, "dataset", False)
     with pytest.raises(FetchError, match="holds no persona-see_eval"):
-        mirror.mirrored("persona-see", tmp_path)
+        module.mirrored("persona-see", tmp_path)
 
 
 def with_sources(name: str, *sources: Source) -> DatasetCard:

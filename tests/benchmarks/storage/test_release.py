@@ -23,7 +23,7 @@ def row(name: str, **more: object) -> dict[str, object]:
 
 
 def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "b", "jsalt_eval.json", row("dstc10-task5.1_00000"))
+    write(tmp_path / "a" / "b", "jsalt_eval.json", row("x"))
     write(tmp_path, "notes.json", row("x"))
     read = release.read(tmp_path)
     assert [found.dataset.card.name for found in read.datasets] == ["jsalt"]

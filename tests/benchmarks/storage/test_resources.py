@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from benchmarks.errors import BadArchive, BenchmarkError
 from benchmarks.storage import fetch as fetching
 from benchmarks.storage import resources
 from harness.commands import import_
+from tests.benchmarks.made import run
 
 LINES = "Cats\tIsA\tpet_animal\t2.5\n<p>\tRelatedTo\tna\tNA\ncats\tRelatedTo\tmilk\t1\nx\tIsA\ty\tnan\n"
 OWN = ('/a/[x]\t/r/AtLocation\t/c/en/milk/n\t/c/en/cold_store/n/wn/artifact\t{"weight": 3.0}\n'
@@ -30,21 +30,15 @@ def folder(path: Path) -> Path:
 KEPT = [("milk", "AtLocation", "cold store", 3.0), ("cats", "IsA", "pet animal", 2.5), ("cats", "RelatedTo", "milk", 1)]
 
 
-def test_assertions_of_both_forms_become_one_list(tmp_path: Path, home: Path) -> None:
-    files = resources.edge_files(folder(tmp_path / "some"))
-    assert [file.name for file in files] == ["assertions.csv.gz", "edges.tsv"]
-    assert resources.edge_files(tmp_path / "some" / "notes.tsv") == [tmp_path / "some" / "notes.tsv"]
-    assert resources.keep_edges(files, home) == 3
-    assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT
-
-
-def test_a_folder_with_assertions_is_imported(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert import_.run(argparse.Namespace(path=folder(tmp_path / "some"), home=home)) == 0
+def test_assertions_of_both_forms_become_one_list(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str],
+                                                  ) -> None:
+    assert run(import_, home, str(folder(tmp_path / "some"))) == 0
     assert "3 edges of assertions.csv.gz, edges.tsv" in capsys.readouterr().out
     assert list(resources.read_edges(resources.path(home, "conceptnet"))) == KEPT
+    assert resources.edge_files(tmp_path / "some" / "notes.tsv") == [tmp_path / "some" / "notes.tsv"]
     (tmp_path / "none.tsv").write_text("nothing\n")
     with pytest.raises(BenchmarkError, match="holds no file"):
-        import_.run(argparse.Namespace(path=tmp_path / "none.tsv", home=home))
+        run(import_, home, str(tmp_path / "none.tsv"))
 
 
 def test_conceptnet_is_fetched_and_its_english_part_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
