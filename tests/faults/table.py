@@ -38,14 +38,9 @@ def known() -> list[Fault]:
     return sorted(KNOWN.values(), key=lambda fault: fault.group)
 
 
-def escaped(text: str) -> str:
-    """A text as one cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 def heading(fault: Fault) -> str:
     """Where a fault is caused and what should come of it, said once for all faults that share it."""
-    return f"Where: {' '.join(fault.where.split())}. Expected: {' '.join(fault.expected.split())}."
+    return f"Where: {fault.where}. Expected: {fault.expected}."
 
 
 def lines(faults: Iterable[Fault], records: list[dict[str, Any]]) -> Iterator[str]:
@@ -59,15 +54,14 @@ def lines(faults: Iterable[Fault], records: list[dict[str, Any]]) -> Iterator[st
             last = heading(fault)
             yield from ("", last, "", "| fault | outcome | times |", "| --- | --- | --- |")
         rows = [row for row in records if (row["group"], row["what"]) == (fault.group, fault.what)]
-        outcome = "; ".join(dict.fromkeys(escaped(row["outcome"]) for row in rows))
-        yield f"| {escaped(fault.what)} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
+        outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
+        yield f"| {fault.what} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
 
 
 def about(records: list[dict[str, Any]], took: float) -> str:
     """When and on what the suite was run."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "pyarrow", "ray"))
-    minutes = f" in {took / 60:.1f} minutes" if took else ""
-    count = sum(row["times"] for row in records)
+    minutes, count = f" in {took / 60:.1f} minutes" if took else "", sum(row["times"] for row in records)
     return (f"Run on {time.strftime('%Y-%m-%d')}{minutes}: {count} faults caused;\n"
             f"{platform.system()} on {platform.machine()}, {os.cpu_count()} processors, "
             f"Python {platform.python_version()}, {versions}.")

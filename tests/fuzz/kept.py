@@ -37,7 +37,6 @@ def _cache() -> dict[str, list[bytes]]:
 
 
 def _read_cache(folder: Path, form: str, content: bytes) -> None:
-    """A part whose name has the digest of what is in it: all that is left to notice is its form."""
     with contextlib.ExitStack() as stack:
         {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "embeddings": _read_embeddings,
          "answers": _read_answers}[form](folder, content, stack)

@@ -120,7 +120,8 @@ def test_a_development_dataset_is_scored_with_the_weights_of_the_others(home: Pa
     assert found[quality.name, "weighted"] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_cell_has_the_weights_of_its_quality_and_one_score_serves_all(home: Path, real: dict[str, Dataset]) -> None:
+def test_a_target_has_the_weights_of_its_quality_which_are_shown(
+        home: Path, real: dict[str, Dataset], capsys: pytest.CaptureFixture[str]) -> None:
     calibrated(home)
     found = agree(home, real["persona-usr"], ASKED)
     qualities = [quality.name for quality in real["persona-usr"].card.qualities]
@@ -128,6 +129,11 @@ def test_a_cell_has_the_weights_of_its_quality_and_one_score_serves_all(home: Pa
     assert any(found[name, "weighted"] != found[name, "weighted-single"] for name in qualities)
     alone = agree(home, real["dailydialog-grade"], ASKED)
     assert len(set(alone.values())) == 1, "of a dataset with one quality it is the same score"
+    capsys.readouterr()
+    assert main(["show", ASKED]) == 0
+    printed = capsys.readouterr().out
+    assert "persona-usr, fed-turn, dailydialog-grade" in printed
+    assert "specificity: length 1.00, distinct-1 0.00, repetition 0.00" in printed
 
 
 def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path, real: dict[str, Dataset]) -> None:
@@ -190,17 +196,6 @@ def test_whole_dialogues_take_the_turns_in_every_way(home: Path, real: dict[str,
     assert np.isfinite(list(found.values())).all()
 
 
-def test_the_weights_are_shown(home: Path, real: dict[str, Dataset], capsys: pytest.CaptureFixture[str]) -> None:
-    calibrated(home)
-    capsys.readouterr()
-    assert main(["show", ASKED]) == 0
-    printed = capsys.readouterr().out
-    assert "persona-usr, fed-turn, dailydialog-grade" in printed
-    assert "specificity: length 1.00, distinct-1 0.00, repetition 0.00" in printed
-    assert main(["show", "weighted[inputs=length+turns]"]) == 0
-    assert "learn them with `harness calibrate weighted`" in capsys.readouterr().out
-
-
 def changed(dataset: Dataset, quality: str, votes: Any) -> Dataset:
     ratings = tuple(Rating(one.item, one.quality, votes(place, one.votes)) if one.quality == quality else one
                     for place, one in enumerate(dataset.ratings))
@@ -237,21 +232,16 @@ def test_an_input_with_few_scores_has_no_correlation(real: dict[str, Dataset]) -
         ("dailydialog-grade, relevance, input few", "3 of the rated items are scored, 20 are needed")]
 
 
-def test_nothing_to_learn_from_is_refused(home: Path, real: dict[str, Dataset],
-                                          capsys: pytest.CaptureFixture[str]) -> None:
-    store.save(changed(real["dailydialog-grade"], "relevance", lambda *_: (3.0,)), home)
-    assert main(["calibrate", ASKED, "--dataset", "dailydialog-grade", "--scores", str(home / "out")]) == 2
-    assert "dailydialog-grade, relevance: all ratings are the same" in capsys.readouterr().err
+def test_what_cannot_be_calibrated_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(says: str, *argv: str) -> None:
+        assert main(["calibrate", *argv, "--scores", str(home / "out")]) == 2
+        assert says in capsys.readouterr().err
 
-
-@pytest.mark.parametrize(("argv", "says"), [
-    (("length",), "has no weights to learn"),
-    (("weighted[inputs=1*length+2*turns]",), "has no weights to learn"),
-    (("mme-avg", "--draw", "-1"), "0 or more"),
-    ((ASKED, "--dataset", "humod"), "only the bundled sample is here"),
-    ((ASKED,), "there is none"),
-])
-def test_what_cannot_be_calibrated_is_refused(home: Path, argv: tuple[str, ...], says: str,
-                                              capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["calibrate", *argv, "--scores", str(home / "out")]) == 2
-    assert says in capsys.readouterr().err
+    refused("there is none", ASKED)
+    constant = datasets.sample(datasets.card("dailydialog-grade"))
+    store.save(dataclasses.replace(changed(constant, "relevance", lambda *_: (3.0,)), origin="imported"), home)
+    refused("dailydialog-grade, relevance: all ratings are the same", ASKED, "--dataset", "dailydialog-grade")
+    refused("has no weights to learn", "length")
+    refused("has no weights to learn", "weighted[inputs=1*length+2*turns]")
+    refused("0 or more", "mme-avg", "--draw", "-1")
+    refused("only the bundled sample is here", ASKED, "--dataset", "humod")
