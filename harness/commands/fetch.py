@@ -53,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     take = partial(_one, accepted=args.accept_licence)
     failed = [name for name in names if name not in closed and not _came(name, args.home, take)]
     if closed:
-        _point_to_registration(closed)
+        where = datasets.card(closed[0]).sources[0].url
+        print(f"only from the organisers, after registration at {where}: {', '.join(closed)}")
+        print("  then `harness import human_evaluation_data.zip`")
     came = len(names) - len(closed) - len(failed)
     print(f"{came} fetched into {args.home}" + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
     return 2 if failed or (closed and not args.all) else 0
@@ -99,12 +101,6 @@ def _one(name: str, home: Path, accepted: str) -> str:
 
 def _corpus(name: str, home: Path) -> str:
     return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"
-
-
-def _point_to_registration(names: Sequence[str]) -> None:
-    where = datasets.card(names[0]).sources[0].url
-    print(f"only from the organisers, after registration at {where}: {', '.join(names)}")
-    print("  then `harness import human_evaluation_data.zip`")
 
 
 def _corpora(names: Sequence[str], home: Path) -> int:

@@ -82,20 +82,16 @@ def _settings(before: Results, args: argparse.Namespace) -> Settings:
     if strange := sorted(name for name in (*command.UNSAID, "config") if getattr(repeated, name, None) is not None):
         raise BadConfig(f"{args.report}: its command says --{strange[0].replace('_', '-')}, which `harness run` never "
                         "writes there; it is not repeated")
-    _check_ratings(before, args)
-    for name, value in vars(args).items():
-        if value is not None:
-            setattr(repeated, name, value)
-    return settings(repeated)
-
-
-def _check_ratings(before: Results, args: argparse.Namespace) -> None:
     digest = before.run.options.get(DIGEST)
     if digest and args.ratings is None:
         raise BadConfig(f"{args.report}: the run had private ratings; name their file with --ratings")
     if args.ratings and hashlib.sha256(args.ratings.read_bytes()).hexdigest() != digest:
         raise BadConfig(f"--ratings {args.ratings}: not the file of that run" if digest else
                         f"--ratings {args.ratings}: the run had no private ratings")
+    for name, value in vars(args).items():
+        if value is not None:
+            setattr(repeated, name, value)
+    return settings(repeated)
 
 
 def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:

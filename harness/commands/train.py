@@ -43,7 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train what was asked for. 0: all is there; 1: of several, one failed."""
-    _check(args)
+    if bool(args.metric) == args.all:
+        raise BadConfig("say what to train: a METRIC or several, or --all")
+    if args.steps is not None and args.steps < 1:
+        raise BadConfig(f"--steps should be 1 or more, not {args.steps}")
+    if args.seed < 0:
+        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = trainables.shipped() if args.all else tuple(args.metric)
     failed, left_out = [], []
@@ -72,15 +77,6 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _check(args: argparse.Namespace) -> None:
-    if bool(args.metric) == args.all:
-        raise BadConfig("say what to train: a METRIC or several, or --all")
-    if args.steps is not None and args.steps < 1:
-        raise BadConfig(f"--steps should be 1 or more, not {args.steps}")
-    if args.seed < 0:
-        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
-
-
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                                args.steps, args.offline)
@@ -93,16 +89,12 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
         return
     saved = train.train(plan, train.say, args.fresh)
     if args.out is None:
-        _draw_curve(saved)
+        entry = training_entry(saved)
+        write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))
     print(_summary(plan, saved))
     if args.out is None:
         print("  runs with this encoder take these weights from now on, before any that are shipped; remove the folder "
               "to go back")
-
-
-def _draw_curve(saved: Checkpoint) -> None:
-    entry = training_entry(saved)
-    write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))
 
 
 def _summary(plan: Training, saved: Checkpoint) -> str:

@@ -30,16 +30,10 @@ def folder_of(target: str) -> Path:
     """The folder itself, or that of a plug-in which is installed from a folder (`pip install -e`)."""
     if Path(target).expanduser().is_dir():
         return Path(target).expanduser().absolute()
-    folder = installed().get(target)
-    if folder is None:
-        raise BrokenPlugin(f"{target}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
-    return folder
-
-
-def installed() -> dict[str, Path]:
-    """The folders of the plug-ins that are installed from one, by the name of the metric."""
-    folders = {point.name: source(point) for point in sorted(entry_points(group=GROUP))}
-    return {name: folder for name, folder in folders.items() if folder is not None}
+    for point in entry_points(group=GROUP, name=target):
+        if folder := source(point):
+            return folder
+    raise BrokenPlugin(f"{target}: neither a folder nor a metric that was installed by `pip install -e FOLDER`")
 
 
 def source(point: EntryPoint) -> Path | None:

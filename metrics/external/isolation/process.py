@@ -119,7 +119,9 @@ class Child:
                 if self._stderr in ready and not self._hear():
                     pipes.unregister(self._stderr)
                 if self._stdout in ready:
-                    arrived += self._read()
+                    if not (piece := os.read(self._stdout.fileno(), PIECE)):
+                        raise _Lost(self._ending())
+                    arrived += piece
                 elif ended:  # what it started may hold the pipe open for ever
                     raise _Lost(self._ending())
                 if time.monotonic() > look:
@@ -136,12 +138,6 @@ class Child:
             return left
         except BrokenPipeError:  # what it wrote before it went away is still to be read
             return left[:0]
-
-    def _read(self) -> bytes:
-        piece = os.read(self._stdout.fileno(), PIECE)
-        if not piece:
-            raise _Lost(self._ending())
-        return piece
 
     def _hear(self) -> bool:
         """Take what stands in its standard error, and keep the end of it; false where it is closed."""
@@ -228,9 +224,7 @@ def _open(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
+@atexit.register
 def _end_all() -> None:
     for child in tuple(_running):
         child.close()
-
-
-atexit.register(_end_all)

@@ -115,5 +115,6 @@ def test_plug_ins_that_are_installed_from_a_folder(tmp_path: Path, monkeypatch: 
     (point,) = entry_points(group="harness.metrics", name="words")
     assert env.folder_of("words") == env.source(point) == folder
     (info / "direct_url.json").write_text(f'{{"url": "{folder.as_uri()}", "dir_info": {{}}}}')
-    assert env.installed() == {}
+    with pytest.raises(BrokenPlugin, match="neither a folder nor"):
+        env.folder_of("words")
     assert isolation.plugged_in(point) is None
