@@ -31,7 +31,7 @@ from metrics.training.recipe import Objective, Recipe, TrainingData
 SMALL = 64
 """Contexts of DailyDialog++ in a batch."""
 PAIRS = 256
-"""ReplyPairs of the other corpora in a batch: the false replies of each are those of all others."""
+"""Pairs of the other corpora in a batch: the false replies of each are those of all others."""
 ADVERSARIAL = "adversarial_negative_responses"
 
 

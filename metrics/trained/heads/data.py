@@ -16,7 +16,7 @@ from metrics.training import negatives
 from metrics.training.recipe import Objective, TrainingData
 
 BATCH = 128
-"""ReplyPairs, contexts or texts in a batch; the false reply of a pair is that of another."""
+"""Pairs, contexts or texts in a batch; the false reply of a pair is that of another."""
 GOOD = "positive_responses"
 """The label of a dialogue that holds several good replies to it."""
 CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)

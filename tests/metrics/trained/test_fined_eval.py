@@ -13,7 +13,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
-from metrics.trained.fined_eval import data as fined_data
+from metrics.trained.fined_eval import metric as fined_data
 from metrics.trained.heads.table import TextTable
 from metrics.training.recipe import TrainingData
 
