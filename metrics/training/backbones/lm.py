@@ -58,7 +58,6 @@ class Stream:
 class CausalLanguageModel:
     """Cross entropy of each token after those before it."""
 
-    name: ClassVar[str] = "lm"
     recipe: ClassVar[Recipe] = Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia",
                  "self_dialogue", "cmu_dog", "dream", "multi_session_chat", "wizard_of_internet"),

@@ -45,7 +45,6 @@ SMOOTHING = 0.1
 class MaskedLanguageModel:
     """Cross entropy of the masked tokens, each over the whole vocabulary."""
 
-    name: ClassVar[str] = "mlm"
     recipe: ClassVar[Recipe] = Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia"),
         steps=1_600, rate=2e-3, every=100)
