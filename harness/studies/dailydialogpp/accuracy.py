@@ -9,16 +9,17 @@ replies.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.corpora.dailydialogpp import Kind
-from harness.statistics.accuracy import AccuracyTest, chi_squared, mcnemar
+from harness.statistics.accuracy import chi_squared, mcnemar
 from harness.statistics.estimates import Estimate, estimate
 from harness.statistics.panel import Vector, panel
 from harness.statistics.significance import over_pairs
@@ -41,7 +42,6 @@ class Threshold:
 class Confusion:
     """Relevant replies against irrelevant ones of one kind; `missing` have no score and are left out."""
 
-    negatives: Kind
     tp: int
     fn: int
     fp: int
@@ -54,21 +54,6 @@ class Confusion:
         """The share of right answers, 0 to 1; NaN without any reply."""
         of = self.tp + self.fn + self.fp + self.tn
         return (self.tp + self.tn) / of if of else math.nan
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnPair:
-    """Two columns, by number, on the same replies: three tests, two adjusted over all pairs by Holm's method."""
-
-    first: int
-    second: int
-    mcnemar: AccuracyTest
-    mcnemar_holm: float
-    chi_squared: AccuracyTest
-    delta: float
-    t: float
-    p: float
-    p_holm: float
 
 
 def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
@@ -97,14 +82,8 @@ def confusion(scores: Vector, replies: Replies, negatives: Kind, at: float) -> C
     finite = np.isfinite(scores)
     yes, truth = scores[finite] >= at, relevant[finite]
     data = panel(scores, relevant.astype(np.float64), np.zeros(len(scores), np.int64), replies.contexts[rows])
-    return Confusion(negatives, int((yes & truth).sum()), int((~yes & truth).sum()), int((yes & ~truth).sum()),
+    return Confusion(int((yes & truth).sum()), int((~yes & truth).sum()), int((yes & ~truth).sum()),
                      int((~yes & ~truth).sum()), int((~finite).sum()), estimate(data, "point-biserial"))
-
-
-def accuracy(scores: Vector, replies: Replies, negatives: Kind, at: float) -> float:
-    """The share of right answers among the relevant replies and those of one kind, 0 to 1; NaN without any."""
-    rows = _rows(replies, negatives) & np.isfinite(scores)
-    return float(np.mean((scores[rows] >= at) == (replies.kinds[rows] == "positive"))) if rows.any() else math.nan
 
 
 def _rows(replies: Replies, negatives: Kind) -> Flags:
@@ -113,25 +92,27 @@ def _rows(replies: Replies, negatives: Kind) -> Flags:
 
 
 def compare_pairs(scores: Sequence[Vector], at: Sequence[float], replies: Replies, negatives: Kind,
-                  ) -> tuple[ColumnPair, ...]:
-    """Every two columns against each other."""
+                  ) -> list[dict[str, Any]]:
+    """Every two columns, by number, on the same replies: three tests, two adjusted over all pairs by Holm's method."""
     if len(scores) < 2:
-        return ()
+        return []
     rows = _rows(replies, negatives)
     relevant = (replies.kinds[rows] == "positive").astype(np.float64)
     table = np.stack(scores)[:, rows]
     right = [np.where(np.isfinite(line), taken(line, value) == relevant, np.nan)
              for line, value in zip(table, at, strict=True)]
-    size = len(table)
-    pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
-    paired = {pair: mcnemar(right[pair[0]], right[pair[1]]) for pair in pairs}
-    p = np.full((size, size), np.nan)
+    pairs = list(itertools.combinations(range(len(table)), 2))
+    paired = {(i, j): mcnemar(right[i], right[j]) for i, j in pairs}
+    p = np.full((len(table), len(table)), np.nan)
     for (i, j), test in paired.items():
         p[i, j] = p[j, i] = test.p
     counts = [(int(np.nansum(line)), int(np.isfinite(line).sum())) for line in right]
     holm, williams = over_pairs(p), all_pairs_by_formula(relevant, table)
     adjusted = over_pairs(williams.p)
-    return tuple(ColumnPair(
-        i, j, paired[i, j], float(holm[i, j]), chi_squared(*counts[i], *counts[j]),
-        float(williams.delta[i, j]), float(williams.value[i, j]), float(williams.p[i, j]), float(adjusted[i, j]))
-        for i, j in pairs)
+    independent = {(i, j): chi_squared(*counts[i], *counts[j]) for i, j in pairs}
+    return [{"first": i, "second": j, "accuracy": test.first, "accuracy_second": test.second,
+             "mcnemar": test.statistic, "mcnemar_method": test.method, "mcnemar_p": test.p,
+             "mcnemar_p_holm": float(holm[i, j]), "chi_squared": independent[i, j].statistic,
+             "chi_squared_p": independent[i, j].p, "r_difference": float(williams.delta[i, j]),
+             "williams_t": float(williams.value[i, j]), "williams_p": float(williams.p[i, j]),
+             "williams_p_holm": float(adjusted[i, j])} for (i, j), test in paired.items()]

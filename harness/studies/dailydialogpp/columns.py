@@ -21,7 +21,7 @@ from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
-from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, accuracy, confusion, taken, threshold
+from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, confusion, taken, threshold
 from harness.studies.dailydialogpp.changes import Change
 from harness.studies.dailydialogpp.replies import KINDS, Beside, Replies, make_replies
 from metrics.metric import Metric, options
@@ -168,7 +168,7 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
         rows.append(ScoredColumn(
             use.label, column + chosen.suffix, column, use.way, False, getattr(use.metric, "negatives", None), at,
             values, {kind: confusion(values, test, kind, at.value) for kind in NEGATIVES},
-            {kind: accuracy(values, test, kind, best.value) for kind in NEGATIVES}))
+            {kind: confusion(values, test, kind, best.value).accuracy for kind in NEGATIVES}))
     return rows
 
 

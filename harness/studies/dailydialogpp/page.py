@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from benchmarks.corpora.dailydialogpp import Kind
 from harness.published import Tables
 from harness.results.exhibits import number
 from harness.results.rows import Grid
 from harness.studies import Findings
-from harness.studies.dailydialogpp.accuracy import ColumnPair, compare_pairs
+from harness.studies.dailydialogpp.accuracy import compare_pairs
 from harness.studies.dailydialogpp.columns import NEGATIVES, ReplyScores, ScoredColumn, Way
 from harness.studies.dailydialogpp.conicity import SETS
 
@@ -20,7 +21,7 @@ ACCURACY = ("metric", "references", "threshold", "acc. random", "paper", "r rand
 COUNTS = ("tp", "fn", "fp", "tn")
 CONFUSION = ("metric", "negatives", *COUNTS, "missing", "paper tp", "fn", "fp", "tn")
 PAIRS = ("best, beside", "negatives", "accuracy", "beside", "McNemar p", "chi² p", "r", "beside", "Williams p")
-Pairs = dict[Kind, tuple[ColumnPair, ...]]
+Pairs = dict[Kind, list[dict[str, Any]]]
 
 PAPER = Tables.of("deb")
 METRICS = {
@@ -91,7 +92,9 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
         Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(cones)), of))
     return Findings(
         tuple(grid for grid in grids if grid.rows), tuple(_remarks(scores)),
-        {"accuracy": list(_accuracy_objects(rows)), "contest": list(_pair_objects(main, pairs)),
+        {"accuracy": list(_accuracy_objects(rows)), "contest": [
+             {"negatives": kind} | pair | {side: main[pair[side]].name for side in ("first", "second")}
+             for kind, compared in pairs.items() for pair in compared],
          "change": [{"metric": row.name, "change": change, "share": value, "paper": _float(_paper_share(row, change))}
                     for row in main for change, value in row.shares.items()],
          "conicity": [{"space": space, **values} for space, values in cones.items()]},
@@ -128,11 +131,12 @@ def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...
     for kind, compared in pairs.items():
         accuracies = [row.matrices[kind].accuracy for row in main]
         best = max(range(len(main)), key=lambda place: accuracies[place] if accuracies[place] >= 0 else -1)
-        for pair in (pair for pair in compared if best in (pair.first, pair.second)):
-            other = pair.second if pair.first == best else pair.first
+        for pair in (pair for pair in compared if best in (pair["first"], pair["second"])):
+            other = pair["second"] if pair["first"] == best else pair["first"]
             r = [number(main[place].matrices[kind].correlation.value) for place in (best, other)]
             yield (f"{main[best].name}, {main[other].name}", kind, _percent(accuracies[best]),
-                   _percent(accuracies[other]), _p(pair.mcnemar_holm), _p(pair.chi_squared.p), *r, _p(pair.p_holm))
+                   _percent(accuracies[other]), _p(pair["mcnemar_p_holm"]), _p(pair["chi_squared_p"]), *r,
+                   _p(pair["williams_p_holm"]))
 
 
 def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
@@ -179,18 +183,6 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
                    "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
                    "r_paper": _float(_paper(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
-
-
-def _pair_objects(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[dict[str, object]]:
-    for kind, compared in pairs.items():
-        for pair in compared:
-            yield {"negatives": kind, "first": main[pair.first].name, "second": main[pair.second].name,
-                   "accuracy": pair.mcnemar.first, "accuracy_second": pair.mcnemar.second,
-                   "mcnemar": pair.mcnemar.statistic, "mcnemar_method": pair.mcnemar.method,
-                   "mcnemar_p": pair.mcnemar.p, "mcnemar_p_holm": pair.mcnemar_holm,
-                   "chi_squared": pair.chi_squared.statistic, "chi_squared_p": pair.chi_squared.p,
-                   "r_difference": pair.delta, "williams_t": pair.t, "williams_p": pair.p,
-                   "williams_p_holm": pair.p_holm}
 
 
 def _float(value: Decimal | None) -> float | None:

@@ -2,8 +2,8 @@
 
 Worse by utterance replacement (UR): one utterance is a random one of another dialogue. By speaker-level shuffling
 (SS): the utterances of one speaker are in another order. Twenty worse ones of each dialogue; systems that learn are
-trained on the corpus's training part with the same strategy, five times. `trials` has the data, `trainings` the
-trainings.
+trained on the corpus's training part with the same strategy, five times. `trainings` says on what, and
+how.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from harness.results.rows import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings
-from harness.studies.discrimination.trainings import Training
-from harness.studies.discrimination.trials import KINDS, PARTS, STRATEGIES
+from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, Training
 
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)

@@ -114,11 +114,11 @@ def test_metrics_are_tested_against_each_other(folder: Path) -> None:
     wrong = right.copy()
     wrong[np.flatnonzero(test.kinds == "random")] = 0.8  # six errors that the first does not make
     (found,) = compare_pairs([right, wrong], [0.5, 0.5], test, "random")
-    assert (found.mcnemar.first, found.mcnemar.second) == (1.0, 0.5)
-    assert found.mcnemar.p == pytest.approx(2 * 0.5**6)
-    assert found.chi_squared.statistic == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
-    assert found.delta == pytest.approx(0.0)  # correlations are 1 both: another scale, the same order
-    assert compare_pairs([right], [0.5], test, "random") == ()
+    assert (found["accuracy"], found["accuracy_second"]) == (1.0, 0.5)
+    assert found["mcnemar_p"] == pytest.approx(2 * 0.5**6)
+    assert found["chi_squared"] == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
+    assert found["r_difference"] == pytest.approx(0.0)  # correlations are 1 both: another scale, the same order
+    assert compare_pairs([right], [0.5], test, "random") == []
 
 
 def test_conicity_by_hand_and_its_mean_over_contexts(folder: Path) -> None:

@@ -22,7 +22,7 @@ from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import trainings  # noqa: E402
-from harness.studies.discrimination.trials import PARTS, adjacent, dialogues, share  # noqa: E402
+from harness.studies.discrimination.trainings import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval import metric as _dialogues  # noqa: E402
 from metrics.graph.dynaeval.metric import DialogueRows  # noqa: E402
