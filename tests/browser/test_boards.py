@@ -11,6 +11,7 @@ import pytest
 from playwright import sync_api
 
 from harness.results.rows import Results
+from harness.run import rank
 from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
@@ -30,36 +31,25 @@ def visible(page: sync_api.Page) -> set[str]:
 
 
 def expected(results: Results, rule: str = "dev", statistic: str = "spearman", level: str = "",
-             datasets: Mapping[str, float] | None = None, qualities: Mapping[str, float] | None = None
+             datasets: Mapping[str, int] | None = None, qualities: Mapping[str, int] | None = None
              ) -> dict[Key, int | None]:
     """The ranks of the board under a choice, in exact fractions of the correlations that the page has (six decimals).
 
-    A column that lacks one of the cells with a weight has no rank.
+    A weight is so many copies of a cell. A column that lacks one of the cells has no rank.
     """
-    cells = {(entry.name, quality.name): (Fraction((datasets or {}).get(entry.name, 1)),
-                                          Fraction((qualities or {}).get(quality.dimension, 1)))
-             for entry in results.datasets if entry.split == "dev" and level in ("", entry.level)
-             for quality in entry.qualities}
-    cells = {cell: weights for cell, weights in cells.items() if math.prod(weights)}
+    copies = {(f"{entry.name}#{one}", f"{quality.name}#{other}"): (entry.name, quality.name)
+              for entry in results.datasets if entry.split == "dev" and level in ("", entry.level)
+              for quality in entry.qualities for one in range((datasets or {}).get(entry.name, 1))
+              for other in range((qualities or {}).get(quality.dimension, 1))}
     values: dict[Key, dict[Key, Fraction]] = defaultdict(dict)
     for row in results.correlations:
-        if row.statistic == statistic and (row.dataset, row.quality) in cells and math.isfinite(row.value):
+        if row.statistic == statistic and math.isfinite(row.value):
             values[row.metric, row.column][row.dataset, row.quality] = Fraction(round(row.value * 1_000_000), 1_000_000)
-    found = {key: average(own, cells, rule) for key, own in values.items() if len(own) == len(cells)}
+    mean = rank.dataset_mean if rule == "dev" else rank.cell_mean
+    found = {key: mean({copy: own[cell] for copy, cell in copies.items()}) for key, own in values.items()
+             if own.keys() >= set(copies.values())}
     return {(row.metric, row.column): 1 + sum(other > found[key] for other in found.values())
             if (key := (row.metric, row.column)) in found else None for row in results.ranking if row.board == "dev"}
-
-
-def average(values: Mapping[Key, Fraction], cells: Mapping[Key, tuple[Fraction, Fraction]], rule: str) -> Fraction:
-    """The mean over the cells, or over the means of the datasets, with the weights of datasets and qualities."""
-    def mean(pairs: list[tuple[Fraction, Fraction]]) -> Fraction:
-        return Fraction(sum(value * weight for value, weight in pairs)) / sum(weight for _, weight in pairs)
-
-    if rule == "test":
-        return mean([(values[cell], dataset * quality) for cell, (dataset, quality) in cells.items()])
-    weights = {cell[0]: dataset for cell, (dataset, _) in cells.items()}
-    return mean([(mean([(values[cell], quality) for cell, (_, quality) in cells.items() if cell[0] == name]), weight)
-                 for name, weight in weights.items()])
 
 
 def field(page: sync_api.Page, label: str) -> sync_api.Locator:
@@ -98,7 +88,8 @@ def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api
         box.fill(weight)
         box.press("Tab")
     menu(front, "Datasets").get_by_label(second, exact=True).uncheck()
-    wanted = expected(site.results, datasets={first: 3, second: 0}, qualities={"fluent": 0.5})
+    twice = {quality.dimension: 2 for entry in site.results.datasets for quality in entry.qualities}
+    wanted = expected(site.results, datasets={first: 3, second: 0}, qualities={**twice, "fluent": 1})
     assert ranks(front) == wanted
     assert wanted != expected(site.results)
 

@@ -24,7 +24,7 @@ ZIP = "zip"
 @functools.cache
 def _bundle() -> Mapping[str, bytes]:
     """The members of a bundle."""
-    report = hostile.make("abcdef")
+    report = hostile.make("abcdef", 2, 2)
     scores = {points.dataset: ScoreTable(points.items, points.scores) for points in report.points[:1]}
     packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.correlations,
                                   report.ranking, report.skips, report.failures, scores))

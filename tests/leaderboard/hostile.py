@@ -60,9 +60,9 @@ def plain(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"name-{number:02d}" for number in range(len(names)))
 
 
-def make(names: Sequence[str] = NAMES) -> Results:
+def make(names: Sequence[str] = NAMES, datasets: int = 4, metrics: int = 6) -> Results:
     """Make the report; its datasets, qualities, metrics and columns have the first names, and each is a text."""
-    made, renamed = large.make(4, 6, (12, 12), sample=1), Renamed(names)
+    made, renamed = large.make(datasets, metrics, (12, 12), sample=1), Renamed(names)
     for entry in (*made.datasets, *made.metrics):
         renamed[entry.name]
     found: Results = renamed.of(made)
@@ -73,5 +73,5 @@ def make(names: Sequence[str] = NAMES) -> Results:
                               learned_on=(first,) * (place % 2)) for place, entry in enumerate(found.metrics)),
         correlations=tuple(row if place % 7 else replace(row, value=math.nan, note=names[place % len(names)])
                            for place, row in enumerate(found.correlations)),
-        skips=tuple(Skip(names[place % 4], names[place % 9], text) for place, text in enumerate(names)),
-        failures=tuple(Failure(names[place % 3], names[place % 9], text) for place, text in enumerate(names)))
+        skips=tuple(Skip(names[place % 4], names[place % 5], text) for place, text in enumerate(names)),
+        failures=tuple(Failure(names[place % 3], names[place % 5], text) for place, text in enumerate(names)))
