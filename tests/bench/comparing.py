@@ -1,11 +1,10 @@
 """Comparisons of metrics against a plain loop over scipy, side by side in one run.
 
-    python tests/bench/comparing.py [--items 300 40000] [--metrics 30] [--draws 1000] [--full]
+    python tests/bench/comparing.py [--items 300 40000] [--metrics 30] [--draws 1000]
 
 The loop tests a few pairs over a few draws; its time for all of them is extrapolated. A small run of ours takes the
 same pairs and draws: both must have the same p. The scores are made up, the ratings go from 1 to 5; with some ties
-means that of every three metrics one has no ties, one is rounded to halves, one stops at a floor. Without --full, on
-more than 10,000 items only one kind of ties is measured, and no bootstrap.
+means that of every three metrics one has no ties, one is rounded to halves, one stops at a floor.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 from scipy import stats
 
-from harness.statistics.bootstrap import paired_bootstrap
 from harness.statistics.permutation import all_pairs_by_permutation, mask_bits
-from harness.statistics.rank_intervals import TargetScores, drawn
 from harness.statistics.williams import all_pairs_by_formula
 from tests.bench.processes import show
 
@@ -40,11 +37,9 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=[300, 40_000])
     parser.add_argument("--metrics", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--full", action="store_true", help="with what takes minutes")
     args = parser.parse_args()
-    rows: list[Row] = [
-        {"measured": name, "items": items, **measure(items, args.metrics, args.draws)} for items in args.items
-        for name, measure in MEASURED.items() if args.full or items <= 10_000 or name in QUICK]
+    rows: list[Row] = [{"measured": name, "items": items, **measure(items, args.metrics, args.draws)}
+                       for items in args.items for name, measure in MEASURED.items()]
     show(rows, False)
     if not all(row.get("equal", True) for row in rows):
         sys.exit("counts differ")
@@ -105,40 +100,13 @@ def by_formula(items: int, metrics: int, draws: int) -> Row:
     return result(timed(lambda: all_pairs_by_formula(human, scores, "spearman")), theirs * metrics * (metrics - 1) / 2)
 
 
-def paired(items: int, metrics: int, draws: int) -> Row:
-    """The paired bootstrap of one pair, and a loop over some resamples."""
-    human, scores = data(items, 2, "mixed")
-    groups, rng = np.arange(items), np.random.default_rng(1)
-    return result(timed(lambda: paired_bootstrap(human, scores, groups, groups, "spearman", rng, draws)),
-                  2 * resamples(human, scores[0]) * draws)
-
-
-def ranks(items: int, metrics: int, draws: int) -> Row:
-    """Rank intervals of all metrics over a dataset, and a loop over some resamples of one metric."""
-    human, scores = data(items, metrics, "mixed")
-    one = [TargetScores("one", human, scores)]
-    ours = timed(lambda: drawn(one, np.random.default_rng(1), draws).values(
-        lambda values: np.asarray(values[0].mean(axis=0))))
-    return result(ours, resamples(human, scores[0]) * draws * metrics)
-
-
-def resamples(human: Any, scores: Any) -> float:
-    """The seconds of scipy's Spearman on one resample."""
-    rng = np.random.default_rng(1)
-    drawn_rows = [rng.integers(len(human), size=len(human)) for _ in range(LOOP_DRAWS)]
-    return timed(lambda: [stats.spearmanr(human[rows], scores[rows]) for rows in drawn_rows]) / LOOP_DRAWS
-
-
 MEASURED: dict[str, Callable[[int, int, int], Row]] = {
     "permutation, pearson": partial(permutation, "pearson", "mixed"),
     "permutation, spearman, no ties": partial(permutation, "spearman", "none"),
     "permutation, spearman, some ties": partial(permutation, "spearman", "mixed"),
     "permutation, spearman, two values": partial(permutation, "spearman", "binary"),
     "williams, spearman": by_formula,
-    "paired bootstrap, one pair": paired,
-    "rank intervals, one dataset": ranks,
 }
-QUICK = ("permutation, pearson", "permutation, spearman, some ties", "williams, spearman")
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """The lexical metrics against the packages they equal, side by side in one run.
 
-    python tests/bench/lexical.py [--items N] [--data FILE] [--repeat R] [--json]
+    python tests/bench/lexical.py [--items N] [--repeat R] [--json]
     python tests/bench/lexical.py --memory
 
 Each package is called once per item, with its objects made once; ours score the same items. Both sides have
@@ -44,30 +44,22 @@ def main() -> None:
     """Measure, print, and fail where a value differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, help="score only the first N")
-    parser.add_argument("--data", type=Path, help="a file in the organisers' format")
     parser.add_argument("--repeat", type=int, default=3, help="runs of either side; the fastest counts")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--memory", action="store_true", help="score 40,000 items with 11 references each")
     given = parser.parse_args()
-    rows = read(given.data)
-    report = memory(rows) if given.memory else compare(as_items(rows)[: given.items], given.repeat)
+    report = memory() if given.memory else compare(dstc7()[: given.items], given.repeat)
     show(report, given.json)
     if any(row.get("largest difference", 0) for row in report):
         sys.exit("values differ")
 
 
-def read(path: Path | None) -> Rows:
-    """The rows of a file in the organisers' format, by default of DSTC7."""
+def dstc7() -> list[Item]:
+    """The items of DSTC7 that have a response and references."""
     real = DATA / "side" / "dstc7-partial.json"
-    path = path or (real if real.is_file() else ROOT / "benchmarks" / "sample" / "data" / "dstc7_eval.json")
-    rows: Rows = json.loads(path.read_text(encoding="utf-8"))
-    return rows
-
-
-def as_items(rows: Rows) -> list[Item]:
-    """The rows that have a response and references, as items."""
+    path = real if real.is_file() else ROOT / "benchmarks" / "sample" / "data" / "dstc7_eval.json"
     items = []
-    for row in rows:
+    for row in json.loads(path.read_text(encoding="utf-8")):
         given = [row["reference"]] if isinstance(row.get("reference"), str) else row.get("reference") or []
         references = tuple(Reference(text) for text in given if text and text.strip())
         if references and row["response"]:
@@ -170,9 +162,9 @@ def per_item(score: Callable[[str, list[str]], float]) -> Scores:
                                    for item in items if item.response])
 
 
-def memory(rows: Rows) -> Rows:
+def memory() -> Rows:
     """The most memory ever held while all metrics score 40,000 items with 11 references that nobody shares."""
-    texts = [reference.text for item in as_items(rows) for reference in item.references]
+    texts = [reference.text for item in dstc7() for reference in item.references]
     start = peak()
     items = [Item(str(number), (), Utterance("system", texts[number % len(texts)]),
                   tuple(Reference(f"{texts[(11 * number + k) % len(texts)]} {number} {k}") for k in range(11)))

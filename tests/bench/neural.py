@@ -27,7 +27,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 from metrics import registry
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
-from tests.bench.lexical import as_items, read
+from tests.bench.lexical import dstc7
 from tests.bench.processes import DATA, Rows, race, show
 
 Side = Callable[[], Callable[[], Any]]
@@ -66,7 +66,7 @@ def row(name: str, count: int, package: float, own: float, **more: Any) -> dict[
 
 def bert_score(given: argparse.Namespace) -> Rows:
     """The metric against its package, and how much of its time goes into reading."""
-    items = as_items(read(None))[: None if given.full else given.items]
+    items = dstc7()[: None if given.full else given.items]
     metric = registry.choose("bert-score").metric
     theirs = package()
 

@@ -8,10 +8,12 @@ reliability, Williams' test of every pair with adjusted p-values, and (apart) th
 from __future__ import annotations
 
 import argparse
-import resource
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
+from tests.bench.processes import peak, show
 
 VOTES = 4
 
@@ -58,22 +61,16 @@ def bench(metrics: int, draws: int) -> list[tuple[str, float, int]]:
             board = Board(split, "real", frozenset((cell.dataset, cell.quality) for cell in on_it))
             list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo))
         ranked = time.perf_counter() - start
-    peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    most = peak()
     comparisons = sum(len(result.comparisons) for result in compared)
     what = f"{len(every)} cells, {metrics} metrics: {len(correlations):,} correlations, {comparisons:,} comparisons"
-    return [(what, measured, peak), (f"rank intervals of both boards, {draws} draws", ranked, peak)]
+    return [(what, measured, most), (f"rank intervals of both boards, {draws} draws", ranked, most)]
 
 
-def main() -> None:
-    """Print the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--metrics", type=int, default=30)
     parser.add_argument("--draws", type=int, default=1000)
     args = parser.parse_args()
-    print("| what | seconds | peak MiB |\n| --- | ---: | ---: |")
-    for what, seconds, memory in bench(args.metrics, args.draws):
-        print(f"| {what} | {seconds:.1f} | {memory} |")
-
-
-if __name__ == "__main__":
-    main()
+    show([{"what": what, "seconds": round(seconds, 1), "peak MiB": memory}
+          for what, seconds, memory in bench(args.metrics, args.draws)], False)
