@@ -53,17 +53,15 @@ def holds(source: Path) -> bool:
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
     """The contexts of a part, or the first so many, from a folder of the files or from the corpus."""
-    rows = itertools.islice(_rows(source, part), limit)
-    contexts = tuple(_context(part, number, place, row) for number, (place, row) in enumerate(rows))
+    rows = files.objects(source / f"{part}.json") if source.is_dir() else _of_corpus(source, part)
+    contexts = tuple(_context(f"{part}_{number:05d}", place, row)
+                     for number, (place, row) in enumerate(itertools.islice(rows, limit)))
     if not contexts:
         raise BadRecord(source, None, "", f"holds no context of the part {part}")
     return contexts
 
 
-def _rows(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if source.is_dir():
-        yield from files.objects(source / f"{part}.json")
-        return
+def _of_corpus(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for place, row in files.objects(source):
         if row.get("split") == part:
             turns = row.get("utterances")
@@ -71,17 +69,13 @@ def _rows(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield place, {**row, "context": texts}
 
 
-def _context(part: Part, number: int, place: str, row: Mapping[str, Any]) -> Context:
-    texts = _texts(place, row, "context")
-    replies = {kind: _texts(place, row, field) for kind, field in FIELDS.items()}
-    if len(replies["positive"]) < 2:
+def _context(name: str, place: str, row: Mapping[str, Any]) -> Context:
+    for field in ("context", *FIELDS.values()):
+        texts = row.get(field)
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise BadRecord(place, None, field, "should be a list of texts, one or more")
+    if len(row[FIELDS["positive"]]) < 2:
         raise BadRecord(place, None, FIELDS["positive"], "needs two or more, since one is judged by the others")
-    turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(texts))]
-    return Context(f"{part}_{number:05d}", tuple(reversed(turns)), replies)
-
-
-def _texts(place: str, row: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    texts = row.get(field)
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise BadRecord(place, None, field, "should be a list of texts, one or more")
-    return tuple(texts)
+    turns = tuple(Utterance(USER if (len(row["context"]) - number) % 2 else SYSTEM, text)
+                  for number, text in enumerate(row["context"]))
+    return Context(name, turns, {kind: tuple(row[field]) for kind, field in FIELDS.items()})

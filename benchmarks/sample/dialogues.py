@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sample.raters import Crowd, Scale
+from benchmarks.sample.raters import Crowd, scales
 from benchmarks.sample.texts import GENERIC, Long, garble, pick
 
 SIZE = 40
@@ -28,30 +28,29 @@ LEVELS: dict[str, tuple[float, ...]] = {
 }  # fmt: skip
 
 _OVERALL = {"coherence": 4, "depth": 2, "warmth": 3, "listening": 2, "fluency": 1, "consistency": 2, "diversity": 1}
-FED = (
-    Scale("Coherent", 0, 2, {"coherence": 8, "consistency": 2}),
-    Scale("Error recovery", 0, 2, {"recovery": 1}),
-    Scale("Consistent", 0, 1, {"consistency": 8, "coherence": 2}),
-    Scale("Diverse", 0, 2, {"diversity": 1}),
-    Scale("Depth", 0, 2, {"depth": 1}),
-    Scale("Likeable", 0, 2, {"warmth": 8, "listening": 2}),
-    Scale("Understanding", 0, 2, {"listening": 7, "coherence": 3}),
-    Scale("Flexible", 0, 2, {"listening": 5, "diversity": 5}),
-    Scale("Informative", 0, 2, {"depth": 8, "diversity": 2}),
-    Scale("Inquisitive", 0, 2, {"asking": 1}),
-    Scale("Overall", 0, 4, _OVERALL),
-)
-SEE = (
-    Scale("enjoy", 1, 4, {"warmth": 6, "listening": 2, "depth": 2}),
-    Scale("interest", 1, 4, {"depth": 6, "warmth": 2, "diversity": 2}),
-    Scale("listen", 1, 4, {"listening": 8, "coherence": 2}),
-    Scale("turing", 1, 4, _OVERALL),
-    Scale("avoid_rep", 1, 3, {"diversity": 1}),
-    Scale("make_sense", 1, 4, {"coherence": 7, "fluency": 1, "consistency": 2}),
-    Scale("fluency", 1, 4, {"fluency": 1}),
-    Scale("inquisitive", 1, 4, {"asking": 1}),
-    Scale("persona_guess", 0, 1, {"consistency": 6, "depth": 4}),
-)
+WEIGHTS = {
+    "Coherent": {"coherence": 8, "consistency": 2},
+    "Error recovery": {"recovery": 1},
+    "Consistent": {"consistency": 8, "coherence": 2},
+    "Diverse": {"diversity": 1},
+    "Depth": {"depth": 1},
+    "Likeable": {"warmth": 8, "listening": 2},
+    "Understanding": {"listening": 7, "coherence": 3},
+    "Flexible": {"listening": 5, "diversity": 5},
+    "Informative": {"depth": 8, "diversity": 2},
+    "Inquisitive": {"asking": 1},
+    "Overall": _OVERALL,
+    "enjoy": {"warmth": 6, "listening": 2, "depth": 2},
+    "interest": {"depth": 6, "warmth": 2, "diversity": 2},
+    "listen": {"listening": 8, "coherence": 2},
+    "turing": _OVERALL,
+    "avoid_rep": {"diversity": 1},
+    "make_sense": {"coherence": 7, "fluency": 1, "consistency": 2},
+    "fluency": {"fluency": 1},
+    "inquisitive": {"asking": 1},
+    "persona_guess": {"consistency": 6, "depth": 4},
+}
+"""What makes up a quality of a conversation, by its name in the cards."""
 APOLOGIES = (
     "Sorry, forget what I said just now, I got muddled.",
     "Wait, that was nonsense a moment ago, I beg your pardon.",
@@ -65,7 +64,7 @@ def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) ->
     fed, constructions = name == "fed-dial", tuple(LEVELS)
     pairs = [(talk, constructions[(at + 3 * round_) % len(constructions)])
              for round_ in range(4) for at, talk in enumerate(talks)]
-    crowd = Crowd.draw(*((3, 5) if fed else (1, 1)), rng)
+    crowd, judged_on = Crowd.draw(*((3, 5) if fed else (1, 1)), rng), scales(name, WEIGHTS)
     key, speakers = ("dialog", {"H": "human", "M": "model"}) if fed else (
         "dialogue", {"H": "human_evaluator", "M": "model"})
     rows = []
@@ -74,7 +73,7 @@ def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) ->
         levels = dict(zip(DIMENSIONS, LEVELS[construction], strict=True))
         rows.append({"dialogue_id": "", "model": construction,
                      key: [{"speaker": speakers[speaker], "text": text} for speaker, text in turns],
-                     "annotations": crowd.votes(FED if fed else SEE, levels, rng)})
+                     "annotations": crowd.votes(judged_on, levels, rng)})
     if fed:
         _not_applicable(rows, rng)
     return rows

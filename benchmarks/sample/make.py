@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sample.dialogues import dialogue_rows
-from benchmarks.sample.raters import Crowd
-from benchmarks.sample.sets import DEV, TEST, TurnSet
+from benchmarks.sample.raters import Crowd, scales
+from benchmarks.sample.sets import DEV, TEST, WEIGHTS, TurnSet
 from benchmarks.sample.texts import DIMENSIONS, Short, level, long_conversations, reply, short_conversations
 
 SEED = 20210710
@@ -59,7 +59,7 @@ def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     """The rows of a turn-level set, without ids: every system answers in every conversation."""
     talks = [talk for talk in short_conversations() if talk.kind in recipe.kinds and talk.held_out == (recipe in TEST)]
-    crowd = Crowd.draw(*recipe.raters, rng)
+    crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, WEIGHTS)
     judged = [(talk, system) for talk in talks for system in recipe.systems]
     free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
     holes = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
@@ -71,7 +71,7 @@ def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
             response = holes[at]
         row = describe(recipe, talk, system, response)
         levels = {dimension: level(system if response else "empty", dimension) for dimension in DIMENSIONS}
-        votes = crowd.votes(recipe.scales, levels, rng)
+        votes = crowd.votes(judged_on, levels, rng)
         row["annotations"] = {name: [round(sum(given) / len(given), 2)] if name in recipe.mean_of else given
                               for name, given in votes.items()}
         rows.append(row)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks import registry
+
 ITEM_SD = 0.09  # an item is better or worse than its construction, on every quality alike
 QUALITY_SD = 0.05  # and a little more so on one quality than on another
 BIAS_SD = 0.09  # a rater is strict or mild, on everything
@@ -23,13 +25,20 @@ class Scale:
     """A quality with the ends of its scale and the weights of the latent dimensions that make it up."""
 
     name: str
-    low: int
-    high: int
+    low: float
+    high: float
     weights: Mapping[str, float]
 
     def level(self, levels: Mapping[str, float]) -> float:
         """The weighted mean of the latent levels, from 0 to 1."""
         return sum(weight * levels[key] for key, weight in self.weights.items()) / sum(self.weights.values())
+
+
+def scales(dataset: str, weights: Mapping[str, Mapping[str, float]]) -> tuple[Scale, ...]:
+    """The qualities of a dataset as its card has them, from 1 to 5 where that says no scale."""
+    return tuple(Scale(quality.name, 1 if quality.low is None else quality.low,
+                       5 if quality.high is None else quality.high, weights[quality.name])
+                 for quality in registry.card(dataset).qualities)
 
 
 @dataclass(frozen=True, slots=True)
