@@ -56,7 +56,9 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     columns = _shown(points, people, list(judges), correlations)
     return tuple(_example(dataset.items[row], points.dataset, people, row, float(median[row]),
                           [(name, float(judges[key][row])) for key, name in columns])
-                 for row in _furthest(dataset.items, people.places - median, number))
+                 for ahead, count in ((people.places - median, number - number // 2),
+                                      (median - people.places, number // 2))
+                 for row in _distinct(dataset.items, ahead, count))
 
 
 def _people(usable: Sequence[Judged]) -> People:
@@ -107,14 +109,8 @@ def _shown(points: ItemScores, people: People, judges: Sequence[Key],
     return [(key, names[key]) for key in best]
 
 
-def _furthest(items: Sequence[Item], ahead: Places, number: int) -> Iterator[int]:
-    """Half where people are ahead, then half where metrics are, the furthest first and equals by id."""
-    few = number // 2
-    yield from _distinct(items, ahead, number - few)
-    yield from _distinct(items, -ahead, few)
-
-
 def _distinct(items: Sequence[Item], ahead: Places, number: int) -> Iterator[int]:
+    """So many items where one side is ahead, the furthest first and equals by id; no text twice."""
     taken: set[Utterance | tuple[Utterance, ...]] = set()
     order = [(-round(float(ahead[row]), 9), items[row].id, row) for row in np.flatnonzero(ahead > 0).tolist()]
     for _, _, row in sorted(order):

@@ -45,8 +45,13 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
     if not len(a):
         return AccuracyTest(math.nan, math.nan, math.nan, math.nan, "none")
     only_first, only_second = int((a > b).sum()), int((b > a).sum())
-    statistic, p, method = _discordant(only_first, only_second)
-    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, p, method)
+    few, discordant = min(only_first, only_second), only_first + only_second
+    if discordant < MANY:
+        p = min(1.0, float(2 * special.bdtr(few, discordant, 0.5)))
+        return AccuracyTest(float(a.mean()), float(b.mean()), float(few), p, "McNemar, exact binomial")
+    statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
+    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(special.chdtrc(1, statistic)),
+                        "McNemar, chi-squared with continuity correction")
 
 
 def chi_squared(right: int, of: int, other_right: int, other_of: int) -> AccuracyTest:
@@ -60,15 +65,5 @@ def chi_squared(right: int, of: int, other_right: int, other_of: int) -> Accurac
     apart = abs(right * (other_of - other_right) - other_right * (of - right))
     below = of * other_of * (right + other_right) * (total - right - other_right)
     statistic = total * apart**2 / below if below else 0.0
-    return AccuracyTest(right / of, other_right / other_of, statistic, _chi_squared_p(statistic), "chi-squared")
-
-
-def _discordant(b: int, c: int) -> tuple[float, float, str]:
-    if b + c < MANY:
-        return float(min(b, c)), min(1.0, float(2 * special.bdtr(min(b, c), b + c, 0.5))), "McNemar, exact binomial"
-    statistic = max(abs(b - c) - 1, 0) ** 2 / (b + c)
-    return statistic, _chi_squared_p(statistic), "McNemar, chi-squared with continuity correction"
-
-
-def _chi_squared_p(statistic: float) -> float:
-    return float(special.chdtrc(1, statistic))
+    return AccuracyTest(right / of, other_right / other_of, statistic, float(special.chdtrc(1, statistic)),
+                        "chi-squared")

@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse, stats
@@ -41,17 +41,6 @@ FINEST = 2.0**40
 """Ranked are standardised scores to 1/FINEST, so that rounding does not part what two metrics, or scales, say alike."""
 
 COLUMNS_IN_FULL = 32
-
-
-class Mixtures(Protocol):
-    """The pairs on one set of rows."""
-
-    @property
-    def observed(self) -> Vector:
-        """The differences (P,) of the correlations as they are; NaN where one does not exist."""
-
-    def deltas(self, keep: Array) -> Array:
-        """The differences (P, B) that a block of masks makes, exact where they are near the observed."""
 
 
 class PearsonMixtures:
@@ -225,3 +214,7 @@ def _numerators(a: _Ordered, b: _Ordered, h: Vector, keep: Array, draws: Pairs) 
         below = np.concatenate([np.zeros((1, within.shape[1])), np.cumsum(within, axis=0)])
         top[start : start + COLUMNS_IN_FULL] = np.einsum("i,ij,ij->j", h[row] / 2, within, below[low] + below[high])
     return top
+
+
+Mixtures: TypeAlias = PearsonMixtures | SpearmanMixtures
+"""`observed` has the differences (P,) as they are, `deltas` those (P, B) that a block of masks makes; NaN for none."""

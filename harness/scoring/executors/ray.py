@@ -101,7 +101,9 @@ class Cluster:
         self._ours = not ray.is_initialized()
         if self._ours:
             self._join(address or os.environ.get("RAY_ADDRESS", ""), jobs)
-        self.workers = jobs or self._room()
+        resources = ray.cluster_resources()
+        rooms = [resources.get("CPU", 0.0), *([resources.get("GPU", 0.0) / gpus] if gpus else [])]
+        self.workers = jobs or max(1, int(min(rooms)))  # as many as there is room for now
         self._actors: dict[int, tuple[Any, ActorPlace]] = {}
         self._coming: dict[Any, Any] = {}
         self._assigned: dict[int, _Assigned] = {}
@@ -169,12 +171,6 @@ class Cluster:
         if not address and self._ray.cluster_resources().get("GPU", 0) < self._gpus:
             self._ray.shutdown()
             raise BadConfig(f"--gpus {self._gpus:g}: this machine has not as many GPUs for a worker")
-
-    def _room(self) -> int:
-        """How many workers there is room for now."""
-        resources = self._ray.cluster_resources()
-        rooms = [resources.get("CPU", 0.0), *([resources.get("GPU", 0.0) / self._gpus] if self._gpus else [])]
-        return max(1, int(min(rooms)))
 
     def _lend(self) -> None:
         """Actors that are idle take the tasks of workers that have none."""
