@@ -2,7 +2,7 @@
 
     rulebook.read(folder)               -> Rulebook      what challenge.toml says
     ground.prepared(rulebook, home)     -> Ground        items, ratings and targets that submissions are held against
-    submissions.listed(rulebook)        -> Submissions   which folders are submissions, and why the others are refused
+    submissions.listed(rulebook)        -> ListedSubmissions   submissions, and why others are refused
     entries.taken(listed, ground)       -> Entries       their scores, and who is refused for what is in a file
     fixed_ranks.values(groups)          -> values        Spearman of every submission on every target
     ranking.ranked(...)                 -> Ranking       who counts, ranks, intervals, letters, clusters

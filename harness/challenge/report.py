@@ -16,7 +16,7 @@ import numpy as np
 from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.tables import DECIMALS, RULES
-from harness.results.rows import Comparison, Correlation, MetricEntry, RankingRow, Reliability, Results
+from harness.results.rows import Comparison, Correlation, DatasetEntry, MetricEntry, RankingRow, Reliability, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Cache
 from harness.run.plan import Draws
@@ -35,32 +35,30 @@ def report(outcome: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
     targets = list(_targets(outcome))
     reliability = [row for target in targets for row in _reliability(target, outcome, kept)]
-    correlations = tuple(row for target in targets for row in _correlations(target, reliability))
+    correlations = tuple(row for target in targets for row in compare.corrected(correlate.correlations(target), [
+        row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]))
     rules = outcome.rules
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
-        datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rules.rule,
-                               notes=_notes(field, rules.rule)) for field in outcome.ground.fields),
-        metrics=tuple(_metrics(outcome)), correlations=tuple(map(_rounded, correlations)),
+        datasets=tuple(_dataset(field, rules.rule) for field in outcome.ground.fields),
+        metrics=tuple(_metrics(outcome)),
+        correlations=tuple(replace(row, p=_figures(row.p), **{
+            name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
+            for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),
         reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
 
 
-def _notes(field: RankedDataset, rule: str) -> str:
-    """What is to be known of a dataset; the pages rank the datasets of a split by the rule of that name."""
+def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
+    """A dataset on the board of the rule, with what is to be known of it."""
     split = field.dataset.card.split
     notes = [f"Private ratings joined: {field.joined} votes."] if field.joined else []
     if split != rule:
         notes.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
-    return " ".join(notes)
-
-
-def _rounded(row: Correlation) -> Correlation:
-    return replace(row, p=_figures(row.p), **{
-        name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
+    return replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rule, notes=" ".join(notes))
 
 
 def _figures(p: float) -> float:
@@ -81,11 +79,6 @@ def _reliability(target: correlate.TargetData, outcome: Outcome, kept: Path) -> 
     """How far people agree, which needs no submission."""
     alone = replace(target, names=(), scores=np.empty((0, len(target.judged.means))))
     return compare.on_target(alone, Draws(outcome.rules.seed), Cache(kept)).reliability
-
-
-def _correlations(target: correlate.TargetData, reliability: list[Reliability]) -> Iterator[Correlation]:
-    own = [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]
-    return compare.corrected(correlate.correlations(target), own)
 
 
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:

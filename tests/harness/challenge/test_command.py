@@ -45,7 +45,8 @@ def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
     three_teams(root)
     submit(root, "markup", 1, {}, 'name = "A"\ndescription = "<script>alert(1)</script>"\n')
     assert cli.main(["challenge", "publish", str(root)]) == 0
-    everything = "".join(path.read_text(errors="replace") for path in (root / "site").rglob("*") if path.is_file())
+    paths = [path for name in ("site", "ranking") for path in (root / name).rglob("*") if path.is_file()]
+    everything = "".join(path.read_text(errors="replace") for path in paths)
     assert "the secret of" not in everything
     assert "<script>alert" not in everything
     assert "private" not in {path.name for path in (root / "site").rglob("*")}

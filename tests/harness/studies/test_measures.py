@@ -22,7 +22,7 @@ from harness.statistics.panel import LEVELS
 from harness.statistics.resampled_levels import COEFFICIENTS, Single, Values, has_room
 from harness.statistics.resampled_levels import values as resampled
 from harness.studies import TargetGroup, measures
-from harness.studies._picture import AGAINST, FOR, NOTHING, Map, colour, heat_maps
+from harness.studies._picture import Map, heat_maps
 from harness.studies.measures.comparison import DEFAULT, MOST, Amount, MeasureBoard, board, measured, resamples, units
 
 AMOUNT = Amount(halvings=10, draws=60)
@@ -194,13 +194,6 @@ def test_the_picture_says_in_words_what_it_shows() -> None:
     assert "from -0.50 (y & z and x) to 0.00 (w and y & z)" in (root.findtext(f"{space}desc") or "")
     assert "y & z and x: −0.50" in [title.text for title in root.iter(f"{space}title")]
     assert "two measures can be compared" in heat_maps("", [Map("", ("x",), np.ones((1, 1)))])[1]
-
-
-def test_colours_can_be_read_on() -> None:
-    assert (colour(0), colour(1), colour(-1), colour(math.nan)) == ("#ffffff", "#97c3e6", "#f0b07a", "#eeeeee")
-    for shade in (AGAINST, NOTHING, FOR):
-        light = [part / 255 / 12.92 if part < 10.3 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in shade]
-        assert (np.dot([0.2126, 0.7152, 0.0722], light) + 0.05) / 0.05 > 7
 
 
 def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
