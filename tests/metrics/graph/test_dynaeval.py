@@ -16,12 +16,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import metric as perturbed  # noqa: E402
-from metrics.graph.dynaeval.metric import (  # noqa: E402
-    DialogueRows,
-    graphs,
-    margin_loss,
-    usable,
-)
+from metrics.graph.dynaeval.metric import DialogueRows, graphs, margin_loss, usable  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.losses import shares  # noqa: E402
