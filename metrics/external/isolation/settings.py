@@ -79,7 +79,8 @@ def read(folder: Path) -> Settings:
 def size(text: str) -> int | None:
     """A size as it is written, such as 4GiB, in bytes; None where it is none."""
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
-    return int(float(matched[1]) * _SIZES[matched[2].upper()]) if matched and matched[2].upper() in _SIZES else None
+    number = float(matched[1]) * _SIZES.get(matched[2].upper(), 0) if matched else 0.0
+    return int(number) if 1 <= number < float("inf") else None
 
 
 def project(folder: Path) -> dict[str, Any]:

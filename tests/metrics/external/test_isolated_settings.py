@@ -65,6 +65,7 @@ WRONG = {
     "[tool.harness]\ntimeout = true": "a number of seconds is needed",
     "[tool.harness]\nmemory = 4": 'a size such as "4GiB" is needed',
     "[tool.harness]\nmemory = '0GiB'": "a size such as",
+    f"[tool.harness]\nmemory = '{'9' * 400}GiB'": "a size such as",
 }
 
 
