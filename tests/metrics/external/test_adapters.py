@@ -323,15 +323,6 @@ def test_ce_is_the_packages_score(cross_encoders: dict[int, Path], tmp_path: Pat
     assert registry.card("ce:any").needs == ("context",)
 
 
-def test_order_and_company_change_no_score(tiny_encoder: Path, cross_encoders: dict[int, Path], home: Path) -> None:
-    for requested in (f"st:{tiny_encoder}", f"ce:{cross_encoders[1]}"):
-        items = [*ITEMS, make_item("blank", "")]
-        column = scored(requested, items, home)
-        np.testing.assert_allclose(scored(requested, items[::-1], home)[::-1], column, atol=1e-5)
-        np.testing.assert_allclose([scored(requested, [item], home)[0] for item in items], column, atol=1e-5)
-        assert np.isfinite(column[-1])
-
-
 def test_a_model_that_cannot_be_trusted_is_refused(pooled: Path, tiny_encoder: Path, tmp_path: Path,
                                                   home: Path) -> None:
     """A head drawn at random, weights that are a pickle, a module of code in the model's folder."""

@@ -11,10 +11,9 @@ import pytest
 
 from harness.cli import main
 from metrics import registry
-from metrics.errors import BrokenPlugin, UnknownMetric
+from metrics.errors import BrokenPlugin
 from metrics.metric import signature
 from metrics.models.service import Models
-from metrics.training import trainables
 from tests.conftest import make_item
 
 METRIC = '''"""Marks."""
@@ -144,14 +143,6 @@ def test_two_metrics_of_one_name_are_refused_and_one_with_two_options_is_not(
 def test_a_file_is_an_input_of_a_composition(tmp_path: Path, home: Path) -> None:
     path = file(tmp_path, source())
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
-
-
-def test_a_file_that_learns_can_be_trained(tmp_path: Path) -> None:
-    learns = "    recipe: ClassVar[int] = 1\n    def objective(self, data): ...\n    mark:"
-    found = trainables.choose(file(tmp_path, source().replace("    mark:", learns)))
-    assert (found.label, found.weights) == ("marks", "marks")
-    with pytest.raises(UnknownMetric, match="nothing to train"):
-        trainables.choose(file(tmp_path, source()))
 
 
 NO_METRIC = (
