@@ -85,7 +85,7 @@ CHAT = ("{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ mess
         "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
 
 
-def gguf(file: Path, architecture: str = "llama", template: str = CHAT) -> Path:
+def gguf(file: Path, architecture: str = "llama", template: str = CHAT, length: int = 512) -> Path:
     """A Llama of two layers over bytes, in a GGUF file with eight-bit weights."""
     import numpy as np
     from gguf import GGMLQuantizationType, GGUFWriter, quants
@@ -95,7 +95,7 @@ def gguf(file: Path, architecture: str = "llama", template: str = CHAT) -> Path:
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     pieces = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *signs, "Ye", "Yes", "No"]
     writer = GGUFWriter(file, architecture)
-    writer.add_context_length(512)
+    writer.add_context_length(length)
     writer.add_embedding_length(width)
     writer.add_block_count(layers)
     writer.add_feed_forward_length(inner)
