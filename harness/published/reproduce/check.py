@@ -1,4 +1,4 @@
-"""A printed number and what it should follow from: numbers that were rounded for print, claims, p-values, and boards.
+"""A printed number and what it should follow from: numbers that were rounded for print, claims, and boards.
 
 A printed 0.31 stands for anything that rounds to it. What is recomputed from printed numbers is therefore known only
 within bounds, and three answers are possible:
@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations, permutations
 from typing import Literal
 
 from harness.published import PrintedNumber, Tables
@@ -28,9 +27,6 @@ State = Literal["equal", "within", "differs"]
 STATES: tuple[State, ...] = ("equal", "within", "differs")
 
 HALF = Fraction(1, 2)
-SIGNIFICANT = Decimal("0.05")
-SMALL = 7
-"""Up to this many, the test of Kendall's tau goes through all orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,41 +141,6 @@ def wins(board: Mapping[str, Mapping[Target, Number]], name: str) -> list[tuple[
     """A competitor against the others, target by target."""
     return [(value, [row[target] for other, row in board.items() if other != name])
             for target, value in board[name].items()]
-
-
-def pearson_p(correlation: Number, n: int) -> Number:
-    """By Student's t with n − 2 degrees of freedom, which papers also take for Spearman's correlation."""
-    from scipy.special import stdtr
-
-    def p(size: float) -> float:
-        if size >= 1:
-            return 0.0
-        return float(2 * stdtr(n - 2, -size * math.sqrt((n - 2) / (1 - size * size))))
-
-    return _falling(p, correlation)
-
-
-def kendall_p(correlation: Number, n: int) -> Number:
-    """Exact for a few, by the normal approximation without ties for many."""
-    if n <= SMALL:
-        pairs = math.comb(n, 2)
-        discordant = round((1 - abs(correlation.value)) * pairs / 2)
-        return exact(exact_tail(n, pairs - 2 * discordant))
-    spread = math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
-    return _falling(lambda size: math.erfc(size / spread / math.sqrt(2)), correlation)
-
-
-def exact_tail(n: int, surplus: int) -> Fraction:
-    """The share of all orders of n with at least this surplus of concordant or discordant pairs."""
-    sums = [sum(1 if order[i] < order[j] else -1 for i, j in combinations(range(n), 2))
-            for order in permutations(range(n))]
-    return Fraction(sum(abs(value) >= surplus for value in sums), len(sums))
-
-
-def _falling(p: Callable[[float], float], correlation: Number) -> Number:
-    low, high = sorted((abs(correlation.low), abs(correlation.high)))
-    least = Fraction() if correlation.low < 0 < correlation.high else low
-    return Number(*(Fraction(p(float(size))) for size in (abs(correlation.value), high, least)))
 
 
 @dataclass(frozen=True, slots=True)

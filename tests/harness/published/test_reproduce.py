@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from scipy.stats import kendalltau
 
 from harness import published
 from harness.cli import main
@@ -22,9 +21,6 @@ from harness.published.reproduce.check import (
     compare,
     count,
     exact,
-    exact_tail,
-    kendall_p,
-    pearson_p,
     rank,
     rounded,
 )
@@ -96,7 +92,7 @@ def differing(claims: tuple[Claim, ...], table: str, part: str = "") -> set[str]
 def test_how_much_of_each_paper_follows_from_the_rest(found: Checked) -> None:
     assert {name: [Counter(claim.state for claim in claims)[state] for state in STATES]
             for name, claims in found.items()} == {
-        "dstc10": [128, 3, 37], "dynaeval": [44, 0, 2], "deb": [57, 2, 17], "yeh2021": [34, 0, 8]}
+        "dstc10": [128, 3, 37], "dynaeval": [44, 0, 2], "deb": [45, 0, 7], "yeh2021": [34, 0, 8]}
 
 
 def test_what_differs_in_the_papers_of_the_challenge(found: Checked) -> None:
@@ -146,29 +142,11 @@ def test_what_differs_in_the_other_papers(found: Checked) -> None:
                for claim in shares if claim.table in {"Table 3", "Table 7"})
     assert [claim.what for claim in shares if claim.state == "differs"] == [
         "accuracy of DEB, random negatives", "accuracy of RUBER-Large, random negatives"]
-    assert "p-value of BERT+DNN, kendall" in differing(found["deb"], "Table 9, system level")
-    assert "p-value of RUBER, kendall" in differing(found["deb"], "Table 9, response level")
     stars = [claim for claim in found["yeh2021"] if "out of the order" in claim.what]
     assert len(stars) == 36
     assert {claim.table for claim in stars if claim.state == "differs"} == {"DSTC6 Data, dstc6, system level"}
     assert sum(claim.recomputed.value for claim in stars) == 2
     assert len(differing(found["yeh2021"], "FED Data")) == 4
-
-
-def test_p_values_by_hand() -> None:
-    """Half at n = 3: t = 1/√3 with one degree of freedom, so p = 1 − 2/π · arctan(1/√3) = 2/3.
-
-    Of the 120 orders of five, one is the order itself, four are one exchange away from it, and as many mirror them.
-    """
-    assert float(pearson_p(exact(Fraction(1, 2)), 3).value) == pytest.approx(2 / 3)
-    assert pearson_p(exact(1), 9).value == 0
-    assert exact_tail(5, 10) == Fraction(2, 120)
-    assert exact_tail(5, 8) == Fraction(2 * (1 + 4), 120)
-    assert kendall_p(rounded(Decimal("0.399")), 5).value == kendall_p(exact(Fraction(2, 5)), 5).value
-    assert kendall_p(exact(0), 5).value == 1
-    for n in (5, 7, 30):
-        tau, p = kendalltau(range(n), [*range(n - 2), n - 1, n - 2], method="exact" if n < 8 else "asymptotic")
-        assert float(kendall_p(exact(Fraction(float(tau))), n).value) == pytest.approx(float(p))
 
 
 def test_the_command_prints_what_differs_and_who_wins(capsys: pytest.CaptureFixture[str], found: Checked) -> None:
