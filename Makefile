@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 DEFAULT := not slow and not faults and not browser
 STEP   = @printf '\n== %s\n'
 
-.PHONY: environment leaderboard test test-all faults browser bench clean
+.PHONY: environment leaderboard test test-all faults browser gpu bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -36,6 +36,11 @@ faults: environment  ## runs that are killed, damaged, starved and run over one 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
 	$(STEP) 'browser'
 	$(BIN)/pytest -n 2 --durations 10 --dist loadfile -m browser tests/browser
+
+gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten real sets; MINUTES cuts it short
+	$(STEP) 'gpu'
+	$(BIN)/pytest -m gpu tests
+	$(BIN)/python -m tests.gpu.measure --minutes $(or $(MINUTES),20)
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py

@@ -30,6 +30,19 @@ def joined(turns: Iterable[Utterance], between: str) -> str:
     return between.join(texts) if any(texts) else ""
 
 
+def marks(item: Item) -> dict[str, str]:
+    """The mark of each speaker of an item: A: for who speaks first, B: for the second, and so on."""
+    names = dict.fromkeys(turn.speaker for turn in item.utterances)
+    return {name: f"{chr(ord('A') + min(25, place))}:" for place, name in enumerate(names)}
+
+
+def marked(item: Item) -> list[Utterance]:
+    """The turns of an item that hold any text, each with the mark of its speaker before it."""
+    own = marks(item)
+    return [Utterance(turn.speaker, f"{own[turn.speaker]} {turn.text.strip()}")
+            for turn in item.utterances if turn.text.strip()]
+
+
 def alone(items: Sequence[Item], model: LanguageModel) -> Column:
     """The mean log p per token of each response, with nothing before it; −∞ for one without a token."""
     return _means(model, [("", reply(item).strip()) for item in items])

@@ -10,7 +10,8 @@ it, which tokenizers of its day dropped; DialoGPT was trained without.
 Departure: the likelihood is that of the follow-up's tokens alone, given the conversation, which is what differs between
 follow-ups. The released code takes the mean over every token of conversation and follow-up: a quality with two sides
 then shrinks as the conversation grows, and one with a single side is mainly the conversation's own likelihood.
-`tokens=all` is the released form; of a conversation that is too long for the model it takes the beginning's likelihood,
+`speakers=true` writes `A:` and `B:` before the turns, which neither paper nor code says. `tokens=all` is the released
+form; of a conversation that is too long for the model it takes the beginning's likelihood,
 where the released code fails.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import joined
+from metrics.likelihood._context import joined, marked
 from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.causal import LanguageModel
@@ -51,11 +52,12 @@ class Fed:
     )
     lm: str = ""
     tokens: Literal["follow-up", "all"] = "follow-up"
+    speakers: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Differences of log-likelihoods, without bounds; NaN for a conversation without text."""
         model = models.lm(self.lm)
-        conversations = [joined(item.utterances, model.end) for item in items]
+        conversations = [joined(marked(item) if self.speakers else item.utterances, model.end) for item in items]
         with_text = [place for place, text in enumerate(conversations) if text]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
         likelihoods[with_text] = self._likelihoods([conversations[place] + model.end for place in with_text], model)

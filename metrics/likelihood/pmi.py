@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Turns
+from metrics.likelihood._context import Turns, marks
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import reply
@@ -71,9 +71,7 @@ class Pmi:
         return f"{before}\n{mark}" if before or not mark else mark
 
     def _mark(self, speaker: str, item: Item) -> str:
-        """A for who speaks first, B for the second, and so on."""
-        names = list(dict.fromkeys(turn.speaker for turn in item.utterances))
-        return f"{chr(ord('A') + min(25, names.index(speaker)))}:" if self.speakers else ""
+        return marks(item)[speaker] if self.speakers else ""
 
     def _response(self, item: Item) -> str:
         text = " ".join(reply(item).split())

@@ -1,0 +1,1 @@
+"""What is measured on a machine with a GPU."""

@@ -1,0 +1,50 @@
+"""What `make gpu` measures, on the processor with tiny models: two packages are not needed, and it goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metrics.models import gguf
+from tests import tiny
+from tests.conftest import ROOT
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.slow
+def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_path: Path) -> None:
+    folder = home / "models" / "tiny"
+    folder.mkdir(parents=True)
+    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
+    tiny.encoder(home / "models" / "tiny-encoder")
+    data = tmp_path / "data"
+    data.mkdir()
+    records = [{"dialogue_id": f"dailydialog-zhao_{number:05d}", "model": "m", "context": "hi\nwhat do you like?",
+                "response": text, "reference": ["tea"], "annotations": {"content": [number]}}
+               for number, text in enumerate(("I like tea.", "no", "why not"), 1)]
+    (data / "dailydialog-zhao_eval.json").write_text(json.dumps(records))
+    argv = ["--home", str(home), "--out", str(tmp_path / "out"), "--data", str(data), "--encoder", "tiny-encoder",
+            "--lm", "tiny", "--judge", "tiny", "--train-seconds", "0"]
+    code = ("import sys\nsys.modules['datasets'] = sys.modules['evaluate'] = None\n"
+            "from tests.gpu import measure\nsys.exit(measure.main(sys.argv[1:]))")
+
+    def measured(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code, *argv, *more], cwd=ROOT, capture_output=True, text=True,
+                              check=False)
+
+    over = measured("--minutes", "0")
+    assert (over.returncode, over.stdout) == (0, "time is over before matrix rate; the same command goes on\n"), over
+    done = measured()
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "out" / "steps.jsonl").read_text().splitlines()]
+    assert [line["step"].partition(" ")[0] for line in lines][:4] == ["matrix", "encoder", "causal", "training"]
+    assert all(line["share of the matrix rate"] > 0 for line in lines[1:4])
+    assert lines[5]["step"] == "pmi[lm=tiny] on dailydialog-zhao"
+    assert (lines[5]["items"], set(lines[5]["spearman"])) == (3, {"appropriateness", "content", "grammar", "relevance"})
+    again = measured()
+    assert (again.returncode, again.stdout) == (0, "")
