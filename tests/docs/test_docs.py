@@ -104,11 +104,11 @@ def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> No
 
 def test_every_fault_has_its_row_in_the_page_of_reliability() -> None:
     page = table.PAGE.read_text().partition(table.MARK)[2]
-    rows = [line.strip("| ").rsplit(" | ", 2) for line in page.splitlines()
+    rows = [line.strip("| ").rsplit(" | ", 3) for line in page.splitlines()
             if line.startswith("| ") and not line.startswith(("| fault", "| ---"))]
     assert [row[0] for row in rows] == [fault.what for fault in table.known()]
-    assert all(table.heading(fault) in page for fault in table.known())
-    assert [row for row in rows if row[1] == table.NOT_TRIED or int(row[2]) < 1] == []
+    assert all(f"| {fault.what} | {fault.where} |" in page for fault in table.known())
+    assert [row for row in rows if row[2] == table.NOT_TRIED or int(row[3]) < 1] == []
 
 
 def test_the_reference_is_current_and_short() -> None:

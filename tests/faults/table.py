@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -38,24 +39,17 @@ def known() -> list[Fault]:
     return sorted(KNOWN.values(), key=lambda fault: fault.group)
 
 
-def heading(fault: Fault) -> str:
-    """Where a fault is caused and what should come of it, said once for all faults that share it."""
-    return f"Where: {fault.where}. Expected: {fault.expected}."
-
-
 def lines(faults: Iterable[Fault], records: list[dict[str, Any]]) -> Iterator[str]:
-    """A section for each group of faults, with a table for each expectation."""
-    group = last = ""
-    for fault in faults:
-        if fault.group != group:
-            group, last = fault.group, ""
-            yield from ("", f"## {group}")
-        if heading(fault) != last:
-            last = heading(fault)
-            yield from ("", last, "", "| fault | outcome | times |", "| --- | --- | --- |")
-        rows = [row for row in records if (row["group"], row["what"]) == (fault.group, fault.what)]
-        outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
-        yield f"| {fault.what} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
+    """A section for each group of faults: what should come of them, each said once, and a table of what did."""
+    for group, members in itertools.groupby(faults, key=lambda fault: fault.group):
+        some = list(members)
+        yield from ("", f"## {group}", "")
+        yield from (f"Expected: {expected}.\n" for expected in dict.fromkeys(fault.expected for fault in some))
+        yield from ("| fault | where | outcome | times |", "| --- | --- | --- | --- |")
+        for fault in some:
+            rows = [row for row in records if (row["group"], row["what"]) == (fault.group, fault.what)]
+            outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
+            yield f"| {fault.what} | {fault.where} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
 
 
 def about(records: list[dict[str, Any]], took: float) -> str:
