@@ -125,6 +125,23 @@ class LanguageModel:
         """How many tokens of each text are read as a continuation."""
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
 
+    @property
+    def _stateful(self) -> bool:
+        """Whether what the network keeps of a text can be used once only."""
+        return bool(getattr(self.networks[0], "_is_stateful", False))
+
+    @cached_property
+    def _branches(self) -> bool:
+        """Whether the network reads a tree of continuations as it reads each by itself; not all heed such a mask."""
+        reader = Reader(self.networks[0], self.machine.devices[0], self.tokenizer.pad)
+        tree = Following([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]])
+        try:
+            together = reader.read([tree])[0]
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            return False
+        apart = [reader.read([Following(tree.start, [after])])[0][0] for after in tree.afters]
+        return all(np.allclose(one, other, atol=networks.NEAR) for one, other in zip(together, apart, strict=True))
+
     @cached_property
     def _opening(self) -> list[int]:
         """What the tokenizer puts before every text; mostly nothing."""
@@ -188,7 +205,7 @@ class LanguageModel:
             differ = (place for place, tokens in enumerate(zip(*rows, strict=False)) if len(set(tokens)) > 1)
             alike = next(differ, min(map(len, rows)) - 1)
             units.append(Following(rows[0][:alike], [row[alike:] for row in rows]))
-        parts = [unit.units(keeps=True) for unit in units]
+        parts = [unit.units(together=not self._stateful) for unit in units]
         flat = [unit for part in parts for unit in part]
 
         def on(reader: Reader) -> Forward[Vectors]:
@@ -205,8 +222,7 @@ class LanguageModel:
         """Compute log p of every token of each group's continuations, on all devices."""
         if not groups:
             return []
-        keeps = not getattr(self.networks[0], "_is_stateful", False)
-        parts = [group.units(keeps) for group in groups]
+        parts = [group.units(self._branches) for group in groups]
         units = [unit for part in parts for unit in part]
         read = iter(self._batches.run([unit.size for unit in units], self._forwards(units)))
         return [[values for _ in part for values in next(read)] for part in parts]

@@ -1,29 +1,25 @@
 """How likely each of several continuations is after one text, as a causal network computes it.
 
-There are two ways. A text with one continuation is read with it, in a batch with others. A text that many
-continuations follow is read once: its keys and values are kept, and repeated for the continuations. Scores over the
-vocabulary are computed only from the first token of a continuation on; they take most of the memory.
+There are two ways. A text with one continuation is read with it, in a batch with others. A text that many continuations
+follow is read with all of them in one pass: they form a tree, in which tokens that begin alike stand once, and each
+sees the text and what leads to it, at the position it would have by itself. Scores over the vocabulary are computed
+only from the last token of a text on; they take most of the memory.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from metrics.models.batches import cut
 from metrics.models.encoder import padded
-from metrics.models.memory import MEBIBYTE, Vectors
+from metrics.models.memory import Vectors
 from metrics.models.tokens import Tokenized
-
-REPEATED = 512 * MEBIBYTE
-"""Bytes that the repeated keys and values of a text may take."""
-
-TOGETHER = 128
-"""How many tokens of continuations, padding included, are read at a time after a text that was read once."""
 
 SAVED = 64
 """How many tokens must be saved for a text to be read once, in a call of its own."""
@@ -41,11 +37,39 @@ class Following:
         """How many tokens there are to read."""
         return len(self.start) + sum(map(len, self.afters))
 
-    def units(self, keeps: bool) -> list[Following]:
-        """What is read at once: all of it where that pays and the network `keeps` states, else one by one."""
-        if keeps and (len(self.afters) - 1) * len(self.start) >= SAVED:
+    def units(self, together: bool) -> list[Following]:
+        """What is read at once: all of it where that pays and the network can, else one by one."""
+        if together and (len(self.afters) - 1) * len(self.start) >= SAVED:
             return [self]
         return [Following(self.start, [after]) for after in self.afters]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Continuations whose beginnings are shared: each token but the last of each once.
+
+    `seen` says which tokens each one sees, itself among them; `branches` after which row of scores each token of a
+    continuation stands: 0 is the text's last token, 1 + n the n-th token of the tree.
+    """
+
+    tokens: list[int]
+    depths: list[int]
+    seen: npt.NDArray[np.bool_]
+    branches: list[list[int]]
+
+    @classmethod
+    @functools.lru_cache(maxsize=8)
+    def of(cls, afters: tuple[tuple[int, ...], ...]) -> Tree:
+        """The tree of these continuations."""
+        beginnings = dict.fromkeys(after[:end] for after in afters for end in range(1, len(after)))
+        places = {beginning: place for place, beginning in enumerate(beginnings)}
+        seen = np.zeros((len(places), len(places)), dtype=bool)
+        for beginning, place in places.items():
+            if len(beginning) > 1:
+                seen[place] = seen[places[beginning[:-1]]]
+            seen[place, place] = True
+        return cls([beginning[-1] for beginning in places], [len(beginning) - 1 for beginning in places], seen,
+                   [[places[after[:end]] + 1 if end else 0 for end in range(len(after))] for after in afters])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,43 +131,23 @@ class Reader:
                 for unit, row in zip(units, values, strict=True)]
 
     def _once(self, unit: Following) -> list[Vectors]:
-        """A text by itself, then its continuations, some at a time."""
+        """A text and the tree of its continuations in one pass; each continuation's last token need not be read."""
         import torch
 
-        read = self.network(**self._tensors([unit.start]), use_cache=True, logits_to_keep=1)
-        opening = torch.log_softmax(read.logits[0, -1].float(), -1)
-        likelihoods: list[Vectors] = [np.zeros(0, np.float32)] * len(unit.afters)
-        for places in self._parts(unit):
-            cache = copy.deepcopy(read.past_key_values)
-            for place, values in zip(places, self._after(opening, cache, [unit.afters[place] for place in places]),
-                                     strict=True):
-                likelihoods[place] = values
-        return likelihoods
-
-    def _after(self, opening: Any, cache: Any, afters: Sequence[list[int]]) -> list[Vectors]:
-        """The continuations after a text whose states are in the cache; `opening` is log p of each first token.
-
-        What pads a continuation stands after its last token, where nothing that counts can see it.
-        """
-        import torch
-
-        ids = self._tensors(afters)["input_ids"]
-        values = opening[ids[:, :1]]
-        if ids.shape[1] > 1:
-            cache.batch_repeat_interleave(len(afters))
-            logits = self.network(input_ids=ids[:, :-1], past_key_values=cache, use_cache=True).logits
-            values = torch.cat([values, _taken(logits, ids[:, 1:])], dim=1)
-        return [row[: len(after)].copy() for row, after in zip(values.cpu().numpy(), afters, strict=True)]
-
-    def _parts(self, unit: Following) -> Iterator[list[int]]:
-        """Continuations of like length, as many as memory and padding allow; without those that have no token."""
-        config = self.network.config
-        states = 8 * config.num_hidden_layers * config.hidden_size * (len(unit.start) + max(map(len, unit.afters)))
-        most = max(1, REPEATED // states)
-        nonempty = [place for place, after in enumerate(unit.afters) if after]
-        for batch in cut([len(unit.afters[place]) for place in nonempty], TOGETHER):
-            for begin in range(0, len(batch), most):
-                yield [nonempty[place] for place in batch[begin : begin + most]]
+        tree = Tree.of(tuple(map(tuple, unit.afters)))
+        length = len(unit.start)
+        depths = torch.tensor(tree.depths, dtype=torch.long, device=self.device)
+        seen = torch.ones((length + len(tree.tokens),) * 2, dtype=torch.bool, device=self.device).tril()
+        seen[length:, length:] = torch.from_numpy(tree.seen).to(self.device)
+        ids = torch.tensor([[*unit.start, *tree.tokens]], device=self.device)
+        logits = self.network(
+            input_ids=ids, attention_mask=seen[None, None], use_cache=False, logits_to_keep=len(tree.tokens) + 1,
+            position_ids=torch.cat([torch.arange(length, device=self.device), length + depths])[None]).logits[0].float()
+        rows, tokens = (torch.tensor([place for branch in some for place in branch], device=self.device)
+                        for some in (tree.branches, unit.afters))
+        values = (logits[rows, tokens] - torch.logsumexp(logits, -1)[rows]).cpu().numpy()
+        ends = np.cumsum([len(after) for after in unit.afters])
+        return [part.copy() for part in np.split(values, ends[:-1])]
 
     def _tensors(self, rows: Sequence[list[int]]) -> dict[str, Any]:
         import torch

@@ -1,10 +1,13 @@
 """The metrics on encoders against the packages they equal, side by side.
 
-    python tests/bench/neural.py [bert-score] [encoding] [--items N] [--full] [--repeat R] [--json]
+    python tests/bench/neural.py [bert-score] [encoding] [likelihood] [--lm NAME] [--items N] [--full]
+                                 [--repeat R] [--json]
 
 bert-score   BERTScore against the bert-score package on DSTC7, 1,000 items unless told otherwise
 encoding     sentence vectors against SentenceTransformer.encode: the utterances of the turn-level sets as they come,
              and the distinct ones; then our lower precisions, with the least and the mean cosine to fp32
+likelihood   log p of responses after contexts and of FED's follow-ups, against transformers' loss pair by pair; a tenth
+             of the items
 
 The embedded encoder is used throughout. Packages are imported and networks loaded before the clock starts; sides take
 turns, in an order that alternates; ours remembers nothing from one turn to the next. The fastest turn counts.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 
 from benchmarks.dataset import Item, Reference, Utterance
+from benchmarks.formats import official
+from benchmarks.registry import card
 from metrics import registry
+from metrics.likelihood._followups import UTTERANCES
+from metrics.models.causal import LanguageModel
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
 from tests.bench.lexical import dstc7
@@ -41,6 +49,7 @@ def main() -> None:
     parser.add_argument("what", nargs="*", help="; ".join(REPORTS), default=list(REPORTS), metavar="WHAT")
     parser.add_argument("--items", type=int, default=1_000, help="how many items of DSTC7")
     parser.add_argument("--full", action="store_true", help="all items of DSTC7")
+    parser.add_argument("--lm", default="", help="the language model of likelihood (default: the one that is shipped)")
     parser.add_argument("--repeat", type=int, default=2, help="turns of either side")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
@@ -153,7 +162,71 @@ def texts_of(items: list[Item]) -> Iterator[str]:
         yield from (reference.text for reference in item.references)
 
 
-REPORTS: dict[str, Callable[[argparse.Namespace], Rows]] = {"bert-score": bert_score, "encoding": encoding}
+def likelihood(given: argparse.Namespace) -> Rows:
+    """Likelihoods of responses after their contexts, and of FED's follow-ups, beside transformers pair by pair."""
+    name = given.lm
+    items = [item for dataset in ("convai2-grade", "dailydialog-grade")
+             for item in official.parse(DATA / "human_evaluation_data" / f"{dataset}_eval.json", card(dataset)).items]
+    pairs = [("\n".join(turn.text for turn in item.context) + "\n", item.response.text)
+             for item in items[:given.items // 10] if item.response]
+    followed = [(before + after, text) for before, after in pairs[:3] for text in UTTERANCES]
+    report = []
+    for what, texts in {"response after context": pairs, "63 follow-ups after each of three": followed}.items():
+        loaded = model(name)
+        tokens = sum(map(len, loaded.tokenizer.plain([text for pair in texts for text in pair])))
+        seconds, values = race({"package": one_by_one(name, texts), "ours": ours_of(name, texts)}, given.repeat)
+        difference = float(np.abs(np.array(values["package"]) - np.array(values["ours"])).max())
+        report.append(row(f"{what}, {loaded.name}", tokens, seconds["package"], seconds["ours"],
+                          **{"largest difference": difference}))
+    return report
+
+
+def model(name: str) -> LanguageModel:
+    """A language model that remembers nothing, warm."""
+    home = Path(os.environ.get("HARNESS_HOME", "no-home"))
+    loaded = Models(home, Choice(lm=name)).lm()
+    loaded.log_likelihoods([("a", "b")])
+    return loaded
+
+
+def ours_of(name: str, pairs: list[tuple[str, str]]) -> Side:
+    """Means by our service: the follow-ups of a text at once, as FED asks for them."""
+
+    def side() -> Callable[[], Any]:
+        loaded, befores = model(name), list(dict.fromkeys(before for before, _ in pairs))
+        afters = list(dict.fromkeys(after for _, after in pairs))
+        if len(pairs) == len(befores) * len(afters):
+            return lambda: loaded.after_each(befores, afters).ravel().tolist()
+        return lambda: [float(values.mean()) for values in loaded.log_likelihoods(pairs)]
+
+    return side
+
+
+def one_by_one(name: str, pairs: list[tuple[str, str]]) -> Side:
+    """The loss by transformers itself of each pair, as its users compute likelihoods."""
+
+    def side() -> Callable[[], Any]:
+        import torch
+        import transformers
+
+        loaded = model(name)
+        plain = transformers.AutoModelForCausalLM.from_pretrained
+        network = plain(loaded.weights.folder, dtype=torch.float32).eval() if name else loaded.networks[0]
+        cut = [loaded.tokenizer.plain(pair) for pair in pairs]
+
+        def losses() -> list[float]:
+            with torch.inference_mode():
+                return [-float(network(input_ids=torch.tensor([before + after]),
+                                       labels=torch.tensor([[-100] * len(before) + after])).loss)
+                        for before, after in cut]
+
+        return losses
+
+    return side
+
+
+REPORTS: dict[str, Callable[[argparse.Namespace], Rows]] = {
+    "bert-score": bert_score, "encoding": encoding, "likelihood": likelihood}
 
 if __name__ == "__main__":
     main()
