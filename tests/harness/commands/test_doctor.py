@@ -53,7 +53,7 @@ def test_models_are_told_with_size_and_digest_or_with_what_is_wrong(tiny_encoder
         f"sha256 {hashlib.sha256(content).hexdigest()}"]
     broken, embedded = sorted(line for line in lines if "not usable: " in line)
     assert "lacks model.safetensors" in broken + embedded
-    assert "[neural]" in broken + embedded
+    assert "`harness fetch all-MiniLM-L6-v2` brings it" in broken + embedded
 
 
 def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(
