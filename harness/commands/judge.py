@@ -14,6 +14,7 @@ from metrics import registry
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt
 from metrics.judges.archive import usage_records
+from metrics.judges.local import LocalJudge
 from metrics.models.service import Models
 
 
@@ -21,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """What to do."""
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     one = what.add_parser("try", help="ask about one item, and show what was asked and what was read")
-    one.add_argument("judge", help="judge:PROMPT[model=NAME,...], as for harness run --metric")
+    one.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...], as for harness run --metric")
     one.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="a dataset")
     one.add_argument("--item", metavar="ID", help="an item of it (default: the first)")
     one.add_argument("--dry", action="store_true", help="show what would be sent, and send nothing")
@@ -38,10 +39,16 @@ def run(args: argparse.Namespace) -> int:
 def _try(args: argparse.Namespace) -> list[str]:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: a judge is asked for as judge:PROMPT[model=NAME]")
-    metric: Judge = registry.choose(args.judge).metric  # type: ignore[assignment]
-    questions = prompt.questions(metric.prompt, _item(datasets.load(args.of, args.home).items, args.item))
+    metric = registry.choose(args.judge).metric
+    if not isinstance(metric, Judge | LocalJudge):
+        raise BadConfig(f"{args.judge} is no judge")
+    item = _item(datasets.load(args.of, args.home).items, args.item)
+    questions = prompt.questions(metric.prompt, item)
     lines = [f"--- {message['role']}\n{message['content']}" for one in questions for message in one.messages]
-    if not args.dry:
+    if isinstance(metric, LocalJudge):
+        columns = {} if args.dry else metric.score([item], Models(args.home))
+        lines += [f"{name}: {column[0]:g}" for name, column in columns.items()]
+    elif not args.dry:
         read = metric.read(questions, Models(args.home))
         for question, samples in zip(questions, read, strict=True):
             for quality in question.qualities:

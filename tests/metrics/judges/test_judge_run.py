@@ -227,7 +227,8 @@ def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture
     assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
 
 
-def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(home: Path, tmp_path: Path) -> None:
+def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(
+        home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The shipped prompts and one of the user's own; by hand from the likelihoods of the digits."""
     file = tiny.gguf(tmp_path / "tiny.gguf")
     models = Models(home)
@@ -251,6 +252,8 @@ def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(home: Path, tmp_pat
     short = make_item("d", "yes", context=("hello",))
     judged = registry.choose(f"judge:{tmp_path / 'long.toml'}[lm={file}]").metric.score([long, short], models)["long"]
     assert np.isfinite(judged).all()
+    assert main(["judge", "try", f"judge:{tmp_path / 'kind.toml'}[lm={file}]", "--dataset", "esl"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("kind: ")
     with pytest.raises(BadOption, match="url is for an endpoint's"):
         registry.choose(f"judge:g-eval[lm={file},url=http://localhost:1]")
     with pytest.raises(MissingResource, match=r"judge:g-eval\[lm=NAME\]"):
