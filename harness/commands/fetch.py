@@ -12,10 +12,11 @@ from benchmarks import registry as datasets
 from benchmarks.corpora import corpora, sources
 from benchmarks.corpora.files import CARDS
 from benchmarks.corpora.sources import SOURCES
-from benchmarks.errors import BadStore, BenchmarkError
+from benchmarks.errors import BadStore, BenchmarkError, nearest
 from benchmarks.storage import store
 from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
 from benchmarks.storage.resources import path
+from harness.errors import BadConfig
 from metrics.errors import MissingResource
 from metrics.models import catalogue
 
@@ -43,8 +44,9 @@ def run(args: argparse.Namespace) -> int:
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
     for name in wanted:
-        if name not in RESOURCES and name not in models:
-            datasets.card(name)
+        if name not in RESOURCES and name not in models and name not in datasets.names():
+            known = nearest(name, (*models, *RESOURCES, *datasets.names()))
+            raise BadConfig(f"nothing named {name!r} can be fetched; {known}")
     names = _missing(args.home) if args.all else list(dict.fromkeys(wanted))
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to fetch, {models[name].licence}")

