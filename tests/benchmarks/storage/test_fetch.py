@@ -25,6 +25,7 @@ from benchmarks.storage import fetch as module
 from benchmarks.storage import store
 from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
+from harness.errors import BadConfig
 from tests.benchmarks.made import archive, run
 
 BODY = bytes((number * 2654435761 >> 9) % 256 for number in range(300_000))
@@ -324,5 +325,5 @@ def test_the_command_needs_names_or_all(home: Path) -> None:
     assert [run(command, home), run(command, home, "esl", "--all"), run(command, home, "esl")] == [2, 2, 2]
     with refused(FetchError, "esl stands behind a registration at https://chateval.org", "harness import"):
         fetch(registry.card("esl"), home)
-    with pytest.raises(BenchmarkError, match="did you mean 'esl'"):
+    with pytest.raises(BadConfig, match="did you mean 'esl'"):
         run(command, home, "esll")
