@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.dataset import Item, Utterance
 from metrics.metric import Column
-from metrics.models.causal import LanguageModel
+from metrics.models.causal import Before, LanguageModel
 from metrics.text.words import reply
 
 Separator: TypeAlias = Literal["end", "space"]
@@ -24,10 +24,10 @@ PERCENTILE = 5
 """Where within a dataset the scale of `scaled` begins."""
 
 
-def joined(turns: Iterable[Utterance], between: str) -> str:
-    """The turns as one text; empty where none of them holds any."""
+def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
+    """The texts of the turns, each but the last with what stands behind it; none where no turn holds any text."""
     texts = [turn.text.strip() for turn in turns]
-    return between.join(texts) if any(texts) else ""
+    return (*(text + between for text in texts[:-1]), texts[-1]) if any(texts) else ()
 
 
 def marks(item: Item) -> dict[str, str]:
@@ -51,8 +51,8 @@ def alone(items: Sequence[Item], model: LanguageModel) -> Column:
 def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator) -> Column:
     """The mean log p per token of each response after its context: −∞ without a token, NaN without a context."""
     between = model.end if separator == "end" else " "
-    contexts = [joined(item.context[-1:] if turns == "last" else item.context, between) for item in items]
-    rows = [row for row, text in enumerate(contexts) if text]
+    contexts = [spaced(item.context[-1:] if turns == "last" else item.context, between) for item in items]
+    rows = [row for row, texts in enumerate(contexts) if texts]
     column = np.full(len(items), np.nan)
     column[rows] = _means(model, [_pair(contexts[row], between, reply(items[row]).strip()) for row in rows])
     return column
@@ -71,11 +71,13 @@ def scaled(means: Column) -> Column:
     return scale
 
 
-def _means(model: LanguageModel, pairs: Sequence[tuple[str, str]]) -> Column:
+def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]]) -> Column:
     read = model.log_likelihoods(pairs)
     return np.array([values.mean(dtype=np.float64) if values.size else -np.inf for values in read], dtype=np.float64)
 
 
-def _pair(context: str, between: str, response: str) -> tuple[str, str]:
+def _pair(context: tuple[str, ...], between: str, response: str) -> tuple[Before, str]:
     """A space belongs to the word after it, since tokenizers split texts so; a token that ends a turn to the turn."""
-    return (context, response and between + response) if between == " " else (context + between, response)
+    if between == " ":
+        return context, response and between + response
+    return (*context[:-1], context[-1] + between), response

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Separator, Turns, conditional, joined, scaled
+from metrics.likelihood._context import Separator, Turns, conditional, scaled
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
@@ -34,7 +34,7 @@ class DeepAmFm:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="deep-am-fm", title="Deep AM-FM", columns=("deep-am-fm", "am", "fm"), family="likelihood",
-        needs=("context",), models=("encoder", "lm"), scope="dataset", paper="https://arxiv.org/abs/2111.02110",
+        needs=("context",), models=("encoder", "lm"), scope="dataset", revision=2, paper="https://arxiv.org/abs/2111.02110",
         notes="The organisers' baseline: similarity with the last utterance, and likelihood after it.",
     )
     encoder: str = ""
@@ -51,6 +51,6 @@ class DeepAmFm:
 
     def _adequacy(self, items: Sequence[Item], models: Models) -> Column:
         encoder = models.encoder(self.encoder)
-        last = [joined(item.context[-1:], " ") for item in items]
+        last = ["".join(turn.text.strip() for turn in item.context[-1:]) for item in items]
         similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
         return np.where([bool(text) for text in last], similar, np.nan)

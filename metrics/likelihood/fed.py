@@ -11,8 +11,8 @@ Departure: the likelihood is that of the follow-up's tokens alone, given the con
 follow-ups. The released code takes the mean over every token of conversation and follow-up: a quality with two sides
 then shrinks as the conversation grows, and one with a single side is mainly the conversation's own likelihood.
 `speakers=true` writes `A:` and `B:` before the turns, which neither paper nor code says. `tokens=all` is the released
-form; of a conversation that is too long for the model it takes the beginning's likelihood,
-where the released code fails.
+form; of a conversation that is too long for the model it takes the beginning's likelihood, where the released code
+fails.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import joined, marked
+from metrics.likelihood._context import marked
 from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.causal import LanguageModel
+from metrics.models.causal import Before, LanguageModel
 from metrics.models.service import Models
 
 Likelihoods: TypeAlias = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class Fed:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="fed", title="FED", columns=("fed", *(f"fed-{quality}" for quality in QUALITIES)), family="likelihood",
-        levels=("turn", "dialogue"), models=("lm",), paper="https://aclanthology.org/2020.sigdial-1.28",
+        levels=("turn", "dialogue"), models=("lm",), revision=2, paper="https://aclanthology.org/2020.sigdial-1.28",
         notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
     )
     lm: str = ""
@@ -57,21 +57,23 @@ class Fed:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Differences of log-likelihoods, without bounds; NaN for a conversation without text."""
         model = models.lm(self.lm)
-        conversations = [joined(marked(item) if self.speakers else item.utterances, model.end) for item in items]
-        with_text = [place for place, text in enumerate(conversations) if text]
+        said = [[turn.text.strip() for turn in (marked(item) if self.speakers else item.utterances)] for item in items]
+        with_text = [place for place, texts in enumerate(said) if any(texts)]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
-        likelihoods[with_text] = self._likelihoods([conversations[place] + model.end for place in with_text], model)
+        likelihoods[with_text] = self._likelihoods([said[place] for place in with_text], model)
         columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
         turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in some]) for some in (TURN, DIALOGUE))
         whole = np.array([item.response is None for item in items], dtype=bool)
         return {"fed": np.where(whole, dialogue, turn), **columns}
 
-    def _likelihoods(self, conversations: Sequence[str], model: LanguageModel) -> Likelihoods:
+    def _likelihoods(self, said: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
         """The mean log p per token of every follow-up after every conversation, or of both together."""
-        means = model.after_each([model.end + text for text in conversations], UTTERANCES).astype(np.float64)
+        conversations: list[Before] = [
+            (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in said]
+        means = model.after_each(conversations, UTTERANCES).astype(np.float64)
         if self.tokens == "follow-up":
             return means
-        own = model.log_likelihoods([(model.end, text) for text in conversations])
+        own = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in said])
         sums = np.array([values.sum(dtype=np.float64) for values in own])[:, None]
         counts = np.array([values.size for values in own])[:, None]
         sizes = model.sizes(UTTERANCES)

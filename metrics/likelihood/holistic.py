@@ -28,7 +28,7 @@ class Holistic:
     card: ClassVar[MetricCard] = MetricCard(
         name="holistic", title="Holistic evaluation: coherence and fluency",
         columns=("holistic-coherence", "holistic-fluency"), family="likelihood", models=("lm",), scope="dataset",
-        paper="https://aclanthology.org/2020.acl-main.333",
+        revision=2, paper="https://aclanthology.org/2020.acl-main.333",
         notes="Likelihood of the response with and without its context, scaled within the dataset.",
     )
     lm: str = ""

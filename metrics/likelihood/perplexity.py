@@ -28,6 +28,7 @@ class Perplexity:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
+        revision=2,
         notes="Minus the perplexity of the response under a language model.",
     )
     lm: str = ""

@@ -5,8 +5,9 @@ likely after anything, gains nothing. It is the quantity that training by maximu
 2016), read here off one causal language model that nobody fine-tuned.
 
 A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), the facts of a
-knowledge-grounded dialogue first. The unconditional likelihood is that of the response after its mark alone, or after
-`start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated datasets.
+knowledge-grounded dialogue first, so that they are what a context too long for the model loses first. The unconditional
+likelihood is that of the response after its mark alone, or after `start` and its mark. Marks and the whole context were
+chosen on DailyDialog++ (docs/models.md), not on rated datasets.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Pmi:
     card: ClassVar[MetricCard] = MetricCard(
         name="pmi", title="Pointwise mutual information",
         columns=("pmi", "pmi-sum", "pmi-share", "pmi-likelihood"), family="likelihood", needs=("context",),
-        models=("lm",), paper="https://aclanthology.org/N16-1014",
+        models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
         notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
     )
     lm: str = ""
@@ -49,7 +50,7 @@ class Pmi:
         responses = [self._response(items[row]) for row in rows]
         after = model.log_likelihoods([(self._context(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
-        alone = model.log_likelihoods([(self._opening(self.start, items[row]), text)
+        alone = model.log_likelihoods([(self._opening(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
         conditional, unconditional = (np.array([values.sum(dtype=np.float64) for values in read])
                                       for read in (after, alone))
@@ -59,16 +60,20 @@ class Pmi:
         return {name: _spread(column, rows, len(items))
                 for name, column in zip(self.card.columns, columns, strict=True)}
 
-    def _context(self, item: Item) -> str:
+    def _context(self, item: Item) -> tuple[str, ...]:
         facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
         turns = item.context[-1:] if self.turns == "last" else item.context
         lines = [f"{self._mark(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
-        return self._opening("\n".join([*facts, *lines]), item)
+        *earlier, last = [f"{line}\n" for line in (*facts, *lines)]
+        return (*earlier, last + self._own_mark(item))
 
-    def _opening(self, before: str, item: Item) -> str:
-        """What stands before the response: the lines before it, and who speaks."""
-        mark = self._mark(item.response.speaker, item) if item.response else ""
-        return f"{before}\n{mark}" if before or not mark else mark
+    def _opening(self, item: Item) -> str:
+        """What stands before the response in place of a context, and who speaks."""
+        mark = self._own_mark(item)
+        return f"{self.start}\n{mark}" if self.start or not mark else mark
+
+    def _own_mark(self, item: Item) -> str:
+        return self._mark(item.response.speaker, item) if item.response else ""
 
     def _mark(self, speaker: str, item: Item) -> str:
         return marks(item)[speaker] if self.speakers else ""

@@ -3,16 +3,18 @@
 All likelihoods are natural logarithms, one per token of the continuation. What comes before begins as the model's
 tokenizer begins every text; where nothing comes before, the continuation stands after the beginning-of-text token,
 else after the token that ends a text, so that its first token has a probability as well. Where both together are too
-long, what comes before loses its beginning; a continuation that is too long by itself loses its end.
+long, what comes before loses its oldest turns whole; a last turn that is too long by itself loses its beginning, and a
+continuation its end.
 
 A text that several continuations follow is read once: its keys and values are kept and repeated for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import bisect
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,10 @@ from metrics.models.weights import Weights
 
 LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
 """Bytes that the scores over the vocabulary may take in all batches that are read at a time."""
+
+
+Before: TypeAlias = str | tuple[str, ...]
+"""What comes before a continuation: a text, or its turns from the oldest to the last, to be joined as they are."""
 
 
 class LanguageModel:
@@ -61,14 +67,14 @@ class LanguageModel:
         """The tokenizer, with the limit of the network's positions."""
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
-    def log_likelihoods(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
+    def log_likelihoods(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
         """Tell log p of every token of the second text, after the first: (tokens,); empty where it has no token.
 
         The two are joined as they are: a space between them is the caller's to write.
         """
         return self._memory.through((self.weights.identity, "likelihoods"), pairs, self._pairs)
 
-    def after_each(self, befores: Sequence[str], continuations: Sequence[str]) -> Vectors:
+    def after_each(self, befores: Sequence[Before], continuations: Sequence[str]) -> Vectors:
         """Tell the mean log p per token of every continuation after every text: (befores, continuations).
 
         All continuations meet the same text: one that is too long is cut for the longest of them. A continuation
@@ -164,19 +170,28 @@ class LanguageModel:
         room = self.tokenizer.limit - len(self._beginning)
         return [ids[:room] for ids in self.tokenizer.plain(continuations)]
 
-    def _start(self, before: list[int], following: int) -> list[int]:
-        """What stands before a continuation of so many tokens: its end, never nothing."""
-        room = self.tokenizer.limit - following - len(self._opening)
-        return [*self._opening, *before[max(0, len(before) - room):]] or self._beginning
+    def _starts(self, befores: Sequence[Before], following: Sequence[int]) -> Iterator[list[int]]:
+        """What stands before continuations of so many tokens: the last turns that there is room for, never nothing."""
+        texts = self.tokenizer.plain(["".join(before) for before in befores])
+        for before, ids, after in zip(befores, texts, following, strict=True):
+            room = self.tokenizer.limit - after - len(self._opening)
+            kept = ids if len(ids) <= room or isinstance(before, str) else self._last_turns(before, room)
+            yield [*self._opening, *kept[max(0, len(kept) - room):]] or self._beginning
 
-    def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Vectors]:
+    def _last_turns(self, turns: tuple[str, ...], room: int) -> list[int]:
+        """As many of the last turns as there is room for, and at least one."""
+        def ids(first: int) -> list[int]:
+            return self.tokenizer.plain(["".join(turns[first:])])[0]
+
+        return ids(bisect.bisect_left(range(len(turns) - 1), True, key=lambda first: len(ids(first)) <= room))
+
+    def _pairs(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
         """The likelihoods of pairs, gathered by what comes before; on a processor one by one.
 
         There the last bits of a likelihood would depend on the other pairs of the call.
         """
-        befores = self.tokenizer.plain([before for before, _ in pairs])
         afters = self._cut([after for _, after in pairs])
-        starts = [tuple(self._start(before, len(after))) for before, after in zip(befores, afters, strict=True)]
+        starts = list(map(tuple, self._starts([before for before, _ in pairs], list(map(len, afters)))))
         if self.machine.kind == "cpu":
             read = self._read([Following(list(start), [after]) for start, after in zip(starts, afters, strict=True)])
             return [values for [values] in read]
@@ -189,10 +204,10 @@ class LanguageModel:
                  for place, values in zip(here, group, strict=True)}
         return [likelihoods[place] for place in range(len(pairs))]
 
-    def _means(self, befores: Sequence[str], continuations: Sequence[str]) -> list[Vectors]:
+    def _means(self, befores: Sequence[Before], continuations: Sequence[str]) -> list[Vectors]:
         afters = self._cut(continuations)
         longest = max(map(len, afters), default=0)
-        groups = [Following(self._start(before, longest), afters) for before in self.tokenizer.plain(befores)]
+        groups = [Following(start, afters) for start in self._starts(befores, [longest] * len(befores))]
         return [np.array([value.mean() if value.size else np.nan for value in values], dtype=np.float32)
                 for values in self._read(groups)]
 

@@ -176,3 +176,14 @@ def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
     assert plain["pmi"][0] == pytest.approx((after - alone).mean(dtype=float))
     missing = scores("pmi", models)["pmi"]
     assert np.isnan(missing).tolist() == [False, False, True, False, True, True, False]
+
+
+def test_of_a_context_that_is_too_long_the_oldest_turns_are_left_out_whole(models: Models) -> None:
+    """96 positions, a turn of 60 signs and one of 90: both go, and the facts before them; the last two have room."""
+    last = ("hi", "like tea?")
+    short = make_item("a", "No.", context=last)
+    long = replace(make_item("a", "No.", context=("a" * 60, "b" * 90, *last)), facts=("Tea is hot.",))
+    for name in ("perplexity[context=all]", "perplexity[context=all,separator=space]", "pmi", "fed"):
+        kept, cut = scores(name, models, [short]), scores(name, models, [long])
+        assert {column: values[0] for column, values in cut.items()} == pytest.approx(
+            {column: values[0] for column, values in kept.items()}, abs=1e-5), name

@@ -242,3 +242,15 @@ def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_
     BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
     with pytest.raises(BadOption, match="every token sees what follows"):
         Models(tmp_path, Choice(lm=str(folder), device="cpu")).lm().log_likelihoods([("a", " b")])
+
+
+def test_a_context_that_is_too_long_loses_whole_turns_and_its_last_one_its_beginning(model: LanguageModel) -> None:
+    """Of 96 positions ` tea` leaves 92 bytes: turns of 40, 50 and 42 keep the last two, of 40, 50 and 43 the last."""
+    first, second = "a" * 39 + " ", "b" * 49 + " "
+    for last, kept in (("c" * 42, second + "c" * 42), ("c" * 43, "c" * 43), ("c" * 100, "c" * 92)):
+        [values] = model.log_likelihoods([((first, second, last), " tea")])
+        np.testing.assert_allclose(values.mean(), means(model, [kept], [" tea"])[0, 0], **CLOSE)
+        each = model.after_each([(first, second, last)], [" tea", " te"])
+        np.testing.assert_allclose(each, means(model, [kept], [" tea", " te"]), **CLOSE)
+    whole, turns = model.log_likelihoods([("ab c", " tea"), (("ab ", "c"), " tea")])
+    np.testing.assert_array_equal(turns, whole)
