@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -156,6 +156,13 @@ def learned(metric: Composite, models: Models) -> Evidence:
 def signed(metric: Composite, models: Models) -> dict[str, str]:
     """The signature of every input by its name."""
     return {part.name: signature(part.chosen.metric, models) for part in metric.made_of()}
+
+
+def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
+    """The weights of every quality, the largest first."""
+    for dimension in evidence.dimensions:
+        weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
+        yield dimension, sorted(weights, key=lambda pair: -pair[1])
 
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:

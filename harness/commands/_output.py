@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import sys
@@ -10,7 +11,6 @@ from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
-from harness.published import exhibit
 from harness.results import exhibits, files
 from harness.results.rows import Results
 from leaderboard.blocks.tables import Cell, Group, Heading, Kind, Table
@@ -20,6 +20,12 @@ LISTING = ".published.json"
 """Which files the last publishing wrote, so that pages of datasets no longer in the report go."""
 
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
+
+
+def configure_results(parser: argparse.ArgumentParser, flag: str = "--out") -> None:
+    """The run whose results are read."""
+    parser.add_argument(flag, type=Path, metavar="DIR", default=Path("results"),
+                        help="where the run wrote its results (default: ./results)")
 
 
 def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: Iterable[Sequence[str]]) -> str:
@@ -48,6 +54,8 @@ def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lam
 
 def with_exhibits(report: Results, out: Path) -> Results:
     """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
+    from harness.published import exhibit
+
     studies, warnings = exhibits.gathered(out)
     for line in warnings:
         print(f"left out: {line}", file=sys.stderr)

@@ -10,14 +10,14 @@ from benchmarks import registry as datasets
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.learning import calibrate
-from harness.learning.calibrate import LeftOut, weights_shown
+from harness.learning.calibrate import LeftOut
 from harness.run.plan import Selection, load
 from harness.run.settings import command_line
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import evidence as evidences
 from metrics import registry
-from metrics.composition import Composite
+from metrics.composition import Composite, weights_shown
 from metrics.evidence import Evidence
 from metrics.models.service import Choice, Models
 

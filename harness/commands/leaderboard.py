@@ -8,8 +8,7 @@ import json
 import math
 from pathlib import Path
 
-from harness.commands._output import DATA, table
-from harness.commands.publish import configure_results
+from harness.commands._output import DATA, configure_results, table
 from harness.commands.run import choice, configure_models
 from harness.errors import BadConfig, BadReport
 from harness.results import files

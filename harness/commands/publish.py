@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.commands._output import earlier, with_exhibits, write_site
+from harness.commands._output import configure_results, earlier, with_exhibits, write_site
 from harness.results import files
 from leaderboard import site
 
@@ -16,12 +16,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--site", type=Path, metavar="DIR", help="where the pages go (default: DIR/site)")
     parser.add_argument("--against", type=Path, metavar="DIR",
                         help="an earlier run's results or report: a page tells what moved since, and why")
-
-
-def configure_results(parser: argparse.ArgumentParser, flag: str = "--out") -> None:
-    """The run whose results are read."""
-    parser.add_argument(flag, type=Path, metavar="DIR", default=Path("results"),
-                        help="where the run wrote its results (default: ./results)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
-from harness.commands import _comparisons, _published
+from harness.commands import _comparisons
 from harness.commands._comparisons import ReportRows
-from harness.commands._output import print_correlations
-from harness.commands.publish import configure_results
+from harness.commands._output import configure_results, print_correlations
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
-from harness.run.item_statistics import Request, restated
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
-from leaderboard import site
-from leaderboard.render import latex
 from leaderboard.render.text import summary
 
 
@@ -76,6 +72,8 @@ def plain_name(statistic: str) -> str:
 def run(args: argparse.Namespace) -> int:
     """Print it."""
     if args.published is not None:
+        from harness.commands import _published
+
         _published.run(args)
         return 0
     report = files.read(args.out / "report")
@@ -102,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, statistic: str, level: str) -> None:
     """Print the rows that were asked for: those of the report where it has them, else from its item scores."""
+    from harness.run.item_statistics import Request, restated
+
     test = args.test if args.compare or args.clusters else ""
     if test != "perm-both" and (args.draws or not (chosen.comparisons if test else chosen.correlations)(report)):
         draws = args.draws or (1000 if test == "bootstrap" else 0)
@@ -123,6 +123,9 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
 
 def _latex(report: Results, board: str) -> None:
     """Print a board; its name is that of its file under latex/ of the site."""
+    from leaderboard import site
+    from leaderboard.render import latex
+
     boards = latex.boards(site.boards(report))
     if not boards:
         raise BadConfig("the report has no board; `harness run --all` makes one")

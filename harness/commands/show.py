@@ -10,9 +10,8 @@ from typing import Any
 from benchmarks import registry as datasets
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-from harness.learning.calibrate import weights_shown
 from metrics import registry
-from metrics.composition import Composite, learned
+from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models import catalogue

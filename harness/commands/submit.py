@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
 from harness import bundle
-from harness.commands.publish import configure_results
+from harness.commands._output import configure_results
 from harness.errors import BadConfig
 from harness.results import files
 

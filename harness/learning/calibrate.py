@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 import harness
 from benchmarks.dataset import Dataset
@@ -27,6 +26,7 @@ from harness.run.correlate import Judged
 from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.panel import codes, panel
+from harness.statistics.ranks import ranks
 from metrics.composition import Composite, InputScores, signed
 from metrics.errors import CannotScore
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
@@ -92,8 +92,8 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
         return None
     none = codes([None] * int(rated.sum()))
     panels = [panel(scores[rows][rated], human[rated], none, none) for scores in table]
-    ranks = stats.rankdata(human[rated])
-    ranked = [panel(scores[rows][rated], ranks, none, none) for scores in table]
+    places = ranks(human[rated])
+    ranked = [panel(scores[rows][rated], places, none, none) for scores in table]
     for one, scored in zip(inputs, panels, strict=True):
         if scored.n < FEWEST:
             left_out.append((f"{name}, input {one}", f"{scored.n} of the rated items are scored, {FEWEST} are needed"))
@@ -122,10 +122,3 @@ def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out:
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{what}: {why}" for what, why in left_out]}
     return replace(evidence, card=card)
-
-
-def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
-    """The weights of every quality, the largest first."""
-    for dimension in evidence.dimensions:
-        weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
-        yield dimension, sorted(weights, key=lambda pair: -pair[1])

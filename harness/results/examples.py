@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from benchmarks.dataset import Dataset, Item, Utterance
 from harness.results.rows import Correlation, Example, ItemScores
 from harness.run.compare import labels
 from harness.run.correlate import Judged
+from harness.statistics.ranks import ranks
 from metrics.column import of_quality
 
 EVERY = "all qualities"
@@ -78,7 +78,7 @@ def places(values: npt.NDArray[np.floating]) -> Places:
     table = np.full(len(values), np.nan)
     present = np.isfinite(values)
     if present.sum() > 1 and np.ptp(values[present]) > 0:
-        table[present] = (stats.rankdata(values[present]) - 1) / (present.sum() - 1)
+        table[present] = (ranks(values[present]) - 1) / (present.sum() - 1)
     return table
 
 

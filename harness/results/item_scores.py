@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -81,12 +81,13 @@ def unpacked(content: bytes) -> ItemScores:
     notes = json.loads(table.schema.metadata[b"points"])
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
-        systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
-        contexts=table.column("context").to_numpy(),
-        human={name: _floats(table, f"human:{place}") for place, name in enumerate(notes["human"])},
-        scores={(metric, column): _floats(table, f"score:{place}")
+        systems=tuple(table.column("system").to_pylist()), words=_numbers(table, "words"),
+        contexts=_numbers(table, "context"),
+        human={name: _numbers(table, f"human:{place}") for place, name in enumerate(notes["human"])},
+        scores={(metric, column): _numbers(table, f"score:{place}")
                 for place, (metric, column) in enumerate(notes["score"])})
 
 
-def _floats(table: pa.Table, name: str) -> Vector:
-    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+def _numbers(table: pa.Table, name: str) -> Any:
+    """A column without nulls; `to_numpy` would import pandas."""
+    return np.from_dlpack(table.column(name).combine_chunks())

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 MANY = 25
 
@@ -47,10 +47,10 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
     only_first, only_second = int((a > b).sum()), int((b > a).sum())
     few, discordant = min(only_first, only_second), only_first + only_second
     if discordant < MANY:
-        p = min(1.0, float(2 * special.bdtr(few, discordant, 0.5)))
+        p = min(1.0, float(2 * scipy.special.bdtr(few, discordant, 0.5)))
         return AccuracyTest(float(a.mean()), float(b.mean()), float(few), p, "McNemar, exact binomial")
     statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
-    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(special.chdtrc(1, statistic)),
+    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(scipy.special.chdtrc(1, statistic)),
                         "McNemar, chi-squared with continuity correction")
 
 
@@ -65,5 +65,5 @@ def chi_squared(right: int, of: int, other_right: int, other_of: int) -> Accurac
     apart = abs(right * (other_of - other_right) - other_right * (of - right))
     below = of * other_of * (right + other_right) * (total - right - other_right)
     statistic = total * apart**2 / below if below else 0.0
-    return AccuracyTest(right / of, other_right / other_of, statistic, float(special.chdtrc(1, statistic)),
+    return AccuracyTest(right / of, other_right / other_of, statistic, float(scipy.special.chdtrc(1, statistic)),
                         "chi-squared")

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
-from scipy import special
+import scipy
 
 from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, panel
 from harness.statistics.resampled import correlator
@@ -111,9 +111,9 @@ def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> t
     below = (np.count_nonzero(draws < value - EQUAL) + np.count_nonzero(draws <= value + EQUAL)) / (2 * len(draws))
     if below in (0, 1):
         return math.nan, math.nan
-    bias, ends = special.ndtri(below), special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    bias, ends = scipy.special.ndtri(below), scipy.special.ndtri([(1 - level) / 2, (1 + level) / 2])
     moved = bias + (bias + ends) / (1 - acceleration(left_out) * (bias + ends))
-    low, high = np.quantile(draws, special.ndtr(moved))
+    low, high = np.quantile(draws, scipy.special.ndtr(moved))
     return float(low), float(high)
 
 

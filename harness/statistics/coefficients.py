@@ -19,9 +19,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from harness.statistics.panel import Panel, Vector, undefined
+from harness.statistics.ranks import ranks
 
 EXPLAINED = 1e-12
 """A side of which the control leaves a smaller share of the variance than this is the control itself."""
@@ -38,12 +39,12 @@ def spearman(panel: Panel) -> float:
     """Spearman's rho, -1 to 1, higher is better: how close to monotone. NaN where either side is constant."""
     if undefined(panel):
         return math.nan
-    return product_moment(stats.rankdata(panel.human), stats.rankdata(panel.metric))
+    return product_moment(ranks(panel.human), ranks(panel.metric))
 
 
 def kendall(panel: Panel) -> float:
     """Kendall's tau-b, -1 to 1, higher is better: pairs ordered alike less pairs ordered otherwise."""
-    return math.nan if undefined(panel) else float(stats.kendalltau(panel.human, panel.metric).statistic)
+    return math.nan if undefined(panel) else float(scipy.stats.kendalltau(panel.human, panel.metric).statistic)
 
 
 def kendall_c(panel: Panel) -> float:
@@ -51,7 +52,9 @@ def kendall_c(panel: Panel) -> float:
 
     For scales of different length, such as five ratings and a continuous score, of which tau-b cannot reach 1.
     """
-    return math.nan if undefined(panel) else float(stats.kendalltau(panel.human, panel.metric, variant="c").statistic)
+    if undefined(panel):
+        return math.nan
+    return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").statistic)
 
 
 def point_biserial(panel: Panel) -> float:
@@ -69,7 +72,7 @@ def partial(panel: Panel) -> float:
     """Spearman's rho with the control held, -1 to 1, higher is better; NaN where it explains a side wholly."""
     if panel.control is None or no_partial(panel):
         return math.nan
-    human, metric, control = (stats.rankdata(side) for side in (panel.human, panel.metric, panel.control))
+    human, metric, control = (ranks(side) for side in (panel.human, panel.metric, panel.control))
     return with_control_held(product_moment(human, metric), product_moment(human, control),
                              product_moment(metric, control))
 
@@ -98,7 +101,7 @@ def with_control_held(both: float, human: float, metric: float) -> float:
 def pearson_p(r: float, panel: Panel) -> float:
     """Two-sided p of r: (1 + r) / 2 has the beta distribution of n / 2 - 1 twice where there is no correlation."""
     half = panel.n / 2 - 1
-    return float(2 * special.betainc(half, half, (1 - abs(r)) / 2))
+    return float(2 * scipy.special.betainc(half, half, (1 - abs(r)) / 2))
 
 
 def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
@@ -107,24 +110,24 @@ def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
     if abs(value) >= 1:
         return 0.0
     t = value * math.sqrt(freedom / ((1 + value) * (1 - value)))
-    return float(2 * special.stdtr(freedom, -abs(t)))
+    return float(2 * scipy.special.stdtr(freedom, -abs(t)))
 
 
 def kendall_p(tau: float, panel: Panel) -> float:
     """Two-sided p of tau-b; with ties C - D is normal, with variance as in Kendall & Gibbons (1990), chapter 4."""
     human, metric, n = _ties(panel.human), _ties(panel.metric), float(panel.n)
     if not human[0] and not metric[0]:
-        return float(stats.kendalltau(panel.human, panel.metric).pvalue)
+        return float(scipy.stats.kendalltau(panel.human, panel.metric).pvalue)
     ordered, pairs = n * (n - 1), n * (n - 1) / 2
     score = tau * math.sqrt((pairs - human[0]) * (pairs - metric[0]))
     variance = ((ordered * (2 * n + 5) - human[2] - metric[2]) / 18 + 2 * human[0] * metric[0] / ordered
                 + human[1] * metric[1] / (9 * ordered * (n - 2)))
-    return float(2 * special.ndtr(-abs(round(score)) / math.sqrt(variance)))
+    return float(2 * scipy.special.ndtr(-abs(round(score)) / math.sqrt(variance)))
 
 
 def kendall_c_p(_: float, panel: Panel) -> float:
     """Two-sided p of tau-c: that of tau-b."""
-    return float(stats.kendalltau(panel.human, panel.metric, variant="c").pvalue)
+    return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").pvalue)
 
 
 def _ties(values: Vector) -> tuple[float, float, float]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy import special
+import scipy
 
 from harness.statistics import coefficients, pairwise
 from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
@@ -89,7 +89,7 @@ def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tup
         return math.nan, math.nan
     if abs(value) >= 1:
         return value, value
-    reach = float(special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
+    reach = float(scipy.special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
 
 

@@ -27,10 +27,10 @@ from itertools import combinations_with_replacement
 from typing import TypeAlias
 
 import numpy as np
-from scipy import stats
 
 from harness.statistics.panel import Array, Mask, Pairs, Vector
 from harness.statistics.rank_intervals import Drawn, counts_of, in_blocks, jointly
+from harness.statistics.ranks import row_ranks
 from harness.statistics.williams import PairTests, williams
 
 BATCH = 64
@@ -160,7 +160,8 @@ def _values(group: RankGroup, counts: Array, squares: dict[int, Array], sums: di
 
 
 def _centred(values: Array) -> Array:
-    return np.asarray(stats.rankdata(values, axis=1) - (values.shape[1] + 1) / 2)
+    centred: Array = row_ranks(values) - (values.shape[1] + 1) / 2
+    return centred
 
 
 def _unit(ranks: Array) -> Array:

@@ -30,9 +30,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse, stats
+import scipy
 
 from harness.statistics.panel import Array, Codes, Pairs, Vector
+from harness.statistics.ranks import ranks, row_ranks
 
 TOLERANCE = 1e-10
 """Differences of correlations that are nearer than this are equal, so that rounding decides nothing."""
@@ -105,7 +106,7 @@ def _indicator(codes: Codes) -> tuple[Any, Vector]:
     """A sparse (groups, n) of ones that sums a mask by group, and the sizes; rows with the code -1 are in none."""
     rows = np.flatnonzero(codes >= 0)
     kinds, kind, sizes = np.unique(codes[rows], return_inverse=True, return_counts=True)
-    matrix = sparse.csr_array((np.ones(len(rows)), (kind, rows)), shape=(len(kinds), len(codes)))
+    matrix = scipy.sparse.csr_array((np.ones(len(rows)), (kind, rows)), shape=(len(kinds), len(codes)))
     return matrix, sizes.astype(np.float64)
 
 
@@ -123,11 +124,11 @@ class SpearmanMixtures:
 
     def __init__(self, human: Vector, scores: Array, pairs: Pairs, pool: Executor) -> None:
         n = len(human)
-        self._pool, self._pairs, self._h = pool, pairs, stats.rankdata(human) - (n + 1) / 2
+        self._pool, self._pairs, self._h = pool, pairs, ranks(human) - (n + 1) / 2
         self._spread = float(self._h @ self._h)
-        ranks = stats.rankdata(scores, axis=1) - (n + 1) / 2
-        squares = (ranks**2).sum(axis=1) * self._spread
-        rho = ranks @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
+        centred = row_ranks(scores) - (n + 1) / 2
+        squares = (centred**2).sum(axis=1) * self._spread
+        rho = centred @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
         self.observed: Vector = rho[pairs[:, 0]] - rho[pairs[:, 1]]
         z = np.rint(np.nan_to_num(standardised(scores)) * FINEST) / FINEST
         self._metrics = list(pool.map(lambda row: _ordered(row, self._h), z))

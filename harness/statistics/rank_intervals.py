@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from harness.statistics import significance
 from harness.statistics.panel import Array, Codes, Vector
@@ -136,7 +136,7 @@ def _resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: n
 
 def _ranks(values: npt.ArrayLike) -> Vector:
     """1 for the highest; equals, to 12 decimals, share the best rank; NaN where there is no value."""
-    return np.asarray(stats.rankdata(-np.round(np.asarray(values, dtype=np.float64), 12), method="min",
+    return np.asarray(scipy.stats.rankdata(-np.round(np.asarray(values, dtype=np.float64), 12), method="min",
                                      nan_policy="omit"))
 
 

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
+from harness.statistics.ranks import ranks
 
 SINGLE = "no item has more than one vote"
 
@@ -113,7 +113,7 @@ def alpha(votes: Votes, scale: str = "interval") -> PeopleAgreement:
         return PeopleAgreement(math.nan, 0, SINGLE)
     known = np.isfinite(votes.table)
     values, item = votes.table[known], np.nonzero(known)[0]
-    within, overall = _disagreement(stats.rankdata(values) if scale == "ordinal" else values, item)
+    within, overall = _disagreement(ranks(values) if scale == "ordinal" else values, item)
     if overall == 0:
         return PeopleAgreement(math.nan, len(votes.table), "every vote is the same")
     observed = float((within / (votes.counts - 1)).sum()) / len(values)

@@ -19,9 +19,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
 
 from harness.statistics.panel import Array, Mask, Pairs, Vector
+from harness.statistics.ranks import row_ranks
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
@@ -65,7 +66,7 @@ def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.
         t = (a - b) * np.sqrt((rows - 1) * (1 + c) / below)
         mirrored = a * np.sqrt((rows - 3) / (1 - a**2))
     t = np.where(1 + c <= SAME, mirrored, t)  # the limit where one metric is the other turned round: a test of r12 = 0
-    return _tied(t, c, lambda x: special.stdtr(rows - 3, x))
+    return _tied(t, c, lambda x: scipy.special.stdtr(rows - 3, x))
 
 
 def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
@@ -75,7 +76,7 @@ def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.A
     with np.errstate(invalid="ignore", divide="ignore"):
         shared = (c * (1 - 2 * square) - square / 2 * (1 - 2 * square - c**2)) / (1 - square) ** 2
         z = np.sqrt(np.where(rows > 3, rows - 3, np.nan)) * (np.arctanh(a) - np.arctanh(b)) / np.sqrt(2 - 2 * shared)
-    return _tied(z, c, special.ndtr)
+    return _tied(z, c, scipy.special.ndtr)
 
 
 def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
@@ -86,7 +87,7 @@ def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.Arra
         factor = np.minimum((1 - c) / (2 * (1 - square)), 1)
         spread = 2 * (1 - c) * (1 - factor * square) / (1 - square)
         z = (np.arctanh(a) - np.arctanh(b)) * np.sqrt(np.where(rows > 3, rows - 3, np.nan) / spread)
-    return _tied(z, c, special.ndtr)
+    return _tied(z, c, scipy.special.ndtr)
 
 
 FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng": meng}
@@ -131,7 +132,7 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
     if statistic == "kendall":
         matrix = np.eye(size)
         for i, j in combinations(range(size), 2):
-            matrix[i, j] = matrix[j, i] = stats.kendalltau(values[i], values[j]).statistic
+            matrix[i, j] = matrix[j, i] = scipy.stats.kendalltau(values[i], values[j]).statistic
     else:
         matrix = _moment_matrix(values, statistic)
     matrix[constant], matrix[:, constant] = np.nan, np.nan
@@ -141,7 +142,7 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
 def _moment_matrix(values: Array, statistic: str) -> Array:
     if statistic not in ("pearson", "spearman"):
         raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
-    moved = stats.rankdata(values, axis=1) if statistic == "spearman" else values
+    moved = row_ranks(values) if statistic == "spearman" else values
     centred = moved - moved.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows

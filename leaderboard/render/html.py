@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import jinja2
 import markupsafe
 
 from leaderboard.blocks.tables import Cell, Entry, Facts, Gallery, Page, Picture, Row, Table
 from leaderboard.render.escaping import shown, visible
+
+if TYPE_CHECKING:
+    import jinja2
 
 BANNER = ("Computed on the bundled sample: made by a script with simulated raters, not by people. "
           "These numbers say nothing about how good a metric is.")
@@ -35,6 +38,8 @@ def html(page: Page, menu: Sequence[Entry], siblings: Sequence[Page], downloads:
 
 @functools.cache
 def _templates() -> jinja2.Environment:
+    import jinja2
+
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=shown)

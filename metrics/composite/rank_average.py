@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from metrics.composition import Composite, Input, InputScores, named
 from metrics.evidence import Evidence
@@ -40,5 +40,5 @@ class RankAverage(Composite):
         ranks = np.full(table.shape, np.nan)
         for row, scores in enumerate(table):
             finite = np.isfinite(scores)
-            ranks[row, finite] = stats.rankdata(scores[finite]) / max(1, int(finite.sum()))
+            ranks[row, finite] = scipy.stats.rankdata(scores[finite]) / max(1, int(finite.sum()))
         return ranks

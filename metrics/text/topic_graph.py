@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MissingResource
@@ -110,7 +110,7 @@ class Graph:
         rows, places = np.nonzero(near >= 0)
         weights = self.weights[self.rows[nodes[rows]] + places].astype(np.float64)
         ways, others = self._entries(near[rows, places])
-        step = sparse.csr_array((weights[ways] * self.weights[others], (rows[ways], self.columns[others])),
+        step = scipy.sparse.csr_array((weights[ways] * self.weights[others], (rows[ways], self.columns[others])),
                                 shape=(len(nodes), len(self)))
         step.sum_duplicates()
         second_nodes = np.full((len(nodes), second), -1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from benchmarks.dataset import Utterance
 
@@ -160,7 +160,7 @@ class Index:
     k: float = 1.2
     b: float = 0.75
     _terms: dict[str, int] = field(init=False, repr=False)
-    _weights: sparse.csr_array = field(init=False, repr=False)
+    _weights: scipy.sparse.csr_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._terms = {}
@@ -186,14 +186,14 @@ class Index:
             rows[number, :len(best)], scores[number, :len(best)] = row.indices[best], row.data[best]
         return rows, scores
 
-    def _counts(self, texts: Sequence[str], grow: bool = False) -> sparse.csr_array:
+    def _counts(self, texts: Sequence[str], grow: bool = False) -> scipy.sparse.csr_array:
         terms, columns, ends = self._terms, [], [0]
         for text in texts:
             words = (word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
             known = (terms.setdefault(word, len(terms)) if grow else terms.get(word, -1) for word in words)
             columns += [column for column in known if column >= 0]
             ends.append(len(columns))
-        made = sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
+        made = scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
                                 shape=(len(texts), max(len(terms), 1)))
         made.sum_duplicates()
         return made
