@@ -109,7 +109,7 @@ def configure_workers(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a run. 0: every pair is scored, or skipped for a declared reason; 1: a metric crashed on a dataset."""
+    """Carry out a run. 0: pairs were scored, or skipped for a reason; 1: all were skipped, or a metric crashed."""
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
@@ -120,8 +120,9 @@ def run(args: argparse.Namespace) -> int:
     _print(results, work.progress.scored, requested)
     work.progress.terminal.line(work.progress.summary())
     if not results.timings and not results.failures:
-        print("nothing was scored: every pair was skipped, for the reasons above", file=sys.stderr)
-    return 1 if results.failures else 0
+        print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
+              file=sys.stderr)
+    return 1 if results.failures or not results.timings else 0
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
@@ -145,6 +146,8 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
     results = run_plan(plan, work)
+    if not results.timings and not results.failures:  # no board is better than the one that may be there
+        return results
     with work.progress.stage("report"):
         files.write(results, requested.out / "report")
     with work.progress.stage("pages"):
@@ -163,7 +166,8 @@ def _print(results: Results, scored: int, requested: Settings) -> None:
         print(beside)  # published numbers and ours; nothing where the run had no real dataset
     print(f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
           f"{len(results.skips)} skipped, {len(results.failures)} crashed")
-    print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")
+    if results.timings or results.failures:
+        print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")
 
 
 def _check(requested: Settings) -> None:

@@ -53,6 +53,9 @@ def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, capsys:
     run(tmp_path, *argv)
     assert "dataset: 0 scored, " in capsys.readouterr().out
     assert tree(tmp_path, "log.jsonl") == before
+    assert main(["run", "--dataset", "ncm", "--metric", "bleu", "--out", str(tmp_path)]) == 1
+    assert "every pair was skipped" in capsys.readouterr().err
+    assert before.items() <= tree(tmp_path, "log.jsonl").items(), "no empty board in place of one"
     run(tmp_path, *argv, "--rescore")
     assert "dataset: 4 scored, 0 kept" in capsys.readouterr().out
     assert len(list(tmp_path.glob("scores/*/*.parquet"))) == 4, "in place of the old ones"
