@@ -20,7 +20,7 @@ from harness.errors import BadConfig
 from harness.published import measured
 from harness.results import files
 from harness.results.rows import Results
-from harness.run import plan
+from harness.run import plan, unchanged
 from harness.run.plan import Plan, Selection
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, command_line, home_folder, settings
@@ -116,9 +116,21 @@ def run(args: argparse.Namespace) -> int:
         with contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
             print("\n".join(_planned.lines(plan, work)))
         return 0
+    state = unchanged.inputs(plan, work, _deciding(requested), requested.out)
+    if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:
+        if requested.json:
+            print_correlations(files.read(requested.out / "report"))
+        else:
+            print(f"{text}\nnothing has changed since these results were made")
+        return 0
     results = carry_out(plan, work, requested)
-    _print(results, work.progress.scored, requested)
+    if requested.json:
+        print_correlations(results)
+    else:
+        print(_text(results, work.progress.scored, requested))
     work.progress.terminal.line(work.progress.summary())
+    if results.timings and not (results.failures or work.progress.lacking):
+        unchanged.note(requested.out, state, _text(results, 0, requested))
     if not results.timings and not results.failures:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
@@ -143,6 +155,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     """Run, and write the results and the pages."""
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
+    unchanged.forget(requested.out)
     sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
     results = run_plan(plan, work)
@@ -157,17 +170,20 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     return results
 
 
-def _print(results: Results, scored: int, requested: Settings) -> None:
-    if requested.json:
-        print_correlations(results)
-        return
-    print(summary(results))
-    if not measured.partial(results) and (beside := _published.short(measured.gather([results]))):
-        print(beside)  # published numbers and ours; nothing where the run had no real dataset
-    print(f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
-          f"{len(results.skips)} skipped, {len(results.failures)} crashed")
-    if results.timings or results.failures:
-        print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")
+def _deciding(requested: Settings) -> dict[str, object]:
+    """The settings that decide what a run writes, and where its scores are."""
+    return {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
+            if field.name not in UNSAID - {"store"}}
+
+
+def _text(results: Results, scored: int, requested: Settings) -> str:
+    beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
+    return "\n".join(filter(None, (
+        summary(results),
+        beside,  # published numbers and ours; nothing where the run had no real dataset
+        f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
+        f"{len(results.skips)} skipped, {len(results.failures)} crashed",
+        f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")))
 
 
 def _check(requested: Settings) -> None:

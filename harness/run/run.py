@@ -31,7 +31,7 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment
+from harness.run import compare, correlate, entries, environment, unchanged
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Plan
@@ -45,6 +45,7 @@ from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
 from harness.statistics.estimates import full_name
+from metrics.errors import MissingResource
 
 EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
@@ -163,6 +164,7 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
                 stack = f"\n{scores.stack}" if scores.stack else ""
                 work.progress.say(f"{name}: {chosen.label} crashed: {scores}{stack}")
             elif isinstance(scores, Exception):
+                work.progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, work)
                 results.skips.append(Skip(name, chosen.label, redacted(str(scores))))
             else:
                 scored[chosen.label, chosen.suffix] = scores

@@ -94,6 +94,8 @@ class RunProgress:
     items: int = 0
     scored: int = 0
     """How many pairs of metric and dataset have new scores."""
+    lacking: int = 0
+    """How many pairs lacked something only when they were scored; the next run looks for it again."""
     position: str = ""
     """Which of the datasets the run is at."""
     _stage: tuple[str, str, float] = ("", "", 0.0)

@@ -1,0 +1,121 @@
+"""Whether anything has changed since a run wrote its results: if nothing has, nothing is computed and nothing drawn.
+
+    OUT/state.json    the digest of everything that goes into the results, the digest of every file that came out of it,
+                      and what the run printed
+
+What goes in: the code with its data, the datasets, the signatures of the metrics, the options, the environment, the
+studies shown on the pages. Contents are compared and never times. Results that are not, to the byte, what the run wrote
+are not believed either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.errors import BadStore
+from benchmarks.storage import store as datasets
+from benchmarks.storage.files import write_atomically
+from harness.run.environment import facts
+from harness.run.plan import Plan
+from harness.run.workspace import Workspace
+from harness.scoring import composites
+from metrics.errors import MissingResource
+from metrics.metric import Metric, signature
+from metrics.registry import Chosen
+
+FILE = "state.json"
+PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
+OUTPUTS = ("report", "site", "scores", "statistics")
+PASSING = {".pyc", ".part"}
+"""The endings of files that come and go."""
+
+
+def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -> str:
+    """The digest of everything that decides the results of a plan."""
+    root = Path(__file__).resolve().parents[2]
+    stored = {card.name: _dataset(work.home, card.name) for card in plan.cards}
+    parts = {
+        "code": dict(_digests(root, *PACKAGES)), "datasets": stored, "metrics": [[one.label, _signature(one, work)] for one in plan.chosen],
+        "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
+        "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
+        "ratings": _digest(plan.ratings.read_bytes()) if plan.ratings else "",
+        "studies": dict(_digests(out, "studies"))}
+    return _digest(json.dumps(parts, sort_keys=True).encode())
+
+
+def printed(out: Path, state: str) -> str | None:
+    """What the run printed that made the results in a folder, if it had the same inputs and they are whole."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        noted = json.loads((out / FILE).read_bytes())
+        if noted["inputs"] == state and noted["outputs"] == _outputs(out):
+            return str(noted["printed"])
+    return None
+
+
+def note(out: Path, state: str, text: str) -> None:
+    """Note what the results in a folder were made of."""
+    content = {"inputs": state, "outputs": _outputs(out), "printed": text}
+    write_atomically(out / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def forget(out: Path) -> None:
+    """The results in a folder are about to change."""
+    (out / FILE).unlink(missing_ok=True)
+
+
+def _outputs(out: Path) -> dict[str, str]:
+    return dict(_digests(out, *OUTPUTS))
+
+
+def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
+    """The files below some folders with the digests of their contents."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in PASSING and path.is_file():
+                with path.open("rb") as stream:
+                    yield str(path.relative_to(root)), hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _dataset(home: Path, name: str) -> dict[str, str]:
+    """The files of a dataset in the home; none where the bundled sample stands for it, which counts as code."""
+    try:
+        stored = datasets.note(home, name)
+    except BadStore as error:
+        return {name: str(error)}
+    return {} if stored is None else dict(_digests(home / "datasets", f"{name}.json", stored.folder))
+
+
+def is_signed(chosen: Chosen, work: Workspace) -> bool:
+    """Whether all is here that decides the scores of a metric, so that a lack must show itself in scoring."""
+    try:
+        return bool([signature(one.metric, work.models) for one in (chosen, *composites.parts([chosen]))])
+    except MissingResource:
+        return False
+
+
+def _signature(chosen: Chosen, work: Workspace) -> list[str]:
+    """The signatures of a metric and of the inputs of a composition, or what they lack on this machine."""
+    return [_signed(one.metric, work) for one in (chosen, *composites.parts([chosen]))]
+
+
+def _signed(metric: Metric, work: Workspace) -> str:
+    try:
+        return signature(metric, work.models)
+    except MissingResource as error:
+        return str(error)
+
+
+def _installed() -> list[str]:
+    """The packages on this machine with their versions: what was missing may be there now."""
+    folders = [path for path in map(Path, sys.path) if path.is_dir()]
+    return sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.suffix == ".dist-info"})
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

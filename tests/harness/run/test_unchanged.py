@@ -1,0 +1,89 @@
+"""The same command again computes and draws nothing if nothing has changed, and does all of it if anything has."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks import registry
+from benchmarks.storage import resources, store
+from harness.cli import main
+from harness.run import unchanged
+
+METRIC = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Counts letters."""
+
+    card: ClassVar[MetricCard] = MetricCard(name="signs", title="Signs", columns=("signs",), family="plug-in")
+
+    def score(self, items, models):
+        return {"signs": [float(len(item.response.text)) for item in items]}
+'''
+SAID = "nothing has changed since these results were made"
+
+
+@pytest.fixture
+def again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Give the same command, with more flags if there are any."""
+    (tmp_path / "signs.py").write_text(METRIC)
+
+    def give(*flags: str) -> str:
+        assert main(["run", "--dataset", "dailydialog-gupta", "--limit", "20", "--metric", "length", "--metric", "meteor",
+                     "--metric", str(tmp_path / "signs.py"), "--out", str(tmp_path / "out"), *flags]) == 0
+        return capsys.readouterr().out
+
+    return give
+
+
+def test_nothing_is_done_again_if_nothing_has_changed(again: Callable[..., str], tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    first = again()
+    assert SAID not in first
+    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    monkeypatch.setattr("harness.commands.run.run_plan", None)
+    second = again()
+    assert second == first.replace("2 scored, 0 kept", "0 scored, 2 kept") + SAID + "\n"
+    assert [json.loads(line)["metric"] for line in again("--json").splitlines()].count("signs") == 3
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == made
+
+
+def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path: Path,
+                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes in, what came out, and something that was missing; clocks mean nothing."""
+    out = tmp_path / "out"
+    page, report = out / "site" / "index.html", out / "report" / "report.json"
+    (score,) = out.glob("scores/*/length-*.parquet") if again() else ()
+    wordnet = resources.path(home, "wordnet")
+    wordnet.parent.mkdir(parents=True)
+    changes: dict[str, Callable[[], object]] = {
+        "a page is cut": lambda: page.write_bytes(page.read_bytes()[:-1000]),
+        "a page is gone": page.unlink,
+        "the report is edited": lambda: report.write_bytes(report.read_bytes() + b" "),
+        "a score is cut": lambda: score.write_bytes(b""),
+        "the state is cut": lambda: (out / "state.json").write_text("{"),
+        "a plug-in is edited": lambda: (tmp_path / "signs.py").write_text(METRIC.replace("len(", "1 + len(")),
+        "a dataset is imported": lambda: store.save(registry.load("dailydialog-gupta", home), home),
+        "what a metric lacked is there": lambda: wordnet.write_bytes(b"no archive")}
+    for name, change in changes.items():
+        assert SAID in again(), f"before {name}"
+        change()
+        assert SAID not in again(), name
+    assert SAID not in again(), "what it lacks shows only in scoring, so it is tried again"
+    wordnet.unlink()
+    assert SAID not in again("--seed", "1")
+    assert SAID not in again("--seed", "1", "--rescore")
+    os.utime(page, (0, 0))
+    assert SAID in again("--seed", "1")
+    monkeypatch.setattr(unchanged, "_installed", lambda: ["evaluate-1.0.dist-info"])
+    assert SAID not in again("--seed", "1")
