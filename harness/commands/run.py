@@ -25,12 +25,15 @@ from harness.run.plan import Plan, Selection
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, command_line, home_folder, settings
 from harness.run.workspace import Workers, Workspace, open_workspace
+from harness.scoring import pairs
 from harness.scoring.executors.scheduler import Limits
 from harness.scoring.progress import LOG
 from leaderboard import site
 from leaderboard.render.text import summary
 from metrics import registry
+from metrics.composition import Composite
 from metrics.external.isolation.settings import size
+from metrics.metric import checkpoints
 from metrics.models.service import Choice
 
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
@@ -158,6 +161,8 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     unchanged.forget(requested.out)
     sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
+    if not (requested.out / "site" / "index.html").exists():
+        _first_board(plan, work, requested)
     results = run_plan(plan, work)
     if not results.timings and not results.failures:  # no board is better than the one that may be there
         return results
@@ -170,6 +175,28 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     return results
 
 
+def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
+    """Draw the metrics that read no model: they take seconds, and somebody is waiting for something to see."""
+    quick = tuple(chosen for chosen in plan.chosen
+                  if not (isinstance(chosen.metric, Composite) or pairs.shared(chosen.metric, work.models)
+                          or checkpoints(chosen.metric)))
+    if not quick or len(quick) == len(plan.chosen):
+        return
+    draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
+    own = open_workspace(plan, work.home, requested.out, choice=choice(requested),
+                         workers=Workers(store=requested.store))
+    results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), own)
+    said = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
+    run = dataclasses.replace(results.run, options={**results.run.options, "first": said})
+    write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
+    work.progress.say(f"{said}: {_page(requested)}")
+    work.progress.scored += own.progress.scored
+
+
+def _page(requested: Settings) -> Path:
+    return (requested.out / "site" / "index.html").resolve()
+
+
 def _deciding(requested: Settings) -> dict[str, object]:
     """The settings that decide what a run writes, and where its scores are."""
     return {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
@@ -177,13 +204,11 @@ def _deciding(requested: Settings) -> dict[str, object]:
 
 
 def _text(results: Results, scored: int, requested: Settings) -> str:
+    """The board, published numbers and ours where the run had a real dataset, what was done and where the pages are."""
     beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
-    return "\n".join(filter(None, (
-        summary(results),
-        beside,  # published numbers and ours; nothing where the run had no real dataset
-        f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
-        f"{len(results.skips)} skipped, {len(results.failures)} crashed",
-        f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}")))
+    counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
+              f"{len(results.skips)} skipped, {len(results.failures)} crashed")
+    return "\n".join(filter(None, (summary(results), beside, counts, f"leaderboard: {_page(requested)}")))
 
 
 def _check(requested: Settings) -> None:

@@ -41,7 +41,8 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
     root = Path(__file__).resolve().parents[2]
     stored = {card.name: _dataset(work.home, card.name) for card in plan.cards}
     parts = {
-        "code": dict(_digests(root, *PACKAGES)), "datasets": stored, "metrics": [[one.label, _signature(one, work)] for one in plan.chosen],
+        "code": dict(_digests(root, *PACKAGES)), "datasets": stored,
+        "metrics": [[one.label, _signature(one, work)] for one in plan.chosen],
         "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
         "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
         "ratings": _digest(plan.ratings.read_bytes()) if plan.ratings else "",

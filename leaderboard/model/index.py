@@ -87,11 +87,12 @@ class Index:
                      and split in ("", entry.split) and (not need or need in entry.has))
 
     def data(self, origin: str, board: str | None = None) -> str:
-        """Say which data a table is on: people or the script, the number of datasets of a board, any limit."""
-        limit = self.results.run.options.get("limit")
+        """Say which data a table is on: people or the script, the number of datasets of a board, what is left out."""
+        limit, first = map(self.results.run.options.get, ("limit", "first"))
         return "; ".join(filter(None, (
             DATA[origin], "" if board is None else plural(len(self.on(origin, board)), "dataset"),
-            f"only the first {limit} items of each" if limit else "")))
+            f"only the first {limit} items of each" if limit else "",
+            f"{first}, the others are being scored" if first else "")))
 
     def ranked_columns(self, origin: str) -> set[Column]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""

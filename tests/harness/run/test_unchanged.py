@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,8 +40,9 @@ def again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., s
     (tmp_path / "signs.py").write_text(METRIC)
 
     def give(*flags: str) -> str:
-        assert main(["run", "--dataset", "dailydialog-gupta", "--limit", "20", "--metric", "length", "--metric", "meteor",
-                     "--metric", str(tmp_path / "signs.py"), "--out", str(tmp_path / "out"), *flags]) == 0
+        metrics = [word for name in ("length", "meteor", str(tmp_path / "signs.py")) for word in ("--metric", name)]
+        assert main(["run", "--dataset", "dailydialog-gupta", "--limit", "20", *metrics,
+                     "--out", str(tmp_path / "out"), *flags]) == 0
         return capsys.readouterr().out
 
     return give
@@ -87,3 +89,19 @@ def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path
     assert SAID in again("--seed", "1")
     monkeypatch.setattr(unchanged, "_installed", lambda: ["evaluate-1.0.dist-info"])
     assert SAID not in again("--seed", "1")
+
+
+def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed while a model reads leaves a board that says what it lacks; the next one completes it."""
+    pytest.importorskip("torch")
+    command = ["run", "--dataset", "dailydialog-gupta", "--limit", "5", "--metric", "length", "--metric", "cosine",
+               "--out", str(tmp_path)]
+    page = tmp_path / "site" / "index.html"
+    with monkeypatch.context() as patch:
+        patch.setattr("metrics.embedding.cosine.Cosine.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        assert main(command) == 130
+    assert f"first board, 1 of 2 metrics: {page}" in capsys.readouterr().err
+    assert "first board, 1 of 2 metrics, the others are being scored" in page.read_text()
+    assert main(command) == 0
+    assert "first board" not in capsys.readouterr().err + page.read_text()
