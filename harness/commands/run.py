@@ -143,6 +143,8 @@ def run(args: argparse.Namespace) -> int:
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     """The plan of these settings, and what it needs to run; nothing is scored or written yet."""
     _check(requested)
+    if not requested.dry_run:
+        sweep(requested.out)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
                        statistics=statistics_beside(requested.statistic, requested.level))
     selection = Selection(
@@ -159,7 +161,6 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     """Run, and write the results and the pages."""
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
     unchanged.forget(requested.out)
-    sweep(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
