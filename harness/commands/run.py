@@ -116,15 +116,16 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        with contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
+        with _closing(work):
             print("\n".join(_planned.lines(plan, work)))
         return 0
     state = unchanged.inputs(plan, work, _deciding(requested), requested.out)
     if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:
-        if requested.json:
-            print_correlations(files.read(requested.out / "report"))
-        else:
-            print(f"{text}\nnothing has changed since these results were made")
+        with _closing(work):
+            if requested.json:
+                print_correlations(files.read(requested.out / "report"))
+            else:
+                print(f"{text}\nnothing has changed since these results were made")
         return 0
     results = carry_out(plan, work, requested)
     if requested.json:
@@ -138,6 +139,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
     return 1 if results.failures or not results.timings else 0
+
+
+def _closing(work: Workspace) -> contextlib.AbstractContextManager[object]:
+    return contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
@@ -187,6 +192,8 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     own = open_workspace(plan, work.home, requested.out, choice=choice(requested),
                          workers=Workers(store=requested.store))
     results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), own)
+    if not results.timings:
+        return
     said = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": said})
     write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
@@ -209,7 +216,8 @@ def _text(results: Results, scored: int, requested: Settings) -> str:
     beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
     counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
               f"{len(results.skips)} skipped, {len(results.failures)} crashed")
-    return "\n".join(filter(None, (summary(results), beside, counts, f"leaderboard: {_page(requested)}")))
+    page = f"leaderboard: {_page(requested)}" if results.timings or results.failures else ""
+    return "\n".join(filter(None, (summary(results), beside, counts, page)))
 
 
 def _check(requested: Settings) -> None:
