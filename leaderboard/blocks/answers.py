@@ -87,8 +87,8 @@ def answer_row(index: Index, question: Question) -> Row | None:
         return None
     best, cost = order[0], costs(index.results).get(order[0])
     following = next((column for column in order if column[0] != best[0]), None)
-    first, second = ((replace(metric_cell(index, column), model=""),
-                      replace(number_cell(question.means[column]), small=question.ranks.get(column, "")))
+    first, second = ((metric_cell(index, column)._replace(model=""),
+                      number_cell(question.means[column])._replace(small=question.ranks.get(column, "")))
                      if column else (Cell("none"), Cell(MISSING, title="no other metric has every value"))
                      for column in (best, following))
     return (Cell(question.title, link=question.link), count_cell(len({entry.name for entry, _ in question.targets})),
@@ -122,7 +122,7 @@ def _people(index: Index, question: Question) -> Cell:
         return Cell(MISSING, title="no item has votes of several people, or the report has no reliability")
     mean = math.fsum(math.fsum(part) / len(part) for part in within.values()) / len(within)
     known = sum(map(len, within.values()))
-    return replace(number_cell(mean), small=f"{known} of {len(names)} qualities" if known < len(names) else "")
+    return number_cell(mean)._replace(small=f"{known} of {len(names)} qualities" if known < len(names) else "")
 
 
 def _mean(index: Index, targets: Sequence[TargetEntry], column: Column) -> float:

@@ -97,7 +97,7 @@ def row_heads(index: Index, board: Board) -> dict[Column, Row]:
         row, rank = ranked.get(column), Cell("")
         if row is not None and row.rank is not None:
             title = "95 % interval of the rank, over items and datasets" if has_interval(row) else ""
-            rank = replace(count_cell(row.rank), small=rank_interval(row), title=title)
+            rank = count_cell(row.rank)._replace(small=rank_interval(row), title=title)
         heads[column] = (rank, _name(index, column, row.value if row else math.nan, control),
                          *(_average(board, rule, column, lead[rule]) for rule in board.rules))
     return heads
@@ -140,7 +140,7 @@ def with_costs(index: Index, table: Table, at: int) -> Table:
 
     def cells(row: Row) -> Row:
         cost = known.get(next((cell.key for cell in row if cell.key[0]), ("", "")))
-        return (replace(cost_cell(cost), why=""), needs_cell(cost), Cell(cost.family) if cost else needs_cell(None))
+        return (cost_cell(cost)._replace(why=""), needs_cell(cost), Cell(cost.family) if cost else needs_cell(None))
 
     widened = tuple(replace(group, rows=tuple((*row[:at], *cells(row), *row[at:]) for row in group.rows))
                     for group in table.groups)
@@ -169,7 +169,7 @@ def needs_cell(cost: Cost | None) -> Cell:
 def _name(index: Index, column: Column, value: float, control: float) -> Cell:
     """Name a column, marked where its average is not above that of the length control."""
     cell = metric_cell(index, column)
-    return replace(cell, sign=BELOW) if column[0] != CONTROL and value <= control else cell
+    return cell._replace(sign=BELOW) if column[0] != CONTROL and value <= control else cell
 
 
 def _average(board: Board, rule: str, column: Column, lead: tuple[float, float]) -> Cell:
@@ -179,7 +179,7 @@ def _average(board: Board, rule: str, column: Column, lead: tuple[float, float])
     if complete is None:
         return Cell(MISSING, title="no average over an incomplete row", small=coverage(row.covered, row.targets))
     cell = value_cell(row.value, lead)
-    return cell if rule == board.rules[0] else replace(cell, small=f"rank {complete.rank}")
+    return cell if rule == board.rules[0] else cell._replace(small=f"rank {complete.rank}")
 
 
 def _mean(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> float:
@@ -238,7 +238,7 @@ def _target_board(index: Index, targets: Sequence[TargetColumn], columns: Sequen
         groups((cells(line, count_cell(1 + means.index(line.mean)), _name(index, line.column, line.mean, control),
                       value_cell(line.mean, lead_mean)) for line in ranked),
                (cells(line, Cell(""),
-                      replace(metric_cell(index, line.column), small=coverage(line.covered, line.targets)),
+                      metric_cell(index, line.column)._replace(small=coverage(line.covered, line.targets)),
                       Cell(MISSING, title="no mean over an incomplete row")) for line in unranked)))
 
 

@@ -138,7 +138,7 @@ def _ranking_row(every: AllColumns, row: RankingRow) -> Row:
     return (*first, number_cell(row.value),
             number_cell(control.value) if control is not None and is_complete(control)
             else missing("the length control has no average here"),
-            replace(count_cell(row.rank), small=rank_interval(row)), Cell(row.letters), targets)
+            count_cell(row.rank)._replace(small=rank_interval(row)), Cell(row.letters), targets)
 
 
 def _target_row(every: AllColumns, entry: DatasetEntry, quality: QualityEntry, column: Column) -> Row:

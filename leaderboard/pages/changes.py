@@ -169,7 +169,7 @@ def _table(index: Index, changed: Sequence[Change], origin: str, anchor: str, ca
         old, new = change.old, change.new
         interval = f"95 % interval {number(old.low)} to {number(old.high)}"
         rows.append((_metric(index, change.column), Cell(new.dataset, link=index.dataset_paths.get(new.dataset, "")),
-                     Cell(new.quality), replace(number_cell(old.value), title=interval), number_cell(new.value),
+                     Cell(new.quality), number_cell(old.value)._replace(title=interval), number_cell(new.value),
                      _signed(change.difference), Cell({True: "yes", False: "no", None: "not known"}[change.beyond]),
                      Cell(why(change))))
     return _both_runs(table_of(index, origin, f"{anchor}-{origin}-table", caption, headings, rows))
@@ -210,7 +210,7 @@ def _both_runs(table: Table) -> Table:
 
 
 def _metric(index: Index, column: Column) -> Cell:
-    return replace(metric_cell(index, column), model="", key=("", ""))
+    return metric_cell(index, column)._replace(model="", key=("", ""))
 
 
 def _signed(value: float) -> Cell:

@@ -73,7 +73,7 @@ def _reliability(index: Index, entry: DatasetEntry, width: int) -> Group:
     def cell(row: Reliability | None) -> Cell:
         if row is None or not math.isfinite(row.value):
             return missing("not known" if row is None else row.note)
-        return replace(number_cell(row.value), title=f"over {row.items} items")
+        return number_cell(row.value)._replace(title=f"over {row.items} items")
 
     blank = (Cell(""),) * (width - len(entry.qualities) - 2)
     rows = tuple((Cell(""), Cell(title, title=why), *blank,

@@ -125,7 +125,7 @@ def _differing(index: Index, pairs: Pairs, paths: Mapping[str, str], origin: str
                 share = matrix.by_holm / matrix.pairs
                 rows.append((
                     Cell(entry.name, link=paths[entry.name]), Cell(quality.name),
-                    replace(count_cell(matrix.most_items), text=_items(matrix, "–")), count_cell(len(matrix.columns)),
+                    count_cell(matrix.most_items)._replace(text=_items(matrix, "–")), count_cell(len(matrix.columns)),
                     count_cell(matrix.pairs), Cell(f"{share:.0%}".replace("%", " %"), value=round(share, 4),
                                                    title=f"{matrix.by_holm} pairs"),
                     metric_cell(index, matrix.columns[0]), number_cell(matrix.values[0]),
@@ -229,7 +229,7 @@ def _rows(index: Index, entry: DatasetEntry, matrix: Matrix, permuted: Matrix | 
             zip(matrix.columns, matrix.values, matrix.wins(), matrix.losses(), strict=True)):
         counts = (won, lost, others - won - lost, *swapped.get(column, ()))
         best = matrix.best_match(place)
-        name = replace(metric_cell(index, column), text=_label(index, entry, column), key=("", ""))
+        name = metric_cell(index, column)._replace(text=_label(index, entry, column), key=("", ""))
         yield (count_cell(place + 1), name, number_cell(value, shaded=True), *map(count_cell, counts),
                Cell(letters[place]),
                Cell("itself" if best == place else _label(index, entry, matrix.columns[best])))

@@ -107,8 +107,9 @@ def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
         text += f'<span class="sign" role="img" aria-label="{meaning}" title="{meaning}">{_safe(cell.sign[0])}</span>'
     if cell.why:
         text += f"<sup>{reasons[cell.why]}</sup>"
-    below = [part for part in (cell.model, cell.small) if part]
-    return text + "".join([f"<small>{_safe(part)}</small>" for part in below]) if below else text
+    if cell.model:
+        text += f"<small>{_safe(cell.model)}</small>"
+    return f"{text}<small>{_safe(cell.small)}</small>" if cell.small else text
 
 
 def _json(data: str) -> markupsafe.Markup:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from harness.results.files import json_line
 from harness.results.rows import Comparison, RankingRow, Reliability, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
@@ -87,6 +88,7 @@ def changes(before: Results, results: Results) -> bytes:
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, a line per entry; in the order of the entries' texts, but for the boards."""
     parts = {name: list(map(_json, _boards(results))) if name == "boards"
+             else sorted(json_line(row).rstrip() for row in results.correlations) if name == "correlations"
              else sorted(_json(_plain(row, LEFT_OUT.get(name, ()))) for row in getattr(results, name))
              for name in LISTS}
     lists = [f'"{name}": [\n' + ",\n".join(lines) + "\n]" if lines else f'"{name}": []'

@@ -74,7 +74,7 @@ def _board_table(index: Index, every: Sequence[Board]) -> Table:
     first, others = every[0], every[1:]
     beside = [row_heads(index, board) for board in others]
     behind = _behind(index, first)
-    rows = {column: (*head, *(replace(rows[column][2], small="") if column in rows else Cell(MISSING)
+    rows = {column: (*head, *(rows[column][2]._replace(small="") if column in rows else Cell(MISSING)
                               for rows in beside), *(cell(column) for cell in behind.values()))
             for column, head in row_heads(index, first).items()}
     averages = (replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first))
@@ -119,7 +119,7 @@ def _lines(row: Row, sizes: Sequence[int], headings: Sequence[Heading], stub: in
     name, below = row[stub], ""
     if name.model and len(_words(name)) > sizes[stub]:
         below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
-        row = (*row[:stub], replace(name, model=""), *row[stub + 1:])
+        row = (*row[:stub], name._replace(model=""), *row[stub + 1:])
     words = [value if len(value) <= size else value[:size - 1] + "…"
              for value, size in zip(map(_words, row), sizes, strict=True)]
     line = "  ".join(value.rjust(size) if heading.kind in ("number", "rank") else value.ljust(size)
