@@ -39,12 +39,13 @@ BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board
 
 def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
     """Draw the whole site, the content of each file by its path; with earlier results also what changed since."""
-    threshold = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)  # pages are made of very many small rows, none of them in a cycle
+    collects = gc.isenabled()
+    gc.disable()  # pages are made of very many small rows, none of them in a cycle
     try:
         return _files(results, before)
     finally:
-        gc.set_threshold(*threshold)
+        if collects:
+            gc.enable()
 
 
 def boards(results: Results) -> tuple[Page, ...]:

@@ -63,16 +63,14 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
     """
     order = _ranking(values)
     differ = (better | better.T)[np.ix_(order, order)]
-    alike = [sum(1 << int(place) for place in np.flatnonzero(~row)) for row in differ]
+    alike = [int.from_bytes(row.tobytes(), "little") for row in np.packbits(~differ, axis=1, bitorder="little")]
     covered = [0] * len(order)
     groups: list[int] = []
     for row, own in enumerate(alike):
-        for other in range(row, len(order)):
-            uncovered = own >> other & 1 and not covered[row] >> other & 1
-            if uncovered and (other != row or not covered[row]):
-                groups.append(_grown(row, other, alike))
-                for member in _members(groups[-1]):
-                    covered[member] |= groups[-1]
+        while uncovered := (own & ~covered[row]) >> row:
+            groups.append(_grown(row, row + next(_members(uncovered)), alike))
+            for member in _members(groups[-1]):
+                covered[member] |= groups[-1]
     names = [ascii_letters[number % 52] + "'" * (number // 52) for number in range(len(groups))]
     lettered = {metric: "".join(name for name, group in zip(names, groups, strict=True) if group >> place & 1)
                 for place, metric in enumerate(order)}

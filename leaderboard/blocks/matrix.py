@@ -67,7 +67,7 @@ def _strokes(levels: Sequence[int]) -> dict[int, str]:
     ends: dict[int, int] = {}
     start = 0
     for level, alike in itertools.groupby(levels):
-        wide = sum(1 for _ in alike)
+        wide = len(tuple(alike))
         if level:
             move = f"m{start - ends[level]} 0" if level in ends else f"M{start} .5"
             strokes[level] = f"{strokes.get(level, '')}{move}h{wide}"

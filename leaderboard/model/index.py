@@ -54,6 +54,8 @@ class Index:
     labels: dict[Column, str]
     models: dict[str, str]
     correlations: dict[tuple[str, str, str, str, str], Correlation]
+    columns: dict[str, set[Column]]
+    """Those with a row of correlations on a dataset."""
     one_rater: dict[Target, float]
     problems: dict[tuple[str, str], str]
     """Why a metric was skipped or failed on a dataset."""
@@ -96,9 +98,8 @@ class Index:
 
     def ranked_columns(self, origin: str) -> set[Column]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""
-        names = {entry.name for entry in self.on(origin)}
         return ({(row.metric, row.column) for row in self.results.ranking if row.origin == origin}
-                or {(row.metric, row.column) for row in self.results.correlations if row.dataset in names})
+                or set().union(*(self.columns.get(entry.name, ()) for entry in self.on(origin))))
 
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
@@ -118,6 +119,9 @@ def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
 def make_index(results: Results) -> Index:
     """Index results for drawing."""
     datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
+    columns: dict[str, set[Column]] = defaultdict(set)
+    for row in results.correlations:
+        columns[row.dataset].add((row.metric, row.column))
     return Index(
         results=results,
         datasets=datasets,
@@ -131,6 +135,7 @@ def make_index(results: Results) -> Index:
         models={entry.name: ", ".join(entry.models) for entry in results.metrics},
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                       for row in results.correlations},
+        columns=dict(columns),
         one_rater={(row.dataset, row.quality): row.value for row in results.reliability if row.method == ONE_RATER},
         problems=_problems(results),
         fitted=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets

@@ -43,7 +43,7 @@ def tables(index: Index, entry: DatasetEntry) -> tuple[Table, ...]:
                 for quality in entry.qualities)
     targets = [TargetColumn(entry, *pair) for pair in zip(entry.qualities, headings, strict=True)]
     columns = {(metric.name, column) for metric in index.results.metrics for column in metric.columns}
-    columns |= {(row.metric, row.column) for row in index.results.correlations if row.dataset == entry.name}
+    columns |= index.columns.get(entry.name, set())
     drawn = target_boards(index, targets, columns, entry.name, "correlation", origin_of(entry))
     raters = _reliability(index, entry, len(drawn[0].headings)) if drawn else Group(())
     return (replace(drawn[0], groups=(*drawn[0].groups, raters)), *drawn[1:]) if raters.rows else drawn

@@ -58,8 +58,7 @@ def _blocks(index: Index, dimension: str, origin: Origin, columns: list[TargetCo
     for place, table in enumerate(target_boards(index, columns, ranked, dimension, origin, origin)):
         yield table if place else replace(with_costs(index, table, 3 if len(columns) > 1 else 2),
                                           board=origin if rankable else "")
-    names = {column.dataset.name for column in columns}
-    others = {(row.metric, row.column) for row in index.results.correlations if row.dataset in names} - ranked
+    others = set().union(*(index.columns.get(column.dataset.name, ()) for column in columns)) - ranked
     if others:
         listed = ", ".join(sorted(index.labels[column] for column in others))
         yield Prose(f"Not on the overall boards, so only on the pages of the datasets: {listed}.")

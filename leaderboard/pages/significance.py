@@ -71,7 +71,7 @@ def _overview(index: Index, pairs: Pairs, paths: Mapping[str, str]) -> Page:
     sections += [Section(f"qualities-{origin}", f"Quality by quality, {ORIGIN_TITLES.get(origin, origin)}", (table,))
                  for origin in origins if (table := _differing(index, pairs, paths, origin)).rows]
     shared = tuple(table for origin in origins if (table := _contexts(index, origin)).rows)
-    permuted = any(row.test == PERMUTED[1] for row in index.results.comparisons)
+    permuted = any(test == PERMUTED[1] for tests in pairs.matrices.values() for _, test in tests)
     reading = Section("reading", "How to read it, and what the tests assume", (
         Prose(TESTS_READ), Prose(ADJUSTED), Prose(SHARED),
         *(() if permuted else (Prose(MISSING), Prose(ADDS, code=True))), *shared))
