@@ -34,6 +34,12 @@ KINDS = ("encoder", "lm", "vectors")
 GROUP = "harness.metrics"
 """The group of entry points by which packages bring metrics."""
 
+System = Literal["as published", "same method, smaller model", "another method", "baseline", ""]
+"""How a metric stands to its paper's system; a plug-in need not say."""
+
+FittedOn = Literal["", "dialogues", "ratings"]
+"""What weights were fitted on."""
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -44,7 +50,8 @@ class MetricCard:
     `needs` names what an item must have (references, context, facts), `resources` the data to be fetched; `models` the
     kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for the model of the run;
     `checkpoints` the trained weights it reads, for the encoder it takes.
-    `scope` is "dataset" where an item's score depends on the other items.
+    `scope` is "dataset" where an item's score depends on the other items. `departures` says in one line each where the
+    metric differs from its paper's `system`.
     """
 
     name: str
@@ -61,6 +68,9 @@ class MetricCard:
     trained_on: str = ""
     notes: str = ""
     revision: int = 1
+    system: System = ""
+    departures: tuple[str, ...] = ()
+    fitted_on: FittedOn = ""
 
 
 @runtime_checkable

@@ -85,8 +85,9 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
     lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
              ("levels", ", ".join(card.levels)), ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
              ("models", ", ".join(card.models) or "none"),
-             ("scope", card.scope), ("paper", card.paper), ("trained on", card.trained_on), ("notes", card.notes),
-             ("signature", signed)]
+             ("scope", card.scope), ("paper", card.paper), ("system", card.system),
+             *(("departs", line) for line in card.departures), ("trained on", card.trained_on),
+             ("fitted on", card.fitted_on), ("notes", card.notes), ("signature", signed)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
     return lines + _weights(chosen.metric, models, signed) + _composition(chosen.metric, models)
 

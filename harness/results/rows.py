@@ -55,8 +55,10 @@ class DatasetEntry:
 class MetricEntry:
     """A metric as it was in the run; `signature` says everything its scores depend on.
 
-    `models` names the models whose numbers the scores are made of; none for a metric without. `learned_on` names the
-    datasets that it is scored on with weights that were learned on their ratings.
+    `system` says how it stands to its paper's system, `departures` where it differs, `fitted_on` what its weights or
+    those of its inputs were fitted on: nothing, dialogues or ratings. `models` names the models whose numbers the
+    scores are made of; none for a metric without. `learned_on` names the datasets that it is scored on with weights
+    that were learned on their ratings.
     """
 
     name: str
@@ -71,6 +73,14 @@ class MetricEntry:
     signature: str
     models: tuple[str, ...] = ()
     learned_on: tuple[str, ...] = ()
+    system: str = ""
+    departures: tuple[str, ...] = ()
+    fitted_on: str = ""
+
+    @property
+    def badge(self) -> str:
+        """How it stands to its paper's system, and that it was fitted on ratings if it was."""
+        return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "")))
 
 
 @dataclass(frozen=True, slots=True)

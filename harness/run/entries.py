@@ -53,7 +53,8 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
-        learned_on=composites.learned_on(chosen.metric, models),
+        learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
+        fitted_on=_fitted_on(chosen.metric),
     )
 
 
@@ -98,6 +99,14 @@ def _trained_on(metric: Metric, models: Models) -> str:
         each = "" if metric.in_sample else ", for each of these on the others"
         sources += [f"weights on ratings of {names}{each}"] if names else []
     return "; ".join(sources)
+
+
+def _fitted_on(metric: Metric) -> str:
+    """What the weights of a metric, or of the inputs of a composition, were fitted on: ratings weigh most."""
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else []
+    learns = "ratings" if isinstance(metric, Composite) and metric.learns else ""
+    own = {learns, metric.card.fitted_on if not isinstance(metric, Composite) else "", *map(_fitted_on, parts)}
+    return next((level for level in ("ratings", "dialogues") if level in own), "")
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:

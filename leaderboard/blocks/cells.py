@@ -66,9 +66,10 @@ def fitted_cell(cell: Cell) -> Cell:
 
 
 def metric_cell(index: Index, column: Column) -> Cell:
-    """Name a column and the models behind its scores, with a link to the page of its metric."""
-    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""),
-                model=index.models.get(column[0], ""), key=column)
+    """Name a column, the models behind its scores and how it stands to its paper, with a link to its metric's page."""
+    about = "; ".join(filter(None, (index.models.get(column[0], ""), index.badges.get(column[0], ""))))
+    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""), model=about,
+                key=column)
 
 
 def evidence(row: Correlation) -> str:

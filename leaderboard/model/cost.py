@@ -11,8 +11,6 @@ from leaderboard.model.index import Column, once
 
 COMPOSITE = "composite"
 RATINGS = "ratings"
-FITTED = "weights on ratings"
-"""How the results say that a composition fitted its weights on human ratings."""
 
 PARTS = ("references", "context", "facts")
 """Parts of an item that not every dataset has."""
@@ -46,7 +44,7 @@ def costs(results: Results) -> dict[Column, Cost]:
         rows = spent[entry.name]
         seconds = 1000 * math.fsum(own for _, own in rows) / sum(items for items, _ in rows) if rows else math.nan
         more = [name for name, has in (("model", entry.models), ("training", entry.trained_on),
-                                       (RATINGS, FITTED in entry.trained_on)) if has]
+                                       (RATINGS, entry.fitted_on == RATINGS)) if has]
         for column in {*((entry.name, name) for name in entry.columns), *(
                 column for column in columns if column[0] == entry.name)}:
             needs = tuple(dict.fromkeys((*entry.needs, *extra.get(column, ()), *more)))

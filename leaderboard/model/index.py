@@ -53,6 +53,8 @@ class Index:
     metric_paths: dict[str, str]
     labels: dict[Column, str]
     models: dict[str, str]
+    badges: dict[str, str]
+    """How each metric stands to its paper's system."""
     correlations: dict[tuple[str, str, str, str, str], Correlation]
     columns: dict[str, set[Column]]
     """Those with a row of correlations on a dataset."""
@@ -133,6 +135,7 @@ def make_index(results: Results) -> Index:
             entry.name for entry in results.metrics).items()},
         labels=_labels(results),
         models={entry.name: ", ".join(entry.models) for entry in results.metrics},
+        badges={entry.name: entry.badge for entry in results.metrics},
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                       for row in results.correlations},
         columns=dict(columns),

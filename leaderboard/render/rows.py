@@ -20,7 +20,7 @@ from harness.results.files import json_line
 from harness.results.rows import Comparison, RankingRow, Reliability, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.index import is_complete, make_index, ordered, origin_of, split_order
+from leaderboard.model.index import Index, is_complete, make_index, ordered, origin_of, split_order
 from leaderboard.pages.changes import why
 
 VERSION = 1
@@ -33,11 +33,16 @@ LEFT_OUT = {"trainings": ("curve",)}
 
 def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
-    models = make_index(results).models
-    return _csv("board origin rule statistic metric column models value rank covered targets low high letters", (
-        (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, models.get(row.metric, ""),
+    index = make_index(results)
+    return _csv("board origin rule statistic metric column models system value rank covered targets low high letters", (
+        (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, *_about(index, row.metric),
          *((row.value, row.rank) if is_complete(row) else (None, None)), row.covered, row.targets, row.low, row.high,
          row.letters) for row in results.ranking))
+
+
+def _about(index: Index, metric: str) -> tuple[str, str]:
+    """The models behind a metric, and how it stands to its paper's system."""
+    return index.models.get(metric, ""), index.badges.get(metric, "")
 
 
 def correlations(results: Results) -> bytes:
@@ -46,11 +51,11 @@ def correlations(results: Results) -> bytes:
     entries = {entry.name: (entry.name, entry.split, entry.level, origin_of(entry)) for entry in index.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in index.datasets for quality in entry.qualities}
-    names = ("dataset split level origin quality dimension metric column statistic models n value p low high note "
-             "corrected")
+    names = ("dataset split level origin quality dimension metric column statistic models system n value p low high "
+             "note corrected")
     return _csv(names, (
         (*entries[row.dataset], row.quality, dimensions.get((row.dataset, row.quality), ""), row.metric, row.column,
-         row.statistic, index.models.get(row.metric, ""), row.n, row.value, row.p, row.low, row.high, row.note,
+         row.statistic, *_about(index, row.metric), row.n, row.value, row.p, row.low, row.high, row.note,
          row.corrected) for row in results.correlations))
 
 

@@ -21,6 +21,11 @@ class MmeAvg(Composite):
         name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite",
         needs=("context",), models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
         notes="MME-CRS with equal weights.",
+        system="another method",
+        departures=(
+            "Its inputs are small heads on a frozen encoder.",
+            "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
+        ),
     )
     drawn: ClassVar[int] = DRAWN
     level_apart: ClassVar[bool] = False

@@ -52,6 +52,14 @@ class MmeCrs(Composite):
         name="mme-crs", title="MME-CRS", columns=("mme-crs", "mme-crs-single"), family="composite", needs=("context",),
         models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
         notes="mme-crs has weights for each quality; mme-crs-single is one score per item.",
+        system="another method", fitted_on="ratings",
+        departures=(
+            "Its inputs are small heads on a frozen encoder.",
+            "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
+            "On a development dataset it has the weights learned on the others.",
+            ("mme-crs-single is the mean over the dataset's qualities, since the paper does not say how its one "
+             "score is made."),
+        ),
     )
     drawn: ClassVar[int] = DRAWN
     level_apart: ClassVar[bool] = False

@@ -31,6 +31,7 @@ class Regression(Composite):
     card: ClassVar[MetricCard] = MetricCard(
         name="regression", title="Regression ensemble", columns=("regression", "regression-single"),
         family="composite", notes="Weights for each quality, and in regression-single one score per item.",
+        fitted_on="ratings",
     )
     inputs: str = INPUTS
     ridge: float = 0.1

@@ -32,6 +32,7 @@ class Weighted(Composite):
     card: ClassVar[MetricCard] = MetricCard(
         name="weighted", title="Weighted ensemble", columns=("weighted", "weighted-single"), family="composite",
         notes="Weights for each quality, and in weighted-single one score per item.",
+        fitted_on="ratings",
     )
     inputs: str = INPUTS
     power: Power = "1"

@@ -21,6 +21,7 @@ class Length:
     card: ClassVar[MetricCard] = MetricCard(
         name="length", title="Length", columns=("length",), family="control",
         notes="Words of the response.",
+        system="baseline",
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002

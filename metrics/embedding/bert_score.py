@@ -69,6 +69,7 @@ class BertScore:
         family="embedding", needs=("references",), models=("encoder",), scope="dataset",
         paper="https://openreview.net/forum?id=SkeHuCVFDr",
         notes="Equals the bert-score package. An item's score depends on the other items with idf=true alone.",
+        system="as published",
     )
     encoder: str = ""
     layer: int = 0

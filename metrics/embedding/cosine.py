@@ -38,6 +38,11 @@ class Cosine:
         name="cosine", title="Sentence cosine", columns=("cosine",), family="embedding", models=("encoder",),
         paper="https://aclanthology.org/2021.emnlp-main.552",
         notes="Needs a context, or a reference with against=references, and leaves out the items without.",
+        system="baseline",
+        departures=(
+            ("Vectors of the run's encoder, which was trained on sentence pairs, Reddit's replies among them; "
+             "none of a SimCSE."),
+        ),
     )
     encoder: str = ""
     against: Literal["context", "references"] = "context"

@@ -31,7 +31,11 @@ class EmbeddingAverage:
     card: ClassVar[MetricCard] = MetricCard(
         name="embedding-average", title="Embedding Average", columns=("embedding-average",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
-        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+        system="same method, smaller model",
+        departures=(
+            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
+             "nlg-eval gives them the mean."),
+        ),
     )
     vectors: str = ""
     references: Aggregation = "standard"

@@ -31,7 +31,11 @@ class GreedyMatching:
     card: ClassVar[MetricCard] = MetricCard(
         name="greedy-matching", title="Greedy Matching", columns=("greedy-matching",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/W12-2018",
-        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+        system="same method, smaller model",
+        departures=(
+            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
+             "nlg-eval gives them the mean."),
+        ),
     )
     vectors: str = ""
     references: Aggregation = "standard"

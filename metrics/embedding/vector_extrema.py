@@ -28,7 +28,11 @@ class VectorExtrema:
     card: ClassVar[MetricCard] = MetricCard(
         name="vector-extrema", title="Vector Extrema", columns=("vector-extrema",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
-        notes="Without word vectors of one's own: the input embeddings of the encoder.",
+        system="same method, smaller model",
+        departures=(
+            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
+             "nlg-eval gives them the mean."),
+        ),
     )
     vectors: str = ""
     references: Aggregation = "standard"

@@ -32,6 +32,12 @@ class MmeTcm:
         name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(FIVE),
+        system="another method", fitted_on="dialogues",
+        departures=(
+            ("Nodes are a frozen encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
+             "graph=conceptnet."),
+            "Keywords by word lists; five corpora, larger batches, a higher rate.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
     encoder: str = ""

@@ -33,6 +33,11 @@ class SDiCoh:
         name="s-dicoh", title="S-DiCoh", columns=("s-dicoh",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("s-dicoh",), paper="https://aclanthology.org/2020.acl-main.133",
         trained_on="empatheticdialogues", notes="Needs two utterances. Of a response: its context and itself.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "Utterances are a frozen encoder's mean token states, not read word by word with attention.",
+            "The cosine with the utterance before is given to the network.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)
     encoder: str = ""

@@ -32,6 +32,7 @@ class Bleu:
         name="bleu", title="BLEU", columns=tuple(f"bleu-{order}" for order in ORDERS), family="lexical",
         needs=("references",), paper="https://aclanthology.org/P02-1040",
         notes="Equals sacreBLEU's sentence BLEU (13a, effective order), 0 to 100.",
+        system="as published",
     )
     references: Aggregation = "standard"
     smoothing: Smoothing = "exp"

@@ -32,6 +32,7 @@ class Chrf:
         name="chrf", title="chrF", columns=("chrf",), family="lexical",
         needs=("references",), paper="https://aclanthology.org/W15-3049",
         notes="Equals sacreBLEU's sentence chrF, 0 to 100; word_order=2 is chrF++.",
+        system="as published",
     )
     references: Aggregation = "standard"
     char_order: int = 6

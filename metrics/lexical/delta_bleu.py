@@ -30,6 +30,7 @@ class DeltaBleu:
         name="delta-bleu", title="ΔBLEU", columns=("delta-bleu",), family="lexical",
         needs=("references",), paper="https://aclanthology.org/P15-2073",
         notes="BLEU-4 with weighted references, 0 to 100; equals BLEU-4 where all weights are the same.",
+        system="as published",
     )
     smoothing: Smoothing = "exp"
     lowercase: bool = False

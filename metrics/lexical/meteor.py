@@ -48,6 +48,7 @@ class Meteor:
         name="meteor", title="METEOR", columns=("meteor",), family="lexical",
         needs=("references",), resources=("wordnet",), paper="https://aclanthology.org/W07-0734",
         notes="Equals NLTK's, 0 to 1, on 13a tokens; not METEOR 1.5, which has paraphrases and other weights.",
+        system="as published",
     )
     references: Aggregation = "standard"
     alpha: float = 0.9

@@ -36,6 +36,12 @@ class DeepAmFm:
         name="deep-am-fm", title="Deep AM-FM", columns=("deep-am-fm", "am", "fm"), family="likelihood",
         needs=("context",), models=("encoder", "lm"), scope="dataset", revision=2, paper="https://arxiv.org/abs/2111.02110",
         notes="The organisers' baseline: similarity with the last utterance, and likelihood after it.",
+        system="same method, smaller model",
+        departures=(
+            ("Neither encoder nor language model is adapted to dialogue, as the organisers' BERT and GPT-2 are; "
+             "a text's vector is its tokens' mean."),
+            "AM is not scaled by its 5th percentile; a negative cosine counts as 0.",
+        ),
     )
     encoder: str = ""
     lm: str = ""

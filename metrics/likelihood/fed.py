@@ -49,6 +49,12 @@ class Fed:
         name="fed", title="FED", columns=("fed", *(f"fed-{quality}" for quality in QUALITIES)), family="likelihood",
         levels=("turn", "dialogue"), models=("lm",), revision=2, paper="https://aclanthology.org/2020.sigdial-1.28",
         notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
+        system="same method, smaller model",
+        departures=(
+            "A small causal model unless another is given, in place of DialoGPT.",
+            ("The likelihood is of the follow-up's tokens alone; tokens=all is the released code's, conversation "
+             "included."),
+        ),
     )
     lm: str = ""
     tokens: Literal["follow-up", "all"] = "follow-up"

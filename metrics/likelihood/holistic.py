@@ -30,6 +30,11 @@ class Holistic:
         columns=("holistic-coherence", "holistic-fluency"), family="likelihood", models=("lm",), scope="dataset",
         revision=2, paper="https://aclanthology.org/2020.acl-main.333",
         notes="Likelihood of the response with and without its context, scaled within the dataset.",
+        system="same method, smaller model",
+        departures=(
+            "A small causal model unless another is given, not a GPT-2 fine-tuned on the dialogues.",
+            "The whole context is read (turns=last: the paper's one utterance); the first token of a response counts.",
+        ),
     )
     lm: str = ""
     turns: Turns = "all"

@@ -30,6 +30,7 @@ class Perplexity:
         name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
         revision=2,
         notes="Minus the perplexity of the response under a language model.",
+        system="baseline",
     )
     lm: str = ""
     context: Literal["none", "all", "last"] = "none"

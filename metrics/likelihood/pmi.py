@@ -35,6 +35,10 @@ class Pmi:
         columns=("pmi", "pmi-sum", "pmi-share", "pmi-likelihood"), family="likelihood", needs=("context",),
         models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
         notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
+        system="baseline",
+        departures=(
+            "The quantity that the paper trains for, read off a language model that nobody fine-tuned.",
+        ),
     )
     lm: str = ""
     turns: Turns = "all"

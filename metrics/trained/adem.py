@@ -37,7 +37,12 @@ class AdemMetric:
     card: ClassVar[MetricCard] = MetricCard(
         name="adem", title="ADEM", columns=("adem",), family="trained", needs=("references",), models=("encoder",),
         checkpoints=("adem",), paper="https://aclanthology.org/P17-1103", trained_on="dailydialog_pp",
-        notes="Trained on relevant and random responses instead of human scores.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "Trained on relevant and random responses, as 5 and 1, in place of human scores.",
+            ("Vectors of a frozen encoder in place of a hierarchical recurrent one; a context is its last three "
+             "utterances."),
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_000, rate=3e-3)
     encoder: str = ""

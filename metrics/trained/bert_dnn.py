@@ -30,6 +30,12 @@ class BertDnn:
         name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on="dailydialog_pp",
+        system="same method, smaller model", fitted_on="dialogues",
+        departures=(
+            ("A frozen encoder of 22 M parameters in place of BERT; of the context the last three utterances, "
+             "each read alone."),
+            "A net 256 and 128 wide, where the paper does not say.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
     encoder: str = ""

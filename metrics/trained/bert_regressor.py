@@ -31,6 +31,11 @@ class BertRegressor:
         needs=("references",), models=("encoder",), checkpoints=("bert-regressor",),
         paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
         notes="The response beside a reference; the context is not read.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            ("RUSE's head on a frozen encoder, which reads each text alone; theirs fine-tunes BERT on both in "
+             "one sequence."),
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
     encoder: str = ""

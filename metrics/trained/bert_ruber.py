@@ -35,6 +35,12 @@ class BertRuber:
         models=("encoder",), checkpoints=("bert-ruber",), paper="https://aclanthology.org/W19-2310",
         trained_on=", ".join(FIVE),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
+        system="same method, smaller model", fitted_on="dialogues",
+        departures=(
+            ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
+             "place of one, and the cosine with each."),
+            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
     encoder: str = ""

@@ -43,6 +43,12 @@ class Deb:
         name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
         checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on=", ".join((*FIVE, "dailydialog_pp")),
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "A head on a frozen encoder, which reads each utterance alone; the paper trains a whole BERT.",
+            "Nothing of its 727 million pairs of Reddit: five corpora and DailyDialog++, both stages in one.",
+            "Adversarial replies are those of DailyDialog++'s dev split where its train split is not to be had.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")

@@ -23,5 +23,11 @@ class FinedEvalMultitask(FinedEvaluation):
         family="trained", levels=("turn", "dialogue"), models=("encoder",), checkpoints=("fined-eval-multitask",),
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
         notes="Of a response it reads the context and the response; needs two utterances.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "A convolution over frozen utterance vectors in place of a RoBERTa over all tokens.",
+            "Judges of answers, inference and sentiment are heads on the same vectors in place of pretrained models.",
+            "The second strategy of likability and both of topic depth were chosen here; five corpora in place of two.",
+        ),
     )
     shared: ClassVar[bool] = True

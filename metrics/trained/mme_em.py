@@ -34,6 +34,11 @@ class Engagement:
         checkpoints=("mme-em",), paper="https://arxiv.org/abs/2206.09403",
         trained_on="convai2_2018_human_bot, engagement_utterances",
         notes="The response alone; learnt from what people gave conversations with bots of ConvAI2.",
+        system="another method", fitted_on="ratings",
+        departures=(
+            "A head on a frozen encoder, not a fine-tuned SimCSE.",
+            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(("convai2_2018_human_bot", "engagement_utterances"), steps=1_000, rate=5e-4,
                                       every=50)

@@ -34,6 +34,10 @@ class Fluency:
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
         checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
         notes="The response alone; whole sentences against corrupted ones.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200)
     encoder: str = ""

@@ -40,6 +40,11 @@ class MmeRm:
         name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(FIVE),
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "A head on a frozen encoder, which reads each utterance alone; the paper fine-tunes a SimCSE on both.",
+            "Likeness of replies is the encoder's cosine, not word2vec's; five corpora in place of one.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
     encoder: str = ""

@@ -43,6 +43,11 @@ class UslH:
         models=("encoder",), checkpoints=("usl-h", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
         trained_on=", ".join(FIVE),
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with what is specific, and with length.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
+            "Quartiles are those of held-out replies of the training, not of the dataset scored.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_000, rate=2e-3)
     encoder: str = ""

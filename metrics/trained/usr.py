@@ -63,6 +63,12 @@ class UsrMetric:
         models=("encoder",), checkpoints=("usr", "mlm"), paper="https://aclanthology.org/2020.acl-main.64",
         trained_on=", ".join(FIVE),
         notes="All but usr-mlm need a context; usr-dr-f needs facts, and usr takes it in where there are some.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
+            "The regression tells true replies from false ones; the paper fits it to human ratings.",
+            "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_000, rate=2e-3)
     encoder: str = ""

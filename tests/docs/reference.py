@@ -55,26 +55,29 @@ def pages() -> dict[str, str]:
 
 
 def commands() -> Iterator[str]:
-    """Every command with its flags, as argparse has them."""
+    """Every command with its flags, as argparse has them; those of `harness run` stand there alone."""
     yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
-    for name, parser in subparsers(cli.parser()).items():
+    parsers = subparsers(cli.parser())
+    of_run = {flag(action) for action in parsers["run"]._actions}
+    for name, parser in parsers.items():
         module = cast("ModuleType", cli.load(name))
-        yield from command(f"harness {name}", parser, [sentence(parser.description or ""),
-                                                       paragraphs(module.__doc__, 1)])
+        texts = [sentence(parser.description or ""), paragraphs(module.__doc__, 1)]
+        yield from command(f"harness {name}", parser, texts, of_run if name != "run" else set())
 
 
-def command(name: str, parser: argparse.ArgumentParser, texts: list[str]) -> Iterator[str]:
+def command(name: str, parser: argparse.ArgumentParser, texts: list[str], of_run: set[str]) -> Iterator[str]:
     """One command; those below it follow in a line each, or with their own flags."""
     yield from (f"## {name}", "")
     yield from (text + "\n" for text in texts if text)
     flags = [action for action in parser._actions if not EVERYWHERE & set(action.option_strings)
              and not isinstance(action, argparse._SubParsersAction)]
-    if flags:
-        yield from ("| flag | meaning |", "| --- | --- |")
-        yield from map(flag, flags)
-        yield ""
+    rows = list(map(flag, flags))
+    if own := [row for row in rows if row not in of_run]:
+        yield from ("| flag | meaning |", "| --- | --- |", *own, "")
+    if shared := [row.split("`")[1].split()[0] for row in rows if row in of_run]:
+        yield f"As for `harness run`: {', '.join(f'`{name}`' for name in shared)}.\n"
     for below, inner in subparsers(parser).items():
-        yield from command(f"{name} {below}", inner, [sentence(inner.description or "")])
+        yield from command(f"{name} {below}", inner, [sentence(inner.description or "")], of_run)
 
 
 def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -138,7 +141,8 @@ def remarks(name: str) -> str:
     kind = metrics.metric_class(name)
     source = Path(inspect.getfile(kind)).relative_to(ROOT)
     formula = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
-    parts = [formula, sentence(card.notes), *map(sentence, getattr(card, "departures", ()))]
+    parts = [formula, sentence(card.notes), f"*{card.system.capitalize()}.*" if card.departures else "",
+             *map(sentence, card.departures)]
     if card.trained_on:
         corpora = card.trained_on.count(",") + 1
         parts.append(f"Trained on {card.trained_on if corpora < 4 else f'{corpora} corpora'}.")

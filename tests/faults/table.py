@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,8 +49,14 @@ def lines(faults: Iterable[Fault], records: list[dict[str, Any]]) -> Iterator[st
         yield from ("| fault | where | outcome | times |", "| --- | --- | --- | --- |")
         for fault in some:
             rows = [row for row in records if (row["group"], row["what"]) == (fault.group, fault.what)]
-            outcome = "; ".join(dict.fromkeys(" ".join(row["outcome"].split()).replace("|", "\\|") for row in rows))
+            outcome = "; ".join(dict.fromkeys(shown(row["outcome"]) for row in rows))
             yield f"| {fault.what} | {fault.where} | {outcome or NOT_TRIED} | {sum(row['times'] for row in rows)} |"
+
+
+def shown(outcome: str) -> str:
+    """What came of a fault, without what every message of its kind ends in."""
+    short = re.sub("; (mend that|make room): what was \\w+ is kept, the same command goes on", "; ...", outcome)
+    return " ".join(short.replace("exit status", "exit").split()).replace("|", "\\|")
 
 
 def about(records: list[dict[str, Any]], took: float) -> str:

@@ -15,6 +15,9 @@ from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.metric import GROUP, MetricCard, options, signature
 from metrics.models.service import Models
+from tests.metrics.embedding import test_bert_score as bert_score_tests
+from tests.metrics.lexical import test_lexical as lexical_tests
+from tests.metrics.lexical import test_meteor as meteor_tests
 
 
 def test_listing_names_imports_no_metric() -> None:
@@ -130,3 +133,20 @@ def test_what_cannot_be_chosen_is_refused_with_what_to_do() -> None:
 def test_a_value_of_no_known_type_is_read_as_what_it_looks_like() -> None:
     for text, value in (("3", 3), ("0.5", 0.5), ("true", True), ("False", False), ("en", "en")):
         assert (registry._plain(text), type(registry._plain(text))) == (value, type(value))
+
+
+ORACLES = {
+    "bert-score": bert_score_tests.test_equals_the_package_on_awkward_texts,
+    "bleu": lexical_tests.test_bleu_equals_sacrebleu, "chrf": lexical_tests.test_chrf_equals_sacrebleu,
+    "delta-bleu": lexical_tests.test_bleu_equals_sacrebleu, "meteor": meteor_tests.test_equals_nltk,
+    "rouge-l": lexical_tests.test_rouge_l_equals_rouge_score}
+"""The test that shows a metric to be its paper's or its package's."""
+
+
+def test_a_metric_with_a_paper_is_shown_to_be_it_or_says_where_it_departs() -> None:
+    cards = {name: registry.card(name) for name in registry.names()}
+    assert {name for name, card in cards.items() if card.system == "as published"} == set(ORACLES)
+    for name, card in cards.items():
+        assert bool(card.departures) != (name in ORACLES) if card.paper else not card.departures, name
+        assert bool(card.trained_on) <= bool(card.fitted_on), name
+        assert card.system or card.family == "composite", name

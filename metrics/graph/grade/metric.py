@@ -66,6 +66,14 @@ class Grade:
         name="grade", title="GRADE", columns=("grade",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
         trained_on=", ".join(FIVE),
+        system="another method", fitted_on="dialogues",
+        departures=(
+            ("A frozen encoder, which reads each utterance alone, with a head that also finds the own reply in a "
+             "batch; the paper fine-tunes BERT on both."),
+            ("Nodes are the encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
+             "graph=conceptnet."),
+            "Keywords by word lists unless tagger=nltk or spacy; five corpora, batches of 128 at 1e-3.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)

@@ -88,6 +88,12 @@ class FinedEvaluation:
         family="trained", levels=("turn", "dialogue"), models=("encoder",), checkpoints=("fined-eval",),
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
         notes="Of a response it reads the context and the response; needs two utterances.",
+        system="another method", fitted_on="dialogues",
+        departures=(
+            "A convolution over frozen utterance vectors in place of a RoBERTa over all tokens.",
+            "Judges of answers, inference and sentiment are heads on the same vectors in place of pretrained models.",
+            "The second strategy of likability and both of topic depth were chosen here; five corpora in place of two.",
+        ),
     )
     recipe: ClassVar[Recipe] = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100)
     shared: ClassVar[bool] = False
