@@ -69,7 +69,7 @@ def _card(index: Index, entry: MetricEntry, needs: str) -> tuple[Block, ...]:
     pairs = (
         ("Name", Cell(entry.name)), ("Family", Cell(entry.family)), ("Columns", Cell(", ".join(entry.columns))),
         ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("System", Cell(entry.badge)),
-        *(("Departs" if place == 0 else "", Cell(line)) for place, line in enumerate(entry.departures)),
+        *(("Departs", Cell(line)) for line in entry.departures),
         ("Needs", Cell(needs)), ("Levels", Cell(", ".join(entry.levels))),
         ("Models", Cell(", ".join(entry.models))), ("Trained on", Cell(entry.trained_on)),
         ("Weights", Cell(weights, link="training.html" if weights else "")),

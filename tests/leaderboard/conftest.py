@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -97,9 +98,9 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
-           models: tuple[str, ...] = ()) -> rows.MetricEntry:
+           models: tuple[str, ...] = (), **system: Any) -> rows.MetricEntry:
     return rows.MetricEntry(name, title, family, columns, needs, ("turn",), "https://aclanthology.org/P02-1040/",
-                            "item", "", f"{name}|r1|references=standard", models)
+                            "item", "", f"{name}|r1|references=standard", models, **system)
 
 
 def training(name: str, metric: str, *looks: Look) -> rows.TrainingEntry:
@@ -115,7 +116,8 @@ def make() -> Results:
                      python="3.11.7", platform="Linux", packages={"scipy": "1.13.0", "numpy": "2.0.0"}),
         datasets=DATASETS,
         metrics=(metric("length", "Length", "control", "length"),
-                 metric("grade", "GRADE", "graph", "grade", models=("bert-base", "w2v.txt")),
+                 metric("grade", "GRADE", "graph", "grade", models=("bert-base", "w2v.txt"), system="another method",
+                        departures=("A <head> on a frozen encoder.", "No graph."), fitted_on="ratings"),
                  metric(SCRIPT, f"Hostile {SCRIPT}", "control", "x|y", models=("a|<b>",)),
                  metric("bleu", "BLEU", "lexical", "bleu1", "bleu2", needs=("references",))),
         correlations=values, ranking=tuple(ranking(values)),
