@@ -125,8 +125,10 @@ def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(
 
 
 def test_no_line_is_too_wide_and_models_stand_below_a_name_where_there_is_no_room_behind(results: Results) -> None:
-    assert "grade (bert-base, w2v.txt)  " in summary(results)
-    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in results.metrics)
+    assert "(bert-base, w2v.txt; another method; fitted on ratings)\n" in summary(results)
+    short = tuple(replace(entry, system="", fitted_on="") for entry in results.metrics)
+    assert "grade (bert-base, w2v.txt)  " in summary(replace(results, metrics=short))
+    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in short)
     lines = summary(replace(results, metrics=long)).splitlines()
     (row, *_) = (place for place, line in enumerate(lines) if line.split()[:2] == ["1", "grade"])
     assert lines[row + 1].strip() == f"({'m' * 50})"
