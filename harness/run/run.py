@@ -43,7 +43,7 @@ from harness.scoring.executors import Outcome, score_pairs
 from harness.scoring.pairs import Pair, pairs
 from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
-from harness.scoring.scorer import Scorer
+from harness.scoring.scorer import Scorer, planned
 from harness.statistics.estimates import full_name
 from metrics.errors import MissingResource
 
@@ -103,16 +103,19 @@ def _private_ratings(plan: Plan, work: Workspace) -> dict[str, tuple[Rating, ...
 
 
 def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
-    """With several workers everything is scored before the first dataset is correlated."""
-    if work.executor is None:
-        return Outcome()
+    """With several workers everything is scored before the first dataset is correlated; one says what is to be done."""
     to_score: list[Pair] = []
+    if work.executor is None and len(plan.cards) == 1:
+        return Outcome()
     with work.progress.stage("planning"):
         for card in plan.cards:
             with contextlib.suppress(BadStore):  # reported when the run comes to it
                 if dataset := plans.load(card, work.home, plan.selection):
                     to_score += pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore)
                     del dataset  # so that two are never held at once
+    if work.executor is None:
+        planned(to_score, work.progress)
+        return Outcome()
     with work.progress.stage(SCORING):
         return score_pairs(to_score, work.executor, work.store, work.locks, work.limits, work.progress,
                            rescore=plan.rescore)

@@ -15,14 +15,16 @@ import shutil
 import sys
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 from harness.run.redaction import redacted
+from harness.scoring.estimate import Estimate
 from harness.scoring.store import Span
+from metrics.models.reading import READING
 
 LOG = "log.jsonl"
 """The events of the last run, in the folder of its results."""
@@ -31,6 +33,9 @@ SCORING = "scoring"
 
 EVERY, LIVE = 10.0, 0.5
 """Seconds between two plain lines, and between two updates of the line on a terminal."""
+
+RECENT = 60.0
+"""Seconds over which the speed of reading is told."""
 
 FIRST = 5
 """How many metrics the summary names, those that took longest."""
@@ -88,9 +93,13 @@ class RunProgress:
     parts: Counter[str] = field(default_factory=Counter)
     """How many parts ended in which way: scored, refused, crashed, lost."""
     workers: set[int] = field(default_factory=set)
-    planned_parts: int = 0
-    planned_seconds: float = 0.0
-    done_seconds: float = 0.0
+    estimate: Estimate = field(default_factory=Estimate)
+    at_once: int = 1
+    """How many parts are scored at the same time."""
+    tokens: int = 0
+    """How many were read by workers."""
+    reading_seconds: float = 0.0
+    """Seconds of the parts for which any were read."""
     items: int = 0
     scored: int = 0
     """How many pairs of metric and dataset have new scores."""
@@ -99,14 +108,16 @@ class RunProgress:
     position: str = ""
     """Which of the datasets the run is at."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
-    _over: threading.Event = field(default_factory=threading.Event)
+    _before: int = field(default_factory=lambda: READING.tokens)
+    _recent: deque[tuple[float, int]] = field(default_factory=deque)
+    _showing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._keep_showing, daemon=True).start()
+        self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else self.every))
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._over.set()
+        self._showing.close()
         self.terminal.show("")
 
     def began(self, command: str) -> None:
@@ -115,19 +126,16 @@ class RunProgress:
             path.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
-    def planned(self, parts: int, seconds: float) -> None:
-        """So many parts are to be scored, estimated to take so long in all."""
-        self.planned_parts += parts
-        self.planned_seconds += seconds
-
     def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
-             worker: int = 0, estimate: float = 0.0) -> None:
+             worker: int = 0, tokens: int = 0) -> None:
         """A worker has ended a part, between these moments of the monotonic clock."""
         self.workers.add(worker)
         self.metrics[metric] += end - start
         self.parts[outcome] += 1
+        self.tokens += tokens
+        self.reading_seconds += end - start if tokens else 0.0
         if outcome != "lost":
-            self.done_seconds += estimate
+            self.estimate.ended((dataset, metric, span), end - start if outcome == "scored" else 0.0)
         if outcome == "scored":
             self.items += span[1] - span[0]
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": list(span),
@@ -154,15 +162,32 @@ class RunProgress:
     def line(self) -> str:
         """What the run is doing, how fast it goes and how long it will take."""
         name, dataset, start = self._stage
-        if name != SCORING:
-            return f"{name} {dataset}".strip()
-        took = self.stages[SCORING] + time.monotonic() - start
-        ended = self.parts.total() - self.parts["lost"]
-        text = f"{ended}/{self.planned_parts} parts  {self.items / max(took, 1e-9):,.0f} items/s"
-        if self.done_seconds:
-            left = took * (self.planned_seconds - self.done_seconds) / self.done_seconds
-            text += f"  about {duration(left)} left" + " of this dataset" * bool(dataset)
-        return text + (f"  {dataset}{self.position}" if dataset else "")
+        now = time.monotonic()
+        ended, planned = self.estimate.parts
+        left, all_known = self.estimate.left(now)
+        text = f"{ended}/{planned} parts"
+        if tokens := self._tokens_a_second(now):
+            text += f"  {tokens:,.0f} tokens/s"
+        elif name == SCORING:
+            text += f"  {self.items / max(self.stages[SCORING] + now - start, 1e-9):,.0f} items/s"
+        if left:
+            text += f"  {'about' if all_known else 'at least'} {duration(left / self.at_once)} left"
+        if name == SCORING:
+            return text + (f"  {dataset}{self.position}" if dataset else "")
+        return f"{name} {dataset}".strip() + (f"  {text}" if ended < planned else "")
+
+    def _tokens_a_second(self, now: float) -> float:
+        """How fast networks read of late; 0 where none did."""
+        self._recent.append((now, self.tokens_read))
+        while now - self._recent[0][0] > RECENT and len(self._recent) > 1:
+            self._recent.popleft()
+        (since, before), (_, read) = self._recent[0], self._recent[-1]
+        return (read - before) / (now - since) if now > since else 0.0
+
+    @property
+    def tokens_read(self) -> int:
+        """How many tokens networks have read, here or at workers."""
+        return self.tokens + (READING.tokens - self._before)
 
     def summary(self) -> str:
         """Where the time went, by stage and by metric."""
@@ -171,13 +196,15 @@ class RunProgress:
         if self.metrics:
             by = f" by {len(self.workers)} workers" if len(self.workers) > 1 else ""
             text += f"\nscoring{by}: {_listed(self.metrics, FIRST)}"
+        if self.reading_seconds:
+            speed = self.tokens_read * self.at_once / self.reading_seconds
+            text += f"\nread: {self.tokens_read:,} tokens, {speed:,.0f} tokens/s"
         return text
 
-    def _keep_showing(self) -> None:
-        while not self._over.wait(LIVE if self.terminal.live else self.every):
-            if text := self.line():
-                (self.terminal.show if self.terminal.live else self.terminal.line)(
-                    f"{duration(time.monotonic() - self.started)}  {text}")
+    def _show(self) -> None:
+        if text := self.line():
+            (self.terminal.show if self.terminal.live else self.terminal.line)(
+                f"{duration(time.monotonic() - self.started)}  {text}")
 
     def _log(self, event: Mapping[str, Any], moment: float | None = None) -> None:
         at = round((moment or time.monotonic()) - self.started, 6)
@@ -188,6 +215,22 @@ class RunProgress:
                     stream.write(line)
             except OSError as error:  # a full disk does not say which file it was
                 raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextlib.contextmanager
+def repeated(show: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Call a function every few seconds, beside what the block does."""
+    over = threading.Event()
+
+    def keep() -> None:
+        while not over.wait(seconds):
+            show()
+
+    threading.Thread(target=keep, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def duration(seconds: float) -> str:

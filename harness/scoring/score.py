@@ -55,15 +55,15 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
-    by_turn = dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
-    items = tuple(turn for item in dataset.items for turn in turns(item)) if by_turn else dataset.items
+    apart = by_turn(metric, dataset)
+    items = tuple(turn for item in dataset.items for turn in turns(item)) if apart else dataset.items
     models.requested.clear()
     start = time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
     _check_models(metric, models)
-    if by_turn:
+    if apart:
         columns = aggregated(columns, dataset.items)
     return Scores(tuple(item.id for item in dataset.items), columns, seconds)
 
@@ -77,6 +77,11 @@ def unmet(metric: Metric, dataset: Dataset) -> str:
     """What the metric needs and no item of the dataset has; empty where it can be scored."""
     there = has(dataset.items)
     return next((need for need in metric.card.needs if need not in there), "")
+
+
+def by_turn(metric: Metric, dataset: Dataset) -> bool:
+    """Whether a metric meets whole dialogues turn by turn."""
+    return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
 
 
 def turns(dialogue: Item) -> list[Item]:

@@ -31,6 +31,7 @@ from harness.scoring.store import ScoreStore, Span, cut, lock_name
 from metrics.composition import Composite
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import Metric
+from metrics.models.reading import READING
 from metrics.models.service import Models
 
 PART = 16_384
@@ -106,9 +107,7 @@ class Scorer:
 
     def score_all(self, pairs: Sequence[Pair], locks: Locks, progress: RunProgress) -> None:
         """Score pairs in this process; those that another run is scoring come last, or are taken from it."""
-        count = len(self.dataset.items)
-        progress.planned(sum(1 if pair.whole else -(-count // PART) for pair in pairs),
-                         sum(pair.cost for pair in pairs) * count)
+        planned(pairs, progress)
         until_scored(pairs, lambda waiting: [pair for pair in waiting if not self._score_locked(pair, locks, progress)],
                      locks, progress)
 
@@ -123,6 +122,7 @@ class Scorer:
         finally:
             self.unit = unwatched
             locks.release(name)
+            progress.estimate.settled(pair.dataset, pair.label)
         return True
 
     def _scored(self, key: str, metric: Metric) -> Scores:
@@ -173,10 +173,19 @@ class Scorer:
             refused[span] = error
 
 
+def planned(pairs: Sequence[Pair], progress: RunProgress) -> None:
+    """Count the parts that pairs are scored in by one process."""
+    for pair in pairs:
+        whole = (0, len(pair.items))
+        for span in (whole,) if pair.whole else cut(whole, PART):
+            progress.estimate.plan((pair.dataset, pair.label, span), *pair.expected(span))
+
+
 @contextlib.contextmanager
 def watched(pair: Pair, progress: RunProgress, span: Span) -> Iterator[None]:
     """Report the scoring of a part, and let the first Ctrl-C wait for its end."""
-    start, outcome = time.monotonic(), "crashed"
+    start, outcome, before = time.monotonic(), "crashed", READING.tokens
+    progress.estimate.began((pair.dataset, pair.label, span), start)
     with first_waits(lambda: progress.say("stopping: waiting for what is being scored to end; it is kept, and the same "
                                           "command goes on; Ctrl-C again does not wait")):
         try:
@@ -186,8 +195,10 @@ def watched(pair: Pair, progress: RunProgress, span: Span) -> Iterator[None]:
             outcome = "refused"
             raise
         finally:
-            progress.part(pair.dataset, pair.label, span, start, time.monotonic(), outcome,
-                          estimate=pair.cost * (span[1] - span[0]))
+            end = time.monotonic()
+            progress.part(pair.dataset, pair.label, span, start, end, outcome)
+            if READING.tokens > before:
+                progress.reading_seconds += end - start
 
 
 def until_scored(pairs: Sequence[Pair], attempt: Callable[[Sequence[Pair]], list[Pair]], locks: Locks,

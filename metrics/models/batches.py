@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
+from metrics.models.reading import READING
 
 Positions = npt.NDArray[np.intp]
 Result = TypeVar("Result")
@@ -62,6 +63,7 @@ class Batches:
         """One result per text, in the order of `lengths`, whichever device computed it."""
         results: list[Result | None] = [None] * len(lengths)
         waiting = deque(cut(lengths, self.budget, self.even))
+        READING.asked += sum(lengths)
 
         def work(forward: Forward[Result]) -> None:
             try:
@@ -70,6 +72,8 @@ class Batches:
                     if computed is None:
                         self._halve(batch, lengths, waiting)
                     else:
+                        with self._lock:
+                            READING.read(sum(lengths[position] for position in batch))
                         for position, result in zip(batch, computed, strict=True):
                             results[position] = result
             except BaseException:

@@ -194,7 +194,7 @@ class Models:
 
     def _small_lm(self) -> Checkpoint:
         """The language model that was trained here: the user's own, else the one that comes with this package."""
-        _check_installed()
+        self._once(("installed",), _check_installed)
         try:
             trained: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
                                            lambda: checkpoint.find(small_lm.NAME, "", self.home))
@@ -204,7 +204,7 @@ class Models:
         return trained
 
     def _weights(self, name: str) -> Weights:
-        _check_installed()
+        self._once(("installed",), _check_installed)
         weights = self._once(("weights", name), lambda: self._found(name))
         if isinstance(weights, str):
             raise MissingResource(weights)

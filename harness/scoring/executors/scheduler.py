@@ -76,6 +76,7 @@ class Scheduler:
 
     def run(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], Exception]:
         """Score pairs; why some have no scores. KeyboardInterrupt once it was stopped and all is stored."""
+        self.progress.at_once = self.executor.workers
         self._open = {(pair.dataset, pair.metric): _Open(pair) for pair in pairs}
         self._add(list(self._open.values()))
         try:
@@ -105,8 +106,9 @@ class Scheduler:
         for task in made:
             for metric in task.metrics:
                 self._open[task.dataset, metric].parts.add(task.span)
+                pair = self._open[task.dataset, metric].pair
+                self.progress.estimate.plan((task.dataset, pair.label, task.span), *pair.expected(task.span))
         self._queue.add(made)
-        self.progress.planned(sum(len(task.metrics) for task in made), sum(task.seconds for task in made))
         for one in some:
             if not one.parts:
                 self._complete(one)  # an earlier run was killed when all its parts were there
@@ -144,7 +146,7 @@ class Scheduler:
     def _ended(self, worker: int, running: _Running, event: Ended) -> None:
         refused = isinstance(event.error, CannotScore | MissingResource)
         self._report(worker, running, event.metric,
-                     "scored" if event.error is None else "refused" if refused else "crashed")
+                     "scored" if event.error is None else "refused" if refused else "crashed", event.tokens)
         running.left.remove(event.metric)
         running.metric, running.since = "", time.monotonic()
         self._close(self._open[running.task.dataset, event.metric], running.task.span, event.error)
@@ -152,10 +154,10 @@ class Scheduler:
             self.executor.kill(worker)
             del self._running[worker]
 
-    def _report(self, worker: int, running: _Running, metric: str, outcome: str) -> None:
+    def _report(self, worker: int, running: _Running, metric: str, outcome: str, tokens: int = 0) -> None:
         task = running.task
         self.progress.part(task.dataset, self._open[task.dataset, metric].pair.label, task.span, running.since,
-                           time.monotonic(), outcome, worker=worker, estimate=task.seconds / len(task.metrics))
+                           time.monotonic(), outcome, worker=worker, tokens=tokens)
 
     def _lost(self, worker: int, lost: Lost) -> None:
         """A worker has died: its part is tried again or given up, the rest of its task goes back to the queue."""

@@ -62,10 +62,12 @@ class Ended:
     """A metric has come to its end: its scores are in the store, or `error` says why there are none.
 
     The error is CannotScore or MissingResource where the metric refused, ScoringFailed where it raised anything else.
+    `tokens` is how many were read for it.
     """
 
     metric: str
     error: Exception | None = None
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from harness.scoring.store import ScoreStore
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, signature
+from metrics.models.reading import READING
 from metrics.models.service import Models
 
 TAIL = 4000
@@ -65,6 +66,7 @@ class Worker:
         """Score one metric of a task, and store the part."""
         whole = self._loaded(task.dataset)
         part = Dataset(whole.card, whole.items[slice(*task.span)], (), whole.origin, whole.fingerprint)
+        before = READING.tokens
         try:
             if name not in self.metrics:
                 self.metrics[name] = registry.choose(name, seed=self.setup.selection.seed).metric
@@ -79,7 +81,7 @@ class Worker:
         except BaseException as error:  # a metric is foreign code
             return Ended(name, failure(error))
         self.store.put_part(whole.fingerprint, key, task.span, scores)
-        return Ended(name)
+        return Ended(name, tokens=READING.tokens - before)
 
     def _loaded(self, name: str) -> Dataset:
         if self.dataset is None or self.dataset.card.name != name:

@@ -12,6 +12,7 @@ import pytest
 
 from harness.cli import main
 from harness.scoring.progress import LOG, Progress, RunProgress, duration
+from metrics.models.reading import READING
 
 PART = ("toy", "a", (0, 64))
 
@@ -36,28 +37,42 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     progress = RunProgress(terminal=Progress(1, io.StringIO()), started=100)
-    progress.planned(4, 8.0)
+    for part, seconds in ((PART, 0.0), (("next", "a", (0, 64)), 0.0), (("toy", "b", (0, 64)), 0.0),
+                          (("next", "b", (0, 64)), 5.0)):
+        progress.estimate.plan(part, 1000, seconds)
     progress.position = " (2 of 3)"
     with progress.stage("scoring", "toy"):
-        assert progress.line() == "0/4 parts  0 items/s  toy (2 of 3)"
+        assert progress.line() == "0/4 parts  0 items/s  at least 5.0 s left  toy (2 of 3)", "as an earlier run took"
         clock[0] += 4
-        progress.part(*PART, 100, 104, "scored", estimate=2.0)
-        told = "1/4 parts  16 items/s  about 0:12 left of this dataset  toy (2 of 3)"
-        assert progress.line() == told, "a quarter of what was planned took 4 s"
-        progress.part("toy", "b", (0, 64), 100, 104, "lost", worker=1, estimate=2.0)
+        progress.part(*PART, 100, 104, "scored")
+        told = "1/4 parts  16 items/s  at least 9.0 s left  toy (2 of 3)"
+        assert progress.line() == told, "a metric takes as long on as many characters of the next dataset"
+        progress.part("toy", "b", (0, 64), 100, 104, "lost", worker=1)
         assert progress.line().startswith("1/4 parts"), "what was lost is still to be done"
+        progress.estimate.began(("toy", "b", (0, 64)), clock[0])
+        READING.asked += 400
+        READING.read(100)
+        clock[0] += 10
+        told = "1/4 parts  7 tokens/s  at least 1:14 left  toy (2 of 3)"
+        assert progress.line() == told, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
+        progress.part("toy", "b", (0, 64), 104, 114, "scored", tokens=100)
+        assert "  about 0:14 left" in progress.line()
     clock[0] += 2
     with progress.stage("correlating", "toy"):
+        assert progress.line().startswith("correlating toy  2/4 parts  ")
+        for metric in ("a", "b"):
+            progress.estimate.settled("next", metric)
         assert progress.line() == "correlating toy"
-    assert progress.summary() == ("time: 6.0 s in all; scoring 4.0 s, correlating 0.00 s\n"
-                              "scoring by 2 workers: a 4.0 s, b 4.0 s")
+    assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
+                                  "scoring by 2 workers: b 0:14, a 4.0 s\nread: 200 tokens, 20 tokens/s")
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
     progress = RunProgress(terminal=Progress(1, stream), every=0.02)
     with progress, progress.stage("scoring", "toy"):
-        progress.planned(2, 4.0)
+        for metric in ("a", "b"):
+            progress.estimate.plan(("toy", metric, (0, 64)), 100, 0.0)
         until = time.monotonic() + 20
         while stream.getvalue().count("0/2 parts") < 2:
             assert time.monotonic() < until
@@ -85,7 +100,7 @@ def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     stages = [event["stage"] for event in events if event["event"] == "stage"]
     assert stages == ["loading", "scoring", "composing", "correlating", "ranking", "report", "pages"]
 
-    assert main(asked) == 0
+    assert main([*asked, "--examples", "0"]) == 0
     assert len(logged(log)) == len(events), "only the run that was asked to"
     assert [event for event in logged(out / LOG) if event["event"] == "part"] == [], "that of the last run"
 

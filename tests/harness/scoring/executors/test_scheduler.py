@@ -44,7 +44,7 @@ class Log(RunProgress):
         self.ended: list[tuple[int, str, Span, str]] = []
 
     def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
-             worker: int = 0, estimate: float = 0.0) -> None:
+             worker: int = 0, tokens: int = 0) -> None:
         assert start <= end
         self.ended.append((worker, metric, span, outcome))
 
