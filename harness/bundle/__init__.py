@@ -88,7 +88,7 @@ def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     return Bundle(
         title, report.run, tuple(replace(metric, notes=placeless(metric.notes)) for metric in report.datasets),
         tuple(entry for entry in report.metrics if entry.name in wanted),
-        tuple(row for row in report.correlations if row.metric in wanted), report.ranking,
+        tuple(row for row in report.correlations if row.metric in wanted), tuple(report.ranking),
         tuple(replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted),
         tuple(replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted),
         _scores(report, wanted))

@@ -16,7 +16,15 @@ import numpy as np
 from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.tables import DECIMALS, RULES
-from harness.results.rows import Comparison, Correlation, DatasetEntry, MetricEntry, RankingRow, Reliability, Results
+from harness.results.rows import (
+    Comparison,
+    Comparisons,
+    Correlation,
+    DatasetEntry,
+    MetricEntry,
+    RankingRow,
+    Results,
+)
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Cache
 from harness.run.plan import Draws
@@ -34,7 +42,8 @@ NEAR = 10
 def report(outcome: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
     targets = list(_targets(outcome))
-    reliability = [row for target in targets for row in _reliability(target, outcome, kept)]
+    draws, cache = Draws(outcome.rules.seed), Cache(kept)
+    reliability = [row for target in targets for row in compare.reliability(target, draws, cache)]
     correlations = tuple(row for target in targets for row in compare.corrected(correlate.correlations(target), [
         row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]))
     rules = outcome.rules
@@ -48,7 +57,7 @@ def report(outcome: Outcome, kept: Path) -> Results:
             name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
             for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
-        comparisons=tuple(_comparisons(outcome)),
+        comparisons=Comparisons.gathered(_comparisons(outcome)),
         reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
 
 
@@ -73,12 +82,6 @@ def _targets(outcome: Outcome) -> Iterator[correlate.TargetData]:
         for judged in field.judged:
             scores = outcome.ranking.counting.scores[field.name, judged.quality.name]
             yield correlate.TargetData(field.name, judged, names, scores, system, context)
-
-
-def _reliability(target: correlate.TargetData, outcome: Outcome, kept: Path) -> tuple[Reliability, ...]:
-    """How far people agree, which needs no submission."""
-    alone = replace(target, names=(), scores=np.empty((0, len(target.judged.means))))
-    return compare.on_target(alone, Draws(outcome.rules.seed), Cache(kept)).reliability
 
 
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:

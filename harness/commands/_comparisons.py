@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.commands._output import DATA, table
-from harness.results.rows import Comparison, Correlation, Results
+from harness.results.rows import Comparisons, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
@@ -30,10 +30,10 @@ class ReportRows:
     test: str = "williams"
     every: bool = False
 
-    def comparisons(self, report: Results) -> list[Comparison]:
+    def comparisons(self, report: Results) -> dict[Place, Comparisons]:
         """The comparisons by the chosen test on the chosen qualities."""
-        return [row for row in report.comparisons if (row.statistic, row.test) == (self.statistic, self.test)
-                and self.has(row.dataset, row.quality)]
+        return {(own.dataset, own.quality): own for own in report.comparisons
+                if (own.statistic, own.test) == (self.statistic, self.test) and self.has(own.dataset, own.quality)}
 
     def has(self, dataset: str, quality: str) -> bool:
         """Whether a quality of a dataset was asked for."""
@@ -65,11 +65,12 @@ def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
 def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: its best column against each other, or those of the columns asked for, or every pair."""
     best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
-    for place, rows in _by_place(chosen.comparisons(report)).items():
+    for place, own in chosen.comparisons(report).items():
         wanted = set(chosen.columns) or {best.get(place, "")}
+        known = np.array([chosen.every or name in wanted for name in own.names])
+        rows = own.at(known[own.better] | known[own.worse])
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value), *map(_p, (row.p, row.holm,
-                  row.bh))) for row in sorted(rows, key=lambda row: (row.p, row.better, row.worse))
-                 if chosen.every or {row.better, row.worse} & wanted]
+                  row.bh))) for row in sorted(rows, key=lambda row: (row.p, row.better, row.worse))]
         if cells:
             yield _table(report, chosen, place, f", {_test(report, chosen)}, two-sided", {
                 "Better": "stub", "Worse": "text",
@@ -79,13 +80,15 @@ def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
 
 def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: clusters whose members are all beaten by all of the clusters above, and letters."""
-    comparisons = _by_place(chosen.comparisons(report))
+    comparisons = chosen.comparisons(report)
     for place, rows in chosen.correlations(report).items():
         position = {row.column: number for number, row in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
-        for contest in comparisons.get(place, []):
-            if contest.holm < ALPHA and {contest.better, contest.worse} <= position.keys():
-                wins[position[contest.better], position[contest.worse]] = True
+        if own := comparisons.get(place):
+            at = np.array([position.get(name, -1) for name in own.names])
+            better, worse = at[own.better], at[own.worse]
+            sure = (own.holm < ALPHA) & (better >= 0) & (worse >= 0)
+            wins[better[sure], worse[sure]] = True
         values = np.array([row.value for row in rows])
         cluster = {row: str(rank) for rank, group in enumerate(significance.clusters(values, wins), start=1)
                    for row in group}
@@ -117,19 +120,12 @@ def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
     elif shared:
         lines.append(f"{entry.items} items share {entry.contexts} contexts: the intervals take them as independent.")
     draws = int(report.run.options.get("permutations", 0))
-    pairs = sum((row.dataset, row.quality) == place for row in chosen.comparisons(report))
+    pairs = len(chosen.comparisons(report).get(place, ()))
     if chosen.test == "perm-both" and pairs / (draws + 1) >= ALPHA:
         least = pairs / (draws + 1)
         lines.append(f"{draws} draws are too few: over {pairs} pairs no p by Holm can be below {least:.2g}. "
                      f"Run with --permutations {round(pairs / ALPHA) * 5} or more.")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _by_place(rows: Iterable[Comparison]) -> dict[Place, list[Comparison]]:
-    places: dict[Place, list[Comparison]] = {}
-    for row in rows:
-        places.setdefault((row.dataset, row.quality), []).append(row)
-    return places
 
 
 def _people(report: Results, place: Place) -> str:

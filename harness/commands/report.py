@@ -110,7 +110,8 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
         raise BadConfig(f"the report has no comparisons by {chosen.test} there"
                         + ("; `harness run --permutations 20000` makes them" if test == "perm-both" else ""))
     if args.json and test:
-        sys.stdout.writelines(map(files.json_line, chosen.comparisons(report)))
+        for comparisons in chosen.comparisons(report).values():
+            sys.stdout.writelines(map(files.json_line, comparisons))
     elif args.json:
         own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)

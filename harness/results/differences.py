@@ -5,6 +5,7 @@ Item scores are compared column by column: what one metric, or people, gave all 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,9 +58,11 @@ def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[Tab
 
 def _tables(report: Results) -> dict[str, Table]:
     """Every table as its rows by key, each as what is compared, by name."""
+    rows = {name: getattr(report, name) for name in KEYS}
+    rows["comparisons"] = itertools.chain.from_iterable(report.comparisons)
     tables: dict[str, Table] = {
         name: {tuple(getattr(row, part) for part in key): {field: getattr(row, field) for field in row.__slots__
-                                                           if field not in key} for row in getattr(report, name)}
+                                                           if field not in key} for row in rows[name]}
         for name, key in KEYS.items()}
     points: dict[Key, Mapping[str, Any]] = {
         (rows.dataset, *column): {"items": rows.items, "values": values} for rows in report.points

@@ -3,33 +3,34 @@
 | file | content |
 | --- | --- |
 | `report.json` | `schema`, `run`, `datasets`, `metrics`, `trainings`, `skips`, `failures`, SHA-256 of the other files |
-| `correlations.parquet`, `.jsonl` | one `Correlation` per dataset, quality, metric, column and statistic |
-| `ranking.parquet`, `.jsonl` | one `RankingRow` per board, metric and column under a ranking rule |
-| `comparisons.parquet`, `.jsonl` | one `Comparison` per dataset, quality, pair of columns, statistic and test |
-| `reliability.parquet`, `.jsonl` | one `Reliability` per dataset, quality and method |
+| `correlations.parquet` | one `Correlation` per dataset, quality, metric, column and statistic |
+| `ranking.parquet` | one `RankingRow` per board, metric and column under a ranking rule |
+| `comparisons.parquet` | one `Comparison` per dataset, quality, pair of columns, statistic and test |
+| `reliability.parquet` | one `Reliability` per dataset, quality and method |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
 | `timings.json` | `Timing`: what scoring took; the only file that differs between two runs of the same thing |
 
-The `.jsonl` files hold the rows of the Parquet files beside them, one JSON object per line. A missing number is NaN in
-Parquet and null in JSON. A file whose SHA-256 is not the one in `report.json` is refused.
+A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first asked for, and refused where
+its SHA-256 is not the one in `report.json`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
-import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
+from harness.results import tables
 from harness.results.records import load, mapping, records, value_of
 from harness.results.rows import (
     Comparison,
@@ -50,12 +51,10 @@ from harness.results.rows import (
 
 SCHEMA = 1
 
-Row = TypeVar("Row", Correlation, RankingRow, Comparison, Reliability)
-
 TABLES: dict[str, type[Any]] = {
     "correlations": Correlation, "ranking": RankingRow, "comparisons": Comparison, "reliability": Reliability,
 }
-"""The tables of the results, each in Parquet and in JSON lines."""
+"""The tables of the results."""
 
 ENTRIES: dict[str, type[Any]] = {
     "datasets": DatasetEntry, "metrics": MetricEntry, "trainings": TrainingEntry, "skips": Skip, "failures": Failure,
@@ -69,6 +68,8 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 def write(report: Results, folder: Path) -> None:
     """Write the report; each file is written beside and renamed."""
     folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.jsonl"):  # of an earlier version: nothing writes them anew
+        path.unlink()
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "run": dataclasses.asdict(report.run),
@@ -78,10 +79,9 @@ def write(report: Results, folder: Path) -> None:
     }
     for name, kind in TABLES.items():
         rows = getattr(report, name)
-        table = _parquet(rows, kind)
+        table = tables.packed_comparisons(rows) if kind is Comparison else tables.packed(rows, kind)
         head["tables"][name] = hashlib.sha256(table).hexdigest()
         write_atomically(folder / f"{name}.parquet", table)
-        write_atomically(folder / f"{name}.jsonl", "".join(map(json_line, rows)).encode())
     examples = _json([{name: None if value != value else value for name, value in dataclasses.asdict(example).items()}
                       for example in report.examples])  # JSON has no NaN
     head["examples"] = hashlib.sha256(examples).hexdigest()
@@ -91,22 +91,72 @@ def write(report: Results, folder: Path) -> None:
     write_atomically(folder / "report.json", _json(head))
 
 
+class _Later(Sequence[Any]):
+    """Rows of a report that are read when they are first asked for."""
+
+    def __init__(self, folder: Path, read: Callable[[], Iterable[Any]]) -> None:
+        self._folder, self._read = folder, read
+
+    @functools.cached_property
+    def _rows(self) -> tuple[Any, ...]:
+        with _reading(self._folder):
+            return tuple(self._read())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._rows == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
+
 def read(folder: Path) -> Results:
-    """Read the results back, without torch and without the datasets."""
-    try:
+    """Read the results back, without torch and without the datasets; what is in files of its own when asked for."""
+    with _reading(folder):
         head = mapping("report.json", load("report.json", (folder / "report.json").read_bytes()))
         if head.get("schema") != SCHEMA:
             raise BadReport(f"{folder}/report.json: has form {head.get('schema')!r:.40}, this harness reads form "
                             f"{SCHEMA}; run `harness run` again")
-        timings = load("timings.json", (folder / "timings.json").read_bytes())
-        examples = load("examples.json", _checked(folder / "examples.json", head["examples"]))
+
+        def table(name: str, kind: type[Any]) -> Iterable[Any]:
+            content = _checked(folder / f"{name}.parquet", head["tables"][name])
+            return tables.unpacked_comparisons(content) if kind is Comparison else tables.unpacked(content, kind)
+
+        def points() -> Iterator[ItemScores]:
+            for dataset, digest in head["points"].items():
+                yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
+
+        def examples() -> Iterable[Example]:
+            content = _checked(folder / "examples.json", head["examples"])
+            return records("examples.json", load("examples.json", content), Example)
+
+        def timings() -> Iterable[Timing]:
+            return records("timings.json", load("timings.json", (folder / "timings.json").read_bytes()), Timing)
+
+        later: dict[str, Callable[[], Iterable[Any]]] = {
+            "points": points, "examples": examples, "timings": timings,
+            **{name: functools.partial(table, name, kind) for name, kind in TABLES.items()}}
         return Results(
-            run=value_of(Run, head["run"], "run"), timings=records("timings.json", timings, Timing),
+            run=value_of(Run, head["run"], "run"),
             **{name: records(f"report.json, {name}", head[name], kind) for name, kind in ENTRIES.items()},
-            **{name: tuple(_rows(folder, head, name, kind)) for name, kind in TABLES.items()},
-            points=tuple(packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
-                         for dataset, digest in head["points"].items()),
-            examples=records("examples.json", examples, Example))
+            **{name: _Later(folder, rows) for name, rows in later.items()})  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """Whatever is wrong with a report is one kind of error."""
+    try:
+        yield
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
@@ -161,28 +211,3 @@ def _checked(path: Path, digest: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(f"{path.name} is not the file that report.json was written with")
     return content
-
-
-def _parquet(rows: Sequence[Any], kind: type[Any]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    arrow = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "int | None": pa.int64()}
-    schema = pa.schema([(entry.name, arrow[str(entry.type)]) for entry in dataclasses.fields(kind)])
-    columns = {name: [getattr(row, name) for row in rows] for name in schema.names}
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, schema=schema), sink)
-    return sink.getvalue()
-
-
-def _rows(folder: Path, head: Mapping[str, Any], name: str, kind: type[Row]) -> Iterable[Row]:
-    import pyarrow.parquet as pq
-
-    content = _checked(folder / f"{name}.parquet", head["tables"][name])
-    shared: dict[str, str] = {}  # there are some hundred thousand rows and some hundred names
-    for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(use_threads=False):
-        columns = [batch.column(entry.name).to_pylist() for entry in dataclasses.fields(kind)]
-        for place, entry in enumerate(dataclasses.fields(kind)):
-            if entry.type == "str":
-                columns[place] = [shared.setdefault(value, value) for value in columns[place]]
-        yield from (kind(*values) for values in zip(*columns, strict=True))

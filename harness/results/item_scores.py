@@ -13,11 +13,10 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.results.rows import ItemScores
+from harness.results.tables import array
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -81,13 +80,8 @@ def unpacked(content: bytes) -> ItemScores:
     notes = json.loads(table.schema.metadata[b"points"])
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
-        systems=tuple(table.column("system").to_pylist()), words=_numbers(table, "words"),
-        contexts=_numbers(table, "context"),
-        human={name: _numbers(table, f"human:{place}") for place, name in enumerate(notes["human"])},
-        scores={(metric, column): _numbers(table, f"score:{place}")
+        systems=tuple(table.column("system").to_pylist()), words=array(table.column("words")),
+        contexts=array(table.column("context")),
+        human={name: array(table.column(f"human:{place}")) for place, name in enumerate(notes["human"])},
+        scores={(metric, column): array(table.column(f"score:{place}"))
                 for place, (metric, column) in enumerate(notes["score"])})
-
-
-def _numbers(table: pa.Table, name: str) -> Any:
-    """A column without nulls; `to_numpy` would import pandas."""
-    return np.from_dlpack(table.column(name).combine_chunks())

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -153,6 +153,60 @@ class Comparison:
     p: float
     holm: float
     bh: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparisons:
+    """The comparisons on one quality by one statistic and test, an array for each field of `Comparison`.
+
+    `better` and `worse` are places in `names`. Iterating gives the rows.
+    """
+
+    dataset: str
+    quality: str
+    statistic: str
+    test: str
+    names: tuple[str, ...]
+    better: npt.NDArray[np.int64]
+    worse: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]
+    delta: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]
+    p: npt.NDArray[np.float64]
+    holm: npt.NDArray[np.float64]
+    bh: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """How many pairs of columns were compared."""
+        return len(self.p)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        """Row by row."""
+        columns = [[self.names[place] for place in places.tolist()] for places in (self.better, self.worse)]
+        numbers = [part.tolist() for part in (self.n, self.delta, self.value, self.p, self.holm, self.bh)]
+        for row in zip(*columns, *numbers, strict=True):
+            yield Comparison(self.dataset, self.quality, self.statistic, self.test, *row)
+
+    def at(self, rows: npt.NDArray[np.bool_]) -> Comparisons:
+        """Some of the rows."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in (
+            "better", "worse", "n", "delta", "value", "p", "holm", "bh")})
+
+    @classmethod
+    def gathered(cls, rows: Iterable[Comparison]) -> tuple[Comparisons, ...]:
+        """Rows gathered by quality, statistic and test."""
+        import numpy as np
+
+        gathered: dict[tuple[str, str, str, str], list[Comparison]] = {}
+        for row in rows:
+            gathered.setdefault((row.dataset, row.quality, row.statistic, row.test), []).append(row)
+        tables = []
+        for key, own in gathered.items():
+            names = tuple(dict.fromkeys(name for row in own for name in (row.better, row.worse)))
+            better, worse = (np.array([names.index(getattr(row, side)) for row in own]) for side in ("better", "worse"))
+            tables.append(cls(*key, names, better, worse, *(
+                np.array([getattr(row, name) for row in own]) for name in ("n", "delta", "value", "p", "holm", "bh"))))
+        return tuple(tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,14 +364,14 @@ class Results:
     run: Run
     datasets: tuple[DatasetEntry, ...]
     metrics: tuple[MetricEntry, ...]
-    correlations: tuple[Correlation, ...]
-    ranking: tuple[RankingRow, ...]
+    correlations: Sequence[Correlation]
+    ranking: Sequence[RankingRow]
     skips: tuple[Skip, ...] = ()
     failures: tuple[Failure, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    reliability: tuple[Reliability, ...] = ()
+    comparisons: Sequence[Comparisons] = ()
+    reliability: Sequence[Reliability] = ()
     trainings: tuple[TrainingEntry, ...] = ()
-    examples: tuple[Example, ...] = ()
-    points: tuple[ItemScores, ...] = field(default=(), compare=False)
+    examples: Sequence[Example] = ()
+    points: Sequence[ItemScores] = field(default=(), compare=False)
     exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
-    timings: tuple[Timing, ...] = field(default=(), compare=False)
+    timings: Sequence[Timing] = field(default=(), compare=False)

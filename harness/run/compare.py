@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.results.rows import Comparison, Correlation, RankingRow, Reliability
+from harness.results.rows import Comparisons, Correlation, RankingRow, Reliability
 from harness.run import correlate
 from harness.run.cache import Cache
 from harness.run.correlate import TargetData
@@ -18,7 +18,7 @@ from harness.run.rank import RULES
 from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearman
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Array, Codes
 from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -33,57 +33,60 @@ class TargetResults:
     """The rows of one target."""
 
     correlations: tuple[Correlation, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[Comparisons, ...]
     reliability: tuple[Reliability, ...]
 
 
 def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
-    """The correlations, comparisons and reliability of a target, from the cache where its numbers are the same."""
+    """The correlations, comparisons and reliability of a target; what is drawn at random is kept in the cache."""
     if draws.quick:
         return TargetResults(tuple(correlate.correlations(target)), (), ())
-
-    def rows() -> dict[str, list[list[object]]]:
-        reliability = _reliability(target, draws)
-        correlations = corrected(correlate.correlations(target), reliability)
-        comparisons = _comparisons(target, draws)
-        tables: dict[str, Iterable[Correlation | Comparison | Reliability]] = {
-            "correlations": correlations, "comparisons": comparisons, "reliability": reliability}
-        return {name: [[getattr(row, field) for field in row.__slots__] for row in table]
-                for name, table in tables.items()}
-
-    votes = [list(item_votes) for item_votes in target.judged.votes]
-    key = [target.dataset, target.quality, target.names, votes, _digest(target.judged.means, target.scores),
-           target.system.tolist(), target.context.tolist(), draws.seed, draws.permutations]
-    cached = cache.get("targets", key, rows)
-    return TargetResults(tuple(Correlation(*row) for row in cached["correlations"]),
-                         tuple(Comparison(*row) for row in cached["comparisons"]),
-                         tuple(Reliability(*row) for row in cached["reliability"]))
+    agreement = reliability(target, draws, cache)
+    correlations = corrected(correlate.correlations(target), agreement)
+    return TargetResults(tuple(correlations), tuple(_comparisons(target, draws, cache)), agreement)
 
 
-def _comparisons(target: TargetData, draws: Draws) -> Iterator[Comparison]:
+def _comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
     """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts."""
     human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:
         tests = all_pairs_by_formula(human, target.scores, statistic)
-        yield from comparison_rows(target.dataset, target.quality, names, statistic, "williams", tests)
+        yield compared(target.dataset, target.quality, names, statistic, "williams", tests)
         if draws.permutations:
-            tests = all_pairs_by_permutation(human, target.scores, statistic, draws.permutations,
-                              rng=generator(draws.seed, target.dataset, target.quality), context=target.context)
-            yield from comparison_rows(target.dataset, target.quality, names, statistic, "perm-both", tests)
+            tests = _permuted(target, statistic, draws, cache)
+            yield compared(target.dataset, target.quality, names, statistic, "perm-both", tests)
 
 
-def _reliability(target: TargetData, draws: Draws) -> list[Reliability]:
+def _permuted(target: TargetData, statistic: str, draws: Draws, cache: Cache) -> PairTests:
+    def drawn() -> list[list[list[float]]]:
+        tests = all_pairs_by_permutation(target.judged.means, target.scores, statistic, draws.permutations,
+                                         rng=generator(draws.seed, target.dataset, target.quality),
+                                         context=target.context)
+        return [tests.delta.tolist(), tests.p.tolist(), tests.n.tolist()]
+
+    key = [target.dataset, target.quality, statistic, draws.seed, draws.permutations,
+           _digest(target.judged.means, target.scores, target.context)]
+    delta, p, n = map(np.array, cache.get("permutations", key, drawn))
+    none = np.full(p.shape, np.nan)
+    return PairTests(delta, none, p, none, n)
+
+
+def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
     votes = among_people.votes(target.judged.votes, target.system, target.context)
     place = (target.dataset, target.quality)
-    by_method = {
-        "leave-one-out": among_people.leave_one_out(votes, spearman, generator(draws.seed, *place)),
-        RELIABILITY: among_people.split_half(votes, spearman, generator(draws.seed, *place)),
-        "alpha-ordinal": among_people.alpha(votes, "ordinal"),
-        "alpha-interval": among_people.alpha(votes, "interval"),
-    }
-    return [Reliability(*place, method, agreement.value, agreement.items, agreement.note)
-            for method, agreement in by_method.items()]
+
+    def drawn() -> list[list[object]]:
+        by_method = {
+            "leave-one-out": among_people.leave_one_out(votes, spearman, generator(draws.seed, *place)),
+            RELIABILITY: among_people.split_half(votes, spearman, generator(draws.seed, *place)),
+            "alpha-ordinal": among_people.alpha(votes, "ordinal"),
+            "alpha-interval": among_people.alpha(votes, "interval"),
+        }
+        return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
+
+    key = [*place, draws.seed, votes.table.shape, _digest(votes.table)]
+    return tuple(Reliability(*place, *row) for row in cache.get("reliability", key, drawn))
 
 
 def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -> Iterator[Correlation]:
@@ -138,16 +141,18 @@ def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(own, "big")])
 
 
-def comparison_rows(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
-                    tests: PairTests) -> Iterator[Comparison]:
-    """The tests of every two columns as rows, p adjusted over all pairs of the target."""
+def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
+             tests: PairTests) -> Comparisons:
+    """The tests of every two columns, p adjusted over all pairs of the target; pairs without p are left out."""
     by_holm, by_bh = over_pairs(tests.p, holm), over_pairs(tests.p, benjamini_hochberg)
-    for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
-        if np.isfinite(tests.p[i, j]):
-            better, worse = (int(i), int(j)) if tests.delta[i, j] >= 0 else (int(j), int(i))
-            yield Comparison(dataset, quality, statistic, test, names[better], names[worse], int(tests.n[i, j]),
-                             float(tests.delta[better, worse]), float(tests.value[better, worse]),
-                             float(tests.p[i, j]), float(by_holm[i, j]), float(by_bh[i, j]))
+    first, second = np.triu_indices(len(names), 1)
+    known = np.isfinite(tests.p[first, second])
+    first, second = first[known], second[known]
+    ahead = tests.delta[first, second] >= 0
+    better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
+    return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[first, second],
+                       tests.delta[better, worse], tests.value[better, worse],
+                       *(table[first, second] for table in (tests.p, by_holm, by_bh)))
 
 
 VECTORISED: Mapping[str, rank_intervals.Rule] = {
@@ -157,5 +162,5 @@ VECTORISED: Mapping[str, rank_intervals.Rule] = {
 """The rules of `rank.RULES` for all columns at once."""
 
 
-def _digest(human: Vector, scores: Array) -> str:
-    return hashlib.sha256(human.tobytes() + np.ascontiguousarray(scores).tobytes()).hexdigest()
+def _digest(*tables: Array | Codes) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(table).tobytes() for table in tables)).hexdigest()

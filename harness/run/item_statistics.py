@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from harness.errors import BadConfig
-from harness.results.rows import Comparison, Correlation, Results
+from harness.results.rows import Comparisons, Correlation, Results
 from harness.run import correlate
-from harness.run.compare import comparison_rows, generator, labels
+from harness.run.compare import compared, generator, labels
 from harness.run.correlate import TargetData
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name
@@ -56,14 +56,14 @@ def correlations(target: TargetData, request: Request) -> Iterator[Correlation]:
             yield row
 
 
-def comparisons(target: TargetData, request: Request, test: str) -> Iterator[Comparison]:
+def comparisons(target: TargetData, request: Request, test: str) -> Comparisons:
     """Every two columns of a target by the requested statistic and test."""
     if test == "bootstrap":
         tests = paired_bootstrap(target.judged.means, target.scores, target.system, target.context, request.resampled,
                                  generator(request.seed, target.dataset, target.quality), request.draws, target.words)
     else:
         tests = all_pairs_by_formula(target.judged.means, target.scores, request.statistic, FORMULAS[test])
-    yield from comparison_rows(target.dataset, target.quality, labels(target.names), request.name, test, tests)
+    return compared(target.dataset, target.quality, labels(target.names), request.name, test, tests)
 
 
 def restated(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
@@ -80,4 +80,4 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
     intervals = request if not test else replace(request, draws=0)
     return replace(
         results, correlations=tuple(row for target in chosen for row in correlations(target, intervals)),
-        comparisons=tuple(row for target in chosen for row in comparisons(target, request, test)) if test else ())
+        comparisons=tuple(comparisons(target, request, test) for target in chosen) if test else ())

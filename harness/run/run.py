@@ -19,7 +19,7 @@ from benchmarks.formats import private
 from harness.errors import ScoringFailed
 from harness.results import examples
 from harness.results.rows import (
-    Comparison,
+    Comparisons,
     Correlation,
     DatasetEntry,
     Example,
@@ -59,7 +59,7 @@ class DatasetResults:
     targets: frozenset[Target] = frozenset()
     datasets: list[DatasetEntry] = field(default_factory=list)
     correlations: list[Correlation] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[Comparisons] = field(default_factory=list)
     reliability: list[Reliability] = field(default_factory=list)
     points: list[ItemScores] = field(default_factory=list)
     examples: list[Example] = field(default_factory=list)

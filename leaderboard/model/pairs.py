@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.results.rows import Comparison, Results
+from harness.results.rows import Comparisons, Results
 from harness.statistics.significance import letters
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index, once
 
@@ -132,16 +132,14 @@ class Pairs:
 def make_pairs(results: Results) -> Pairs:
     """Collect the comparisons of results; those of a column without a correlation are left out."""
     index = make_index(results)
-    rows: dict[tuple[Target, Test], list[Comparison]] = defaultdict(list)
-    for row in results.comparisons:
-        rows[(row.dataset, row.quality), (row.statistic, row.test)].append(row)
     columns: dict[Target, set[Column]] = defaultdict(set)
     for dataset, quality, metric, name, _ in index.correlations:
         columns[dataset, quality].add((metric, name))
     matrices: dict[Target, dict[Test, Matrix]] = defaultdict(dict)
-    for target, test in sorted(rows):
-        if (matrix := _matrix(index, target, test[0], columns[target], rows[target, test])) is not None:
-            matrices[target][test] = matrix
+    for own in sorted(results.comparisons, key=lambda own: (own.dataset, own.quality, own.statistic, own.test)):
+        target = (own.dataset, own.quality)
+        if (matrix := _matrix(index, target, columns[target], own)) is not None:
+            matrices[target][own.statistic, own.test] = matrix
     return Pairs(dict(matrices))
 
 
@@ -152,21 +150,20 @@ def names(columns: Iterable[Column]) -> dict[str, Column]:
     return {name if shared[name] == 1 else f"{metric}/{name}": (metric, name) for metric, name in listed}
 
 
-def _matrix(index: Index, target: Target, statistic: str, columns: set[Column],
-            rows: Sequence[Comparison]) -> Matrix | None:
+def _matrix(index: Index, target: Target, columns: set[Column], own: Comparisons) -> Matrix | None:
     values = {column: row.value for column in columns
-              if (row := index.correlation(target, column, statistic)) is not None and has_value(row)}
+              if (row := index.correlation(target, column, own.statistic)) is not None and has_value(row)}
     order = sorted(values, key=lambda column: (-values[column], column))
     position = {name: order.index(column) for name, column in names(columns).items() if column in values}
-    known = [row for row in rows if row.better in position and row.worse in position]
-    if not known:
+    places = np.array([position.get(name, -1) for name in own.names])
+    better, worse = places[own.better], places[own.worse]
+    known = (better >= 0) & (worse >= 0)
+    if not known.any():
         return None
-    better = np.array([position[row.better] for row in known])
-    worse = np.array([position[row.worse] for row in known])
-    level = np.array([HOLM if row.holm < ALPHA else BENJAMINI_HOCHBERG if row.bh < ALPHA else 0 for row in known],
-                     dtype=np.int8)
+    better, worse, n = better[known], worse[known], own.n[known]
+    level = np.select([own.holm < ALPHA, own.bh < ALPHA], [HOLM, BENJAMINI_HOCHBERG], 0)[known]
     levels, tested = np.zeros((len(order), len(order)), np.int8), np.zeros((len(order), len(order)), np.bool_)
     levels[better, worse], levels[worse, better] = level, -level
     tested[better, worse] = tested[worse, better] = True
-    return Matrix(tuple(order), tuple(values[column] for column in order), levels, tested, len(known),
-                  min(row.n for row in known), max(row.n for row in known))
+    return Matrix(tuple(order), tuple(values[column] for column in order), levels, tested, len(n),
+                  int(n.min()), int(n.max()))

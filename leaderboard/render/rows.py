@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import io
 import json
 import math
@@ -16,8 +15,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from harness.results.files import json_line
-from harness.results.rows import Comparison, RankingRow, Reliability, Results
+from harness.results.rows import Comparison, Comparisons, RankingRow, Reliability, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.index import Index, is_complete, make_index, ordered, origin_of, split_order
@@ -64,14 +65,26 @@ def comparisons(results: Results) -> bytes:
 
     They are hundreds of thousands: each distinct name is quoted once, and %-formatting takes a third of the time.
     """
-    quoted, targets = functools.cache(_quoted), defaultdict[str, list[Comparison]](list)
-    for row in results.comparisons:
-        targets[f"{quoted(row.dataset)},{quoted(row.quality)},{row.statistic},{row.test},"].append(row)
-    parts = [(",".join(field.name for field in dataclasses.fields(Comparison)) + "\n").encode()]
-    for target in sorted(targets):  # as text one target at a time: all lines would be the most memory that a site takes
-        lines = sorted(f"{target}{quoted(row.better)},{quoted(row.worse)},{_numbers(row)}\n" for row in targets[target])
-        parts.append("".join(lines).encode(errors="backslashreplace"))
-    return b"".join(parts)
+    heads = {f"{_quoted(own.dataset)},{_quoted(own.quality)},{own.statistic},{own.test},": own
+             for own in results.comparisons}
+    names = ",".join(field.name for field in dataclasses.fields(Comparison)) + "\n"
+    # as text one target at a time: all lines would be the most memory that a site takes
+    texts = ("".join([f"{head}{line}\n" for line in _lines(heads[head])]) for head in sorted(heads))
+    return b"".join([names.encode(), *(text.encode(errors="backslashreplace") for text in texts)])
+
+
+def _lines(own: Comparisons) -> list[str]:
+    """Write what differs between the comparisons of a target, in the order of their texts."""
+    names = [_quoted(name) for name in own.names]
+    place = np.argsort(np.argsort([f"{name}," for name in names]))
+    order = np.lexsort((place[own.worse], place[own.better]))
+    sides = ([names[side] for side in column[order].tolist()] for column in (own.better, own.worse))
+    numbers = [column[order] for column in (own.n, own.delta, own.value, own.p, own.holm, own.bh)]
+    rows = zip(*sides, *(column.tolist() for column in numbers), strict=True)
+    if np.isfinite(numbers).all():
+        return ["%s,%s,%d,%.7g,%.7g,%.7g,%.7g,%.7g" % row for row in rows]  # noqa: UP031
+    return [",".join((better, worse, str(n), *(f"{one:.7g}" if math.isfinite(one) else "" for one in values)))
+            for better, worse, n, *values in rows]
 
 
 def reliability(results: Results) -> bytes:
@@ -105,13 +118,6 @@ def leaderboard(results: Results) -> bytes:
 FILES: Mapping[str, Callable[[Results], bytes]] = {
     "ranking.csv": ranking, "correlations.csv": correlations, "comparisons.csv": comparisons,
     "reliability.csv": reliability, "leaderboard.json": leaderboard}
-
-
-def _numbers(row: Comparison) -> str:
-    numbers = (row.delta, row.value, row.p, row.holm, row.bh)
-    if math.isfinite(math.fsum(numbers)):
-        return "%d,%.7g,%.7g,%.7g,%.7g,%.7g" % (row.n, *numbers)  # noqa: UP031
-    return ",".join((str(row.n), *(f"{number:.7g}" if math.isfinite(number) else "" for number in numbers)))
 
 
 def _quoted(name: str) -> str:

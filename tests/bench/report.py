@@ -62,7 +62,7 @@ def bench(metrics: int, draws: int) -> list[tuple[str, float, int]]:
             list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo))
         ranked = time.perf_counter() - start
     most = peak()
-    comparisons = sum(len(result.comparisons) for result in compared)
+    comparisons = sum(len(own) for result in compared for own in result.comparisons)
     what = f"{len(every)} cells, {metrics} metrics: {len(correlations):,} correlations, {comparisons:,} comparisons"
     return [(what, measured, most), (f"rank intervals of both boards, {draws} draws", ranked, most)]
 

@@ -42,7 +42,8 @@ board with the same quality of other datasets, where the two names differ.
 | name | title | split, level | items | qualities with their scales | licence |
 | --- | --- | --- | --- | --- | --- |"""
 
-WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"), (r"tuple\[(\w+), \.\.\.\]", r"list of \1"),
+WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
+         (r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", r"list of \1"),
          (r"Mapping\[(.+), (.+)\]", r"\2 by \1"), (r"tuple\[(\w+), (\w+)\]", r"(\1, \2)"), (r" \| None", " or null"),
          (r"\bfloat\b", "number"), (r"\bint\b", "whole number"), (r"\bstr\b", "text"), (r"\bAny\b", "anything"))
 """Types as the page of the results has them."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.results import files
 from harness.run.plan import Selection
 from harness.scoring.executors.tasks import Setup
 from metrics.models.service import Choice
@@ -68,6 +69,11 @@ def report(out: Path) -> dict[str, bytes]:
     folder = out / "report"
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
             if path.is_file() and path.name != "timings.json"}
+
+
+def rows(out: Path, table: str) -> list[Any]:
+    """The rows of a table of the report."""
+    return list(getattr(files.read(out / "report"), table))
 
 
 def events(out: Path) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from harness.cli import main
 from harness.scoring.executors import tasks
 from tests.faults.conftest import Whole
 from tests.faults.faults import fault
-from tests.faults.runs import QUICK, costly, left_behind, metric, report, scored, words
+from tests.faults.runs import QUICK, costly, left_behind, metric, report, rows, scored, words
 
 pytestmark = pytest.mark.faults
 
@@ -120,21 +120,23 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
     commands = (("report", "--out", str(out)), ("publish", "--out", str(out), "--site", str(tmp_path / "site")))
     for how, damage in DAMAGES.items():
         refused, whole = 0, dict(undisturbed(*ARGV))
+        capsys.readouterr()
+        assert main([*commands[0]]) == 0
+        answer = capsys.readouterr().out
         if how == "a bit flipped":
             del whole["report.json"]  # see below
         for name, content in whole.items():
             damage(out / "report" / name)
-            for argv in commands[:1] if name.endswith(".jsonl") else commands:
-                capsys.readouterr()
-                status, said = main([*argv]), capsys.readouterr().err.strip()
-                assert status == (0 if name.endswith(".jsonl") else 2), (name, said)
+            for argv in commands:
+                status, (shown, said) = main([*argv]), capsys.readouterr()
+                assert status == 2 or (argv is commands[0] and shown == answer), (name, said)
                 if status:
-                    assert "\n" not in said
+                    assert "\n" not in said.strip()
                     assert str(out / "report") in said
                     refused += 1
             (out / "report" / name).write_bytes(content)
-        REPORT[how].seen(f"exit status 2 and one line, {refused} times, else the copy as `.jsonl`, which neither "
-                         "reads; then the same bytes", len(whole))
+        REPORT[how].seen(f"exit status 2 and one line, {refused} times, else a file that `harness report` does not "
+                         "read; then the same bytes", len(whole))
     (out / "report" / "report.json").write_bytes(b"")
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     assert report(out) == undisturbed(*ARGV)
@@ -160,8 +162,7 @@ def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
             "--out", str(tmp_path / "out")]
     store.save(registry.sample(registry.card("esl")), home)
     assert main(argv) == 0
-    before = [line for line in report(tmp_path / "out")["correlations.jsonl"].splitlines()
-              if json.loads(line)["dataset"] == "persona-zhao"]
+    before = [repr(row) for row in rows(tmp_path / "out", "correlations") if row.dataset == "persona-zhao"]
     files = [path for path in (home / "datasets").rglob("*") if path.is_file() and path.stat().st_size]
     named = 0
     for path in files:
@@ -171,8 +172,8 @@ def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
         status, said = main(argv), capsys.readouterr().err
         assert status in {0, 1}, said
         assert "Traceback" not in said
-        rows = report(tmp_path / "out")["correlations.jsonl"].splitlines()
-        assert [line for line in rows if json.loads(line)["dataset"] == "persona-zhao"] == before
+        now = [repr(row) for row in rows(tmp_path / "out", "correlations") if row.dataset == "persona-zhao"]
+        assert now == before
         failed = json.loads(report(tmp_path / "out")["report.json"])["failures"]
         assert [row["dataset"] for row in failed] == ["esl"] * status
         named += status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import resource
 import sys
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.results import tables
+from harness.results.rows import Correlation
 from tests.faults.conftest import Whole
 from tests.faults.faults import Fault, fault
-from tests.faults.runs import QUICK, begun, events, metric, report, scored, words
+from tests.faults.runs import QUICK, begun, events, metric, report, rows, scored, words
 
 pytestmark = pytest.mark.faults
 
@@ -90,9 +93,10 @@ def failures(out: Path) -> dict[str, str]:
     return {row["metric"]: row["error"] for row in rows}
 
 
-def correlations(files: dict[str, bytes], *metrics: str) -> list[bytes]:
-    """The lines of some metrics in the table of correlations."""
-    return [line for line in files["correlations.jsonl"].splitlines() if json.loads(line)["metric"] in metrics]
+def correlations(files: dict[str, bytes], *metrics: str) -> list[str]:
+    """The rows of some metrics in the table of correlations."""
+    rows = tables.unpacked(files["correlations.parquet"], Correlation)
+    return [repr(row) for row in rows if row.metric in metrics]
 
 
 def named(cases: dict[Fault, tuple[str, str]], folder: Path) -> dict[str, Fault]:
@@ -179,14 +183,12 @@ def test_nan_is_a_score_that_is_missing(executor: str, tmp_path: Path, undisturb
     out = tmp_path / "out"
     assert main(["run", *GOOD, "--metric", one, "--metric", every, *QUICK, "--executor", executor,
                  "--out", str(out)]) == 0
-    rows = [json.loads(line) for line in report(out)["correlations.jsonl"].splitlines()]
-    counted = {name: {row["n"] for row in rows if row["metric"] == name} for name in ("length", "one", "every")}
+    found = rows(out, "correlations")
+    counted = {name: {row.n for row in found if row.metric == name} for name in ("length", "one", "every")}
     assert counted["one"] == {number - 1 for number in counted["length"]}
-    assert {row["value"] for row in rows if row["metric"] == "every"} <= {None}
+    assert all(math.isnan(row.value) for row in found if row.metric == "every")
     assert correlations(report(out), "length", "distinct") == correlations(undisturbed(*GOOD), "length", "distinct")
-    ranks = [row["rank"] for row in map(json.loads, report(out)["ranking.jsonl"].splitlines())
-             if row["metric"] == "every"]
-    assert set(ranks) <= {None}
+    assert {row.rank for row in rows(out, "ranking") if row.metric == "every"} <= {None}
     NAN.seen(f"exit status 0; n = {max(counted['one'])} of {max(counted['length'])}")
     NANS.seen("exit status 0; no value, no rank")
 

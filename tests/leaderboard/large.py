@@ -17,8 +17,7 @@ from scipy import stats
 
 from harness.results import rows
 from harness.run import rank as challenge
-from harness.run.compare import labels
-from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+from harness.run.compare import compared, labels
 from harness.statistics.williams import all_pairs_by_formula, correlation_matrix
 
 Array = npt.NDArray[np.float64]
@@ -135,18 +134,12 @@ def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correla
                                                    letters="abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)])
 
 
-def _comparisons(one: Scored) -> Iterator[rows.Comparison]:
+def _comparisons(one: Scored) -> Iterator[rows.Comparisons]:
     names, scores = labels(tuple(one.scores)), np.array(list(one.scores.values()))
-    upper = np.triu_indices(len(names), 1)
     for quality, human in zip(one.entry.qualities, one.human, strict=True):
         for statistic in ("spearman", "pearson"):
-            tests = all_pairs_by_formula(human, scores, statistic)
-            adjusted = (over_pairs(tests.p, adjust) for adjust in (holm, benjamini_hochberg))
-            parts = (part[upper].tolist() for part in (tests.delta, tests.value, tests.p, *adjusted))
-            for i, j, delta, *rest in zip(*(part.tolist() for part in upper), *parts, strict=True):
-                better, worse = (i, j) if delta >= 0 else (j, i)
-                yield rows.Comparison(one.entry.name, quality.name, statistic, "williams", names[better], names[worse],
-                                      len(human), abs(delta), *rest)
+            yield compared(one.entry.name, quality.name, names, statistic, "williams",
+                           all_pairs_by_formula(human, scores, statistic))
 
 
 def _reliability(entry: rows.DatasetEntry) -> Iterator[rows.Reliability]:

@@ -16,6 +16,11 @@ from harness.results import files
 from harness.results import rows as results
 
 
+def whole(report: results.Results) -> str:
+    """Everything of it, read."""
+    return repr(report)
+
+
 def small() -> results.Results:
     nan = math.nan
     return results.Results(
@@ -27,6 +32,9 @@ def small() -> results.Results:
                     results.Correlation("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
         ranking=(results.RankingRow("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),
                    results.RankingRow("dev", "real", "dev", "pearson", "m", "m", 0.1, 1, 1, 1)),
+        comparisons=results.Comparisons.gathered(
+            results.Comparison("a", "q", statistic, "williams", better, worse, 9, 0.1, 2.5, 0.01, 0.03, 0.02)
+            for statistic in ("spearman", "pearson") for better, worse in (("m", "o"), ("p", "m"), ("o", "p"))),
         skips=(results.Skip("a", "n", "why"),), failures=(results.Failure("a", "o", "how"),),
         timings=(results.Timing("a", "m", 2, 0.5),),
         examples=(results.Example("a", "q", "i", "", ("hi",), "ho", nan, 1.0, 0.0, (("m", 0.0),)),),
@@ -41,10 +49,9 @@ def test_a_report_reads_back_from_the_same_bytes_each_time(tmp_path: Path) -> No
     assert repr(files.read(tmp_path / "a")) == repr(small())  # repr, because NaN is not itself
     for path in (path for path in (tmp_path / "a").rglob("*") if path.is_file()):
         assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
-    rows = [json.loads(line) for line in (tmp_path / "a" / "correlations.jsonl").read_text().splitlines()]
-    assert rows[0]["value"] is None
-    table = pq.read_table(tmp_path / "a" / "correlations.parquet")
-    assert [row["n"] for row in rows] == table.column("n").to_pylist()
+    table = pq.read_table(tmp_path / "a" / "comparisons.parquet")
+    assert table.to_pylist() == [dataclasses.asdict(row) for own in small().comparisons for row in own]
+    assert table.schema.field("better").type == "string"
 
 
 def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
@@ -53,7 +60,7 @@ def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
     files.write(other, tmp_path / "b")
     (tmp_path / "a" / "correlations.parquet").write_bytes((tmp_path / "b" / "correlations.parquet").read_bytes())
     with pytest.raises(BadReport, match=r"correlations\.parquet is not the file"):
-        files.read(tmp_path / "a")
+        whole(files.read(tmp_path / "a"))
 
 
 def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -65,7 +72,7 @@ def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path) -> None:
         before = path.read_bytes()
         path.unlink() if content is None else path.write_bytes(content)
         with pytest.raises(BadReport, match=path.name) as caught:
-            files.read(tmp_path)
+            whole(files.read(tmp_path))
         assert "harness run" in str(caught.value)
         path.write_bytes(before)
     files.read(tmp_path)

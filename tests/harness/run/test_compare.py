@@ -13,6 +13,7 @@ from scipy import stats
 
 from benchmarks.dataset import Quality
 from harness.cli import main
+from harness.results.rows import Comparison
 from harness.run import compare
 from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
@@ -33,13 +34,17 @@ def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "
                 codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
 
-def measured(given: TargetData, tmp_path: Path, **more: int) -> compare.Measured:
+def measured(given: TargetData, tmp_path: Path, **more: int) -> compare.TargetResults:
     return compare.on_target(given, Draws(seed=1, **more), Cache(tmp_path))
+
+
+def rows(found: compare.TargetResults) -> list[Comparison]:
+    return [row for own in found.comparisons for row in own]
 
 
 def test_comparisons_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
-    found = measured(given, tmp_path).comparisons
+    found = rows(measured(given, tmp_path))
     assert len(found) == 3 * len(compare.STATISTICS)
     human = given.judged.means
     r = {name: stats.spearmanr(human, row).statistic for (name, _), row in zip(given.names, given.scores, strict=True)}
@@ -59,7 +64,7 @@ def test_identical_columns_tie(rng: np.random.Generator, tmp_path: Path) -> None
     given = cell(rng, ("good", "poor"))
     twice = dataclasses.replace(given, names=(*given.names, ("copy", "copy")),
                                 scores=np.vstack([given.scores, given.scores[:1]]))
-    tie = [row for row in measured(twice, tmp_path, permutations=50).comparisons
+    tie = [row for row in rows(measured(twice, tmp_path, permutations=50))
            if {row.better, row.worse} == {"good", "copy"}]
     assert {(row.statistic, row.test) for row in tie} == {
         (statistic, test) for statistic in compare.STATISTICS for test in ("williams", "perm-both")}
@@ -71,7 +76,7 @@ def test_a_constant_column_is_in_no_contest(rng: np.random.Generator, tmp_path: 
     flat = dataclasses.replace(given, names=(*given.names, ("flat", "flat")),
                                scores=np.vstack([given.scores, np.ones(120)]))
     found = measured(flat, tmp_path)
-    assert all("flat" not in (row.better, row.worse) for row in found.comparisons)
+    assert all("flat" not in (row.better, row.worse) for row in rows(found))
     assert {row.note for row in found.correlations if row.column == "flat"} == {"every score is the same"}
 
 
@@ -81,9 +86,9 @@ def test_the_order_of_columns_changes_no_number(rng: np.random.Generator, tmp_pa
     for number, order in enumerate(itertools.permutations(range(3))):
         moved = dataclasses.replace(given, names=tuple(given.names[place] for place in order),
                                     scores=given.scores[list(order)])
-        rows = measured(moved, tmp_path / str(number), permutations=200).comparisons
+        found = rows(measured(moved, tmp_path / str(number), permutations=200))
         seen.add(tuple(sorted((row.statistic, row.test, row.better, row.worse, round(row.delta, 12), row.p if
-                               row.test == "perm-both" else round(row.p, 12)) for row in rows)))
+                               row.test == "perm-both" else round(row.p, 12)) for row in found)))
     assert len(seen) == 1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.results.rows import Comparison, RankingRow, Results, Timing
+from harness.results.rows import Comparison, Comparisons, RankingRow, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
@@ -88,8 +88,9 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
 def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
     tests = [("fed-turn", "Overall", "bleu1", "x|y", 0.01), ("topical-usr", "Overall quality", "bleu1", "x|y", 0.2),
              ("a|b", "Overall", "x|y", "bleu1", 0.001)]
-    comparisons = tuple(Comparison(dataset, quality, "spearman", "williams", better, worse, 90, 0.1, 2.0, p, p, p)
-                        for dataset, quality, better, worse, p in tests)
+    comparisons = Comparisons.gathered(
+        Comparison(dataset, quality, "spearman", "williams", better, worse, 90, 0.1, 2.0, p, p, p)
+        for dataset, quality, better, worse, p in tests)
     (page,) = front.build(replace(results, comparisons=comparisons))
     found = row(table(page, "answers"), "overall")
     assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")

@@ -9,7 +9,7 @@ from html import unescape
 from xml.etree import ElementTree as ET
 
 from harness.results import rows
-from harness.results.rows import Comparison, Correlation, Results
+from harness.results.rows import Comparison, Comparisons, Correlation, Results
 from leaderboard.blocks.tables import Page, Picture, Prose
 from leaderboard.model.pairs import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, Matrix, Score, make_pairs
 from leaderboard.pages import significance
@@ -40,8 +40,9 @@ def made(*, contexts: int = 100, permutations: int = 0, qualities: int = 1) -> R
                            for quality, statistic in both for name, value in VALUES.items()),
         ranking=tuple(rows.RankingRow("dev", "real", "dev", "spearman", name, name, value, rank, qualities, qualities)
                       for rank, (name, value) in enumerate(VALUES.items(), start=1)),
-        comparisons=tuple(Comparison("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
-                          for quality, statistic in both for test in tests for (one, other), adjusted in HOLM.items()))
+        comparisons=Comparisons.gathered(
+            Comparison("chat", quality.name, statistic, test, one, other, 99, 0.1, 1.0, 0.01, *adjusted)
+            for quality, statistic in both for test in tests for (one, other), adjusted in HOLM.items()))
 
 
 def matrix(results: Results) -> Matrix:
@@ -75,8 +76,9 @@ def compared(*tests: tuple[str, str, float]) -> Results:
     """Results of three columns, one of which two metrics share, on one target."""
     keys = (("a", "x"), ("b", "x"), ("c", "z"))
     correlations = tuple(Correlation(*CELL, *key, "spearman", 9, 0.1, 0.1, 0.0, 0.2) for key in keys)
-    comparisons = tuple(Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
-                        for better, worse, holm in tests)
+    comparisons = Comparisons.gathered(
+        Comparison(*CELL, "spearman", "williams", better, worse, 9, 0.1, 1.0, holm, holm, holm)
+        for better, worse, holm in tests)
     return Results(RUN, (), (), correlations, (), comparisons=comparisons)
 
 
