@@ -138,8 +138,8 @@ def dots(x: Places, y: Places) -> str:
     right, up_down = _steps()
     paths = []
     for number in np.unique(classes):
-        own = codes[classes == number]
-        across, down = np.diff(own // 1000, prepend=0), np.diff(own % 1000, prepend=0)
+        across, down = np.divmod(codes[classes == number], 1000)
+        across[1:], down[1:] = across[1:] - across[:-1], down[1:] - down[:-1]
         paths.append(f'<path class="d{number}" d="{"".join((right[across] + up_down[down]).tolist())}"/>')
     return "".join(paths)
 

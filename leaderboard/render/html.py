@@ -94,22 +94,23 @@ def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, *, keyed
 
 
 def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
-    text = _safe(cell.text)
-    if cell.link:
-        text = f'<a href="{_safe(_href(cell.link, root))}">{text.replace("_", "_<wbr>")}</a>'
-    elif cell.code:
+    shown, _, _, small, link, model, why, marks, _, code, (sign, meaning), _ = cell
+    text = _safe(shown)
+    if link:
+        text = f'<a href="{_safe(_href(link, root))}">{text.replace("_", "_<wbr>")}</a>'
+    elif code:
         text = f"<code>{text}</code>"
     else:
-        for mark in cell.marks:
+        for mark in marks:
             text = f"<{TAGS[mark]}>{text}</{TAGS[mark]}>"
-    if cell.sign[0]:
-        meaning = _safe(cell.sign[1])
-        text += f'<span class="sign" role="img" aria-label="{meaning}" title="{meaning}">{_safe(cell.sign[0])}</span>'
-    if cell.why:
-        text += f"<sup>{reasons[cell.why]}</sup>"
-    if cell.model:
-        text += f"<small>{_safe(cell.model)}</small>"
-    return f"{text}<small>{_safe(cell.small)}</small>" if cell.small else text
+    if sign:
+        words = _safe(meaning)
+        text += f'<span class="sign" role="img" aria-label="{words}" title="{words}">{_safe(sign)}</span>'
+    if why:
+        text += f"<sup>{reasons[why]}</sup>"
+    if model:
+        text += f"<small>{_safe(model)}</small>"
+    return f"{text}<small>{_safe(small)}</small>" if small else text
 
 
 def _json(data: str) -> markupsafe.Markup:
