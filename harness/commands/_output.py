@@ -7,6 +7,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
@@ -18,6 +19,9 @@ from leaderboard.render import text
 
 LISTING = ".published.json"
 """Which files the last publishing wrote, so that pages of datasets no longer in the report go."""
+
+WRITERS = 8
+"""How many pages are written at once: each waits for the disk."""
 
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
 
@@ -63,19 +67,26 @@ def with_exhibits(report: Results, out: Path) -> Results:
 
 
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
-    """Write the pages; a page that the last publishing wrote and this one did not is removed."""
+    """Write the pages that changed; a page that the last publishing wrote and this one did not is removed."""
     folder.mkdir(parents=True, exist_ok=True)
     before = _listed(folder)
     if foreign := sorted(name for name in pages.keys() - before if (folder / name).exists()):
         raise BadConfig(f"{folder}: {foreign[0]} is there and was not published by the harness; choose another folder")
     _list(folder, before | pages.keys())  # first, so that a run killed here is not taken for a stranger's folder
-    for name, content in pages.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / name, content)
+    for parent in {(folder / name).parent for name in pages}:
+        parent.mkdir(parents=True, exist_ok=True)
+    changed = [name for name, content in pages.items() if not _is(folder / name, content)]
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(lambda name: write_atomically(folder / name, pages[name]), changed))
     for name in before - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()
     _list(folder, set(pages))
+
+
+def _is(path: Path, content: bytes) -> bool:
+    """Whether a file has this content."""
+    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def _list(folder: Path, names: set[str]) -> None:

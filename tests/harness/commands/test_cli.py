@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.commands._output import write_site
 from tests.suite_run import SuiteRun
 
 REFUSED = (
@@ -71,6 +72,17 @@ harness.score
 assert "torch" not in sys.modules"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_page_is_written_again_only_where_it_is_not_as_drawn(tmp_path: Path) -> None:
+    pages = {"index.html": b"front", "metric/a.html": b"a", "metric/b.html": b"b", "metric/c.html": b"c"}
+    write_site(pages, tmp_path)
+    (tmp_path / "metric" / "a.html").write_bytes(b"x")
+    (tmp_path / "metric" / "b.html").unlink()
+    written = {name: (tmp_path / name).stat().st_ino for name in ("index.html", "metric/c.html")}
+    write_site({**pages, "metric/c.html": b"d"}, tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in pages} == {**pages, "metric/c.html": b"d"}
+    assert [name for name, number in written.items() if (tmp_path / name).stat().st_ino == number] == ["index.html"]
 
 
 def test_neither_a_folder_of_the_same_name_nor_a_reader_that_goes_away_is_a_traceback(tmp_path: Path) -> None:
