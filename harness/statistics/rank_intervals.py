@@ -5,7 +5,8 @@ same items for all its qualities and all metrics, so that comparisons stay paire
 values so obtained; of all draws, the interval takes the percentiles of each metric's rank that were in fact reached
 (Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
 A dataset drawn twice comes with two independent samples of its items. The same draws separate metrics: one is better
-than another where it is ahead in at least 97.5 % of them; metrics that share a letter are not separated.
+than another where it is ahead in at least 97.5 % of them; metrics that share a letter are not separated. A draw
+in which a quality or a metric is constant gives no rank where that counts; intervals and letters leave it out alike.
 """
 
 from __future__ import annotations
@@ -111,9 +112,10 @@ def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
 
 
 def ahead(ranks: Array, share: float) -> significance.Better:
-    """Which metric is ahead of which in at least this share of the draws; ranks as (draws, metrics)."""
+    """Which metric is ahead of which in at least this share of the draws that rank both; ranks as (draws, metrics)."""
     wins = np.array([(column[:, None] < ranks).sum(axis=0) for column in ranks.T])  # a NaN is ahead of none
-    return np.asarray(wins >= np.ceil(round(share * len(ranks), 9)))
+    both = np.isfinite(ranks).T.astype(np.int64) @ np.isfinite(ranks)
+    return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))
 
 
 def _by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:

@@ -64,6 +64,9 @@ def test_who_is_ahead_in_nearly_all_draws_is_separated() -> None:
         drawn = np.array([[1, 2] if draw < wins else [2, 1] for draw in range(40)], dtype=float)
         assert bool(ahead(drawn, 0.975)[0, 1]) is separated
     assert not ahead(np.array([[1.0, 1.0, np.nan]] * 40), 0.975).any()
+    constant = np.full((20, 2), np.nan)
+    assert ahead(np.vstack([[[1.0, 2.0]] * 40, constant]), 0.975)[0, 1], "draws without ranks count for nobody"
+    assert not ahead(constant, 0.975).any()
 
 
 def test_two_share_a_letter_where_they_are_not_separated() -> None:
