@@ -15,7 +15,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ from benchmarks.corpora.corpora import Corpus
 from harness.errors import BadConfig
 from harness.run.environment import commit, packages
 from harness.run.settings import command_line
+from harness.scoring.progress import EVERY, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
+from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
 from metrics.training.checkpoint import Checkpoint
@@ -96,6 +98,35 @@ class Training:
         return existing if existing.card.get("fingerprint") == self.fingerprint else None
 
 
+@dataclass(slots=True)
+class Pace:
+    """What a training is at, for who waits: how long it has been prepared, then how fast its steps go."""
+
+    label: str
+    steps: int
+    start: float = field(default_factory=time.monotonic)
+    tokens: int = field(default_factory=lambda: READING.tokens)
+    first: int = 0
+    step: int = 0
+
+    def stepped(self, step: int) -> None:
+        """A step was taken."""
+        if not self.step:
+            self.first, self.start = step, time.monotonic()
+        self.step = step
+
+    def line(self) -> str:
+        """What to say now."""
+        took = time.monotonic() - self.start
+        if self.step > self.first:
+            speed = (self.step - self.first) / took
+            return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, at most "
+                    f"{duration((self.steps - self.step) / speed)} left")
+        read = READING.tokens - self.tokens
+        return (f"{self.label}: being prepared for {duration(took)}"
+                + (f", {read:,} tokens read, {read / took:,.0f} tokens/s" if read else ""))
+
+
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Training:
     """Make a request definite; an error tells what is not here."""
     learner = trainables.choose(name)
@@ -123,7 +154,8 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False) -> C
     many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell))
-    with randomness(plan.seed, plan.models.machine):
+    pace = Pace(plan.learner.label, plan.recipe.steps)
+    with randomness(plan.seed, plan.models.machine), repeated(lambda: tell(pace.line()), EVERY):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
@@ -131,9 +163,10 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False) -> C
     prepared = time.perf_counter() - start
     if plan.state.exists():
         tell(f"{plan.learner.label}: goes on where it was cut")
-    fitted = fit(objective, plan.recipe, plan.models.machine, plan.seed, plan.state,
-                 lambda look: tell(f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss "
-                                   f"{look.loss:.4f}, held out {look.held_out:.4f}"))
+    with repeated(lambda: tell(pace.line()), EVERY):
+        fitted = fit(objective, plan.recipe, plan.models.machine, plan.seed, plan.state,
+                     lambda look: tell(f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss "
+                                       f"{look.loss:.4f}, held out {look.held_out:.4f}"), pace.stepped)
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
     config = {"network": dict(objective.config), "encoder": {
         "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
@@ -152,7 +185,8 @@ def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
         if not made:
             made.append(PooledVectors(plan.models.home / "training", plan.models.encoder(plan.learner.encoder or ""),
                                  lambda done, total, seconds: tell(
-                                     f"{plan.learner.label}: {done:,} of {total:,} texts read, {seconds:.0f} s")))
+                                     f"{plan.learner.label}: {done:,} of {total:,} texts read, about "
+                                     f"{duration((total - done) * seconds / done)} left")))
         return made[0](texts)
 
     return read

@@ -62,8 +62,11 @@ class Fitted:
 
 
 def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state: Path | None = None,
-        tell: Callable[[Look], None] = lambda look: None) -> Fitted:
-    """Fit the network; `state` is the file from which a training that was cut goes on."""
+        tell: Callable[[Look], None] = lambda look: None, stepped: Callable[[int], None] = lambda step: None) -> Fitted:
+    """Fit the network; `state` is the file from which a training that was cut goes on.
+
+    `tell` receives each look, `stepped` the number of each step.
+    """
     if recipe.steps < 1 or recipe.every < 1:
         raise MetricError(f"a training takes 1 step or more, and looks after 1 or more: {recipe}")
     if not objective.held_out:
@@ -73,7 +76,7 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
         if state is not None:
             training.resume(state)
         while not training.done:
-            look = training.stretch()
+            look = training.stretch(stepped)
             if state is not None:
                 state.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(state, training.written())
@@ -134,7 +137,7 @@ class _Training:
     def _least(self) -> Look:
         return min(self.curve, key=lambda look: look.held_out)
 
-    def stretch(self) -> Look:
+    def stretch(self, stepped: Callable[[int], None]) -> Look:
         """Go on to the next look."""
         import torch
 
@@ -144,6 +147,7 @@ class _Training:
         total = torch.zeros((), device=self.device)
         while self.step < end:
             total += self._one()
+            stepped(self.step)
         mean = total.item() / (end - first)
         self.network.eval()
         with torch.no_grad():

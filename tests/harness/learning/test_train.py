@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import types
 import xml.etree.ElementTree as ET
 from importlib.metadata import EntryPoint
@@ -18,9 +19,11 @@ torch = pytest.importorskip("torch")
 
 from harness.cli import main  # noqa: E402
 from harness.learning import train  # noqa: E402
+from harness.learning.train import Pace  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
+from metrics.models.reading import READING  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import checkpoint, trainables  # noqa: E402
 from tests.conftest import ROOT, make_item  # noqa: E402
@@ -190,3 +193,17 @@ def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: 
     out, err = capsys.readouterr()
     assert "follows left out: conceptnet is not on this machine" in err
     assert "0 of 1 are there; left out: follows" in out
+
+
+def test_who_waits_is_told_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 tokens in 20 s of preparation; then a training that goes on after step 9, and takes 2 steps in 4 s."""
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    pace = Pace("toy", 30, clock[0])
+    READING.read(40)
+    clock[0] += 20
+    assert pace.line() == "toy: being prepared for 0:20, 40 tokens read, 2 tokens/s"
+    for step in (10, 11, 12):
+        pace.stepped(step)
+        clock[0] += 2 * (step < 12)
+    assert pace.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"
