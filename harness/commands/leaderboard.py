@@ -26,9 +26,9 @@ EXTREMES = 3
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which metric, among those of which run."""
-    parser.add_argument("--with", dest="named", metavar="NAME", required=True,
+    parser.add_argument("--with", dest="metric", metavar="NAME", required=True, action="append",
                         help="whatever `harness run --metric` takes: a name with options, a plug-in, ./file.py, "
-                             "scores:FILE, ...")
+                             "scores:FILE, ...; may be repeated")
     configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
     parser.add_argument("--split", choices=("dev", "test"), help="only the board of one split")
@@ -44,7 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
-    args.metric = [args.named]
     chosen = settings(args)
     if chosen.limit is not None and chosen.limit < 3:
         raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
@@ -54,16 +53,16 @@ def run(args: argparse.Namespace) -> int:
     own = _scored(earlier, chosen, args.data)
     boards = list(placement.around(earlier, own, args.rule))
     for board in boards:
-        print(json.dumps({"metric": args.named, **dataclasses.asdict(board)}) if chosen.json else _shown(board))
+        print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
         if chosen.limit:
             print(f"only the first {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
         for skip in own.skips:
-            print(f"not scored: {skip.dataset}: {skip.reason}")
+            print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
         for failure in own.failures:
-            print(f"crashed: {failure.dataset}: {failure.error}")
+            print(f"crashed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
-            print(f"{args.named} has no place: it has no correlation on any dataset of the report")
+            print("no place: no correlation on any dataset of the report")
     return 1 if own.failures else 0
 
 

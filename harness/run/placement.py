@@ -7,6 +7,7 @@ cells that it has. What is compared item by item are the scores behind both repo
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -77,6 +78,7 @@ class Around:
     cells: int
     whole: int
     ranked: int
+    metric: str
     column: str
     tests: int
     neighbours: tuple[Neighbour, ...]
@@ -84,16 +86,17 @@ class Around:
 
 
 def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
-    """The boards on which the metric of the report `own` has a place; `rule` is the board's own where none is named."""
-    (metric,) = (entry.name for entry in own.metrics)
+    """The boards on which each metric of `own` has a place; `rule` is the board's own where none is named."""
+    metrics = {entry.name for entry in own.metrics}
     both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
             if (entry.name, _kind(entry)) == (other.name, _kind(other))}
     for entry, other in both.values():
         _check(entry, other)
-    targets = _targets(earlier, own, metric)
-    rows = [row for row in (*_others(earlier, own, targets, metric), *_unseen(own, own.correlations))
+    targets = _targets(earlier, own, metrics)
+    rows = [row for row in (*_others(earlier, own, targets, metrics), *_unseen(own, own.correlations))
             if row.statistic == STATISTIC]
-    for split, kind in sorted({(entry.split, _kind(entry)) for entry, _ in both.values()}):
+    boards = sorted({(entry.split, _kind(entry)) for entry, _ in both.values()})
+    for metric, (split, kind) in itertools.product(sorted(metrics), boards):
         whole = frozenset(_usable(earlier, split, kind))
         own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
         board = Board(split, kind, whole & own_cells)
@@ -132,17 +135,18 @@ def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
                         if one.usable)
 
 
-def _others(earlier: Results, own: Results, targets: _Targets, metric: str) -> Iterator[Correlation]:
-    """The correlations of the earlier metrics, on as many items as the metric itself was scored on."""
+def _others(earlier: Results, own: Results, targets: _Targets, metrics: Collection[str],
+            ) -> Iterator[Correlation]:
+    """The correlations of the earlier metrics, on as many items as the own ones were scored on."""
     sizes = {entry.name: entry.items for entry in own.datasets}
     cut = {entry.name for entry in earlier.datasets if entry.items != sizes.get(entry.name, entry.items)}
     rows = (row for row in earlier.correlations if row.dataset not in cut)
     again = (row for target in targets.values() if target.dataset in cut
              for row in correlate.correlations(target, [(STATISTIC, estimates.ITEMS)]))
-    yield from _unseen(earlier, (row for row in (*rows, *again) if row.metric != metric))
+    yield from _unseen(earlier, (row for row in (*rows, *again) if row.metric not in metrics))
 
 
-def _targets(earlier: Results, own: Results, metric: str) -> _Targets:
+def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targets:
     """Every quality with the scores of all columns, of the items that were scored now."""
     before = {points.dataset: points for points in earlier.points}
     entries = {entry.name: entry for entry in own.datasets}
@@ -153,7 +157,7 @@ def _targets(earlier: Results, own: Results, metric: str) -> _Targets:
         if lacking := next((item for item in points.items if item not in place), None):
             raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
         rows = [place[item] for item in points.items]
-        scores = {key: values[rows] for key, values in earlier_points.scores.items() if key[0] != metric}
+        scores = {key: values[rows] for key, values in earlier_points.scores.items() if key[0] not in metrics}
         both = replace(points, scores=scores | dict(points.scores))
         for target in correlate.targets(both, correlate.rated(points, entries[points.dataset])):
             targets[target.dataset, target.quality] = target
@@ -180,7 +184,7 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     by_name = dict(zip(keys, labels(keys), strict=True))
     yield Around(
         split=board.split, origin=board.origin, rule=best.rule, cells=len(board.cells), whole=whole,
-        ranked=len(ranked), column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
+        ranked=len(ranked), metric=metric, column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
         neighbours=tuple(
             Neighbour(row.rank or 0, row.metric, by_name[row.metric, row.column], row.value, row.metric == metric,
                       int((sure[:, k] & (delta[:, k] > 0)).sum()), int((sure[:, k] & (delta[:, k] < 0)).sum()),

@@ -89,6 +89,17 @@ def test_a_metric_without_some_cells_is_ranked_on_those_it_has(
     assert {row["column"] for row in board["neighbours"] if row["own"]} == {f"bleu-{n}" for n in range(1, 5)}
 
 
+def test_several_metrics_meet_each_other_as_well(out: Path, later: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with_distinct, repetition = boards(capsys, out, "distinct", "--with", "repetition")
+    truth = [row for row in files.read(later / "report").ranking
+             if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.metric != "bleu"]
+    for board in (with_distinct, repetition):
+        (own,) = [row for row in truth if row.column == board["column"]]
+        line = own_line(board)
+        assert (line["value"], line["rank"]) == (own.value, 1 + sum(row.value > own.value for row in truth))
+    assert (with_distinct["metric"], repetition["metric"]) == ("distinct", "repetition")
+
+
 def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
         out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Counted again from the stores: each neighbour on each cell, Holm over all of them."""
