@@ -57,13 +57,16 @@ class TargetColumn:
 def board_table(index: Index, board: Board, targets: Sequence[TargetEntry] = (), *, folded: bool = False) -> Table:
     """Draw an overall board; `targets` are those that the scripts rank it anew over."""
     datasets = index.on(board.origin, board.name)
-    means = {column: [_mean(index, entry, column, board.statistic) for entry in datasets] for column in board.columns}
+    found = {column: [[index.correlation((entry.name, quality.name), column, board.statistic)
+                       for quality in entry.qualities] for entry in datasets] for column in board.columns}
+    means = {column: [_mean(entry, rows) for entry, rows in zip(datasets, every, strict=True)]
+             for column, every in found.items()}
     lead = [leaders(row[place] for column, row in means.items() if not index.is_fitted(column, entry.name))
             for place, entry in enumerate(datasets)]
     rows = {column: (
         *head, *((Cell(row.letters if (row := board.row(column)) else ""),) if board.has_letters else ()),
-        *(_dataset_cell(index, entry, column, board.statistic, mean, best)
-          for entry, mean, best in zip(datasets, means[column], lead, strict=True)))
+        *(_dataset_cell(index, entry, column, board.statistic, own, mean, best)
+          for entry, own, mean, best in zip(datasets, found[column], means[column], lead, strict=True)))
         for column, head in row_heads(index, board).items()}
     any_fitted = any(index.is_fitted(column, entry.name) for column in means for entry in datasets)
     return Table(
@@ -182,17 +185,17 @@ def _average(board: Board, rule: str, column: Column, lead: tuple[float, float])
     return cell if rule == board.rules[0] else cell._replace(small=f"rank {complete.rank}")
 
 
-def _mean(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> float:
+def _mean(entry: DatasetEntry, rows: Sequence[Correlation | None]) -> float:
     """Average a dataset's qualities; NaN unless every one that was rated has a value."""
-    values = [row.value if (row := index.correlation((entry.name, quality.name), column, statistic)) else math.nan
-              for quality in entry.qualities if quality.rated]
+    values = [row.value if row else math.nan for quality, row in zip(entry.qualities, rows, strict=True)
+              if quality.rated]
     return math.fsum(values) / len(values) if values and all(map(math.isfinite, values)) else math.nan
 
 
-def _dataset_cell(index: Index, entry: DatasetEntry, column: Column, statistic: str, mean: float,
-                  lead: tuple[float, float]) -> Cell:
+def _dataset_cell(index: Index, entry: DatasetEntry, column: Column, statistic: str,
+                  own: Sequence[Correlation | None], mean: float, lead: tuple[float, float]) -> Cell:
     """Show a mean with its parts, or the reasons of the qualities without a value; one that all share is said once."""
-    rows = [(quality, index.correlation((entry.name, quality.name), column, statistic)) for quality in entry.qualities]
+    rows = list(zip(entry.qualities, own, strict=True))
     if math.isfinite(mean):
         parts = (f"{quality.name} {number(row.value)}" for quality, row in rows if row is not None and has_value(row))
         cell = value_cell(mean, lead, shaded=True, title=", ".join(parts))

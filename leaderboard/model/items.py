@@ -100,11 +100,12 @@ def profile(items: DatasetItems, column: Column) -> Profile | None:
     scores = scores_on(items.points, column, items.quality.dimension)
     if scores is None or not (present := paired(items.ratings, scores)).any():
         return None
-    people, metric = place_both(items.ratings, scores)
-    human, own, lengths = people[present], metric[present], places(items.points.words[present])
+    human, own = places(items.ratings[present]), places(scores[present])
+    lengths = places(items.points.words[present])
     ratings, length, both = _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths)
-    return Profile(items, differences(people, metric, items.systems), differences(people, metric, items.quarters),
-                   ratings, length, both, with_control_held(ratings, both, length))
+    systems, quarters = (differences(human, own, Parts(parts.names, parts.numbers[present]))
+                         for parts in (items.systems, items.quarters))
+    return Profile(items, systems, quarters, ratings, length, both, with_control_held(ratings, both, length))
 
 
 def scores_on(points: ItemScores, column: Column, dimension: str) -> Vector | None:
@@ -120,14 +121,6 @@ def paired(ratings: Vector, scores: Vector) -> npt.NDArray[np.bool_]:
 def places(values: Vector | Numbers) -> Exact:
     """Place each value from 0, the lowest, to 1, the highest; a half where there is only one value."""
     return (ranks(values) - 1) / (values.size - 1) if values.size > 1 else np.full(values.size, 0.5)
-
-
-def place_both(ratings: Vector, scores: Vector) -> tuple[Exact, Exact]:
-    """Place the items by ratings and by scores, among those that have both; NaN for the others."""
-    present = paired(ratings, scores)
-    people, metric = np.full(ratings.size, np.nan), np.full(ratings.size, np.nan)
-    people[present], metric[present] = places(ratings[present]), places(scores[present])
-    return people, metric
 
 
 def by_system(points: ItemScores) -> Parts:
@@ -149,9 +142,9 @@ def by_length(points: ItemScores) -> Parts:
 
 
 def differences(people: Vector, metric: Vector, parts: Parts) -> tuple[PartDifference, ...]:
-    """Compare the mean places within each part; a part without a placed item is left out."""
-    present = np.isfinite(people) & (parts.numbers >= 0)
-    part, human, own = parts.numbers[present], people[present], metric[present]
+    """Compare the mean places within each part; a part without items is left out."""
+    inside = parts.numbers >= 0
+    part, human, own = parts.numbers[inside], people[inside], metric[inside]
     counts = np.bincount(part, minlength=len(parts.names))
     within = _within(ranks(human + 2 * part), ranks(own + 2 * part), part, counts)
     means = (np.bincount(part, side, minlength=counts.size) / np.maximum(counts, 1) for side in (human, own))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import markupsafe
 
-from leaderboard.blocks.tables import Cell, Entry, Facts, Gallery, Page, Picture, Row, Table
+from leaderboard.blocks.tables import Cell, Entry, Facts, Gallery, Page, Picture, Table
 from leaderboard.render.escaping import shown, visible
 
 if TYPE_CHECKING:
@@ -73,21 +73,19 @@ def _rows(table: Table, root: str) -> markupsafe.Markup:
         if group.title:
             lines.append(f'<tr class="group"><th scope="rowgroup" colspan="{len(kinds)}"><span>{_safe(group.title)}'
                          "</span></th></tr>")
-        lines += [_row(row, kinds, reasons, root, keyed=bool(table.board)) for row in group.rows]
+        for row in group.rows:
+            cells = [_cell(cell, kind, reasons, root, table.board) for cell, kind in zip(row, kinds, strict=True)]
+            lines.append(f"<tr>{''.join(cells)}</tr>")
         lines.append("</tbody>")
     return markupsafe.Markup("\n".join(lines))  # noqa: S704 - every part of it is escaped
 
 
-def _row(row: Row, kinds: Sequence[str], reasons: Mapping[str, int], root: str, *, keyed: bool) -> str:
-    return f"<tr>{''.join([_cell(*pair, reasons, root, keyed=keyed) for pair in zip(row, kinds, strict=True)])}</tr>"
-
-
-def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, *, keyed: bool) -> str:
+def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: str) -> str:
     title = f' title="{_safe(cell.title)}"' if cell.title else ""
     inside = _inside(cell, reasons, root)
     if kind == "stub":
         metric, column = cell.key
-        data = f' data-metric="{_safe(metric)}" data-column="{_safe(column)}"' if keyed and metric else ""
+        data = f' data-metric="{_safe(metric)}" data-column="{_safe(column)}"' if board and metric else ""
         return f'<th scope="row" class="stub"{data}{title}>{inside}</th>'
     shade = f" {cell.shade}" if cell.shade else ""
     return f'<td class="{kind}{shade}"{title}>{inside}</td>'

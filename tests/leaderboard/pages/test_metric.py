@@ -12,7 +12,7 @@ from scipy import stats
 from harness.results.rows import Example, Results
 from leaderboard.blocks.tables import Gallery, Page, Picture, Section
 from leaderboard.model.index import make_index
-from leaderboard.model.items import Parts, dataset_items, differences, place_both, profile
+from leaderboard.model.items import Parts, dataset_items, differences, places, profile
 from leaderboard.pages import dataset, metric
 from tests.leaderboard import large
 from tests.leaderboard.conftest import find_page, row, table
@@ -76,7 +76,7 @@ def test_a_system_that_the_metric_turns_upside_down_is_seen() -> None:
     ratings = np.random.default_rng(3).permutation(40).astype(np.float64)
     system = np.arange(40) % 3 - 1  # -1: the system is not known
     scores = np.where(system == 1, 40 - ratings, ratings)
-    found = {part.part: part for part in differences(*place_both(ratings, scores), Parts(("a", "b"), system))}
+    found = {part.part: part for part in differences(places(ratings), places(scores), Parts(("a", "b"), system))}
     assert [found["a"].within, found["b"].within] == pytest.approx([1, -1])
     assert found["b"].people == pytest.approx((stats.rankdata(ratings)[system == 1] - 1).mean() / 39)
     assert found["b"].metric == pytest.approx((stats.rankdata(scores)[system == 1] - 1).mean() / 39)
