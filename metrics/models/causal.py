@@ -22,8 +22,9 @@ import numpy.typing as npt
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
-from metrics.models.continuations import Following, Reader
+from metrics.models.continuations import SAVED, Following, Reader, reads_pieces
 from metrics.models.device import Machine
+from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, Memory, Vectors
 from metrics.models.tokens import Tokenizer
 from metrics.models.weights import Weights
@@ -137,16 +138,16 @@ class LanguageModel:
         return bool(getattr(self.networks[0], "_is_stateful", False))
 
     @cached_property
-    def _branches(self) -> bool:
-        """Whether the network reads a tree of continuations as it reads each by itself; not all heed such a mask."""
-        reader = Reader(self.networks[0], self.machine.devices[0], self.tokenizer.pad)
-        tree = Following([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]])
-        try:
-            together = reader.read([tree])[0]
-        except (RuntimeError, TypeError, ValueError, IndexError):
-            return False
-        apart = [reader.read([Following(tree.start, [after])])[0][0] for after in tree.afters]
-        return all(np.allclose(one, other, atol=networks.NEAR) for one, other in zip(together, apart, strict=True))
+    def _in_pieces(self) -> bool:
+        """Whether the network reads several texts in one row, each with what follows it."""
+        with quiet():
+            return all(reads_pieces(network, device, self.tokenizer.pad)
+                       for network, device in zip(self.networks, self.machine.devices, strict=True))
+
+    @property
+    def _rows(self) -> bool:
+        """Whether everything is read in rows: on a processor, where they need no padding."""
+        return self.machine.kind == "cpu" and self._in_pieces
 
     @cached_property
     def _opening(self) -> list[int]:
@@ -165,6 +166,10 @@ class LanguageModel:
         at_once = len(networks.workers(self.networks, self.machine))
         tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary * at_once)))
         return Batches(tokens, even=self.machine.kind == "cpu")
+
+    @cached_property
+    def _row_batches(self) -> Batches:
+        return Batches(self._batches.budget)
 
     def _cut(self, continuations: Sequence[str]) -> list[list[int]]:
         room = self.tokenizer.limit - len(self._beginning)
@@ -186,19 +191,13 @@ class LanguageModel:
         return ids(bisect.bisect_left(range(len(turns) - 1), True, key=lambda first: len(ids(first)) <= room))
 
     def _pairs(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
-        """The likelihoods of pairs, gathered by what comes before; on a processor one by one.
-
-        There the last bits of a likelihood would depend on the other pairs of the call.
-        """
+        """The likelihoods of pairs, gathered by what comes before; on a processor none moves another's last bits."""
         afters = self._cut([after for _, after in pairs])
         starts = list(map(tuple, self._starts([before for before, _ in pairs], list(map(len, afters)))))
-        if self.machine.kind == "cpu":
-            read = self._read([Following(list(start), [after]) for start, after in zip(starts, afters, strict=True)])
-            return [values for [values] in read]
         places: dict[tuple[int, ...], list[int]] = {}
         for place, start in enumerate(starts):
             places.setdefault(start, []).append(place)
-        read = self._read([Following(list(start), [afters[place] for place in here])
+        read = self._read([Following(list(start), [afters[place] for place in here], apart=self.machine.kind == "cpu")
                            for start, here in places.items()])
         likelihoods = {place: values for here, group in zip(places.values(), read, strict=True)
                  for place, values in zip(here, group, strict=True)}
@@ -230,16 +229,17 @@ class LanguageModel:
         return [np.concatenate([next(read) for _ in part]) for part in parts]
 
     def _readers(self) -> list[Reader]:
-        return [Reader(network, device, self.tokenizer.pad)
+        return [Reader(network, device, self.tokenizer.pad, self._rows)
                 for network, device in networks.workers(self.networks, self.machine)]
 
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
         """Compute log p of every token of each group's continuations, on all devices."""
         if not groups:
             return []
-        parts = [group.units(self._branches) for group in groups]
+        parts = [group.units(self._in_pieces, 0 if self._rows else SAVED) for group in groups]
         units = [unit for part in parts for unit in part]
-        read = iter(self._batches.run([unit.size for unit in units], self._forwards(units)))
+        batches = self._row_batches if self._rows else self._batches
+        read = iter(batches.run([unit.size for unit in units], self._forwards(units)))
         return [[values for _ in part for values in next(read)] for part in parts]
 
     def _forwards(self, units: Sequence[Following]) -> list[Forward[list[Vectors]]]:

@@ -1,9 +1,10 @@
 """How likely each of several continuations is after one text, as a causal network computes it.
 
-There are two ways. A text with one continuation is read with it, in a batch with others. A text that many continuations
-follow is read with all of them in one pass: they form a tree, in which tokens that begin alike stand once, and each
-sees the text and what leads to it, at the position it would have by itself. Scores over the vocabulary are computed
-only from the last token of a text on; they take most of the memory.
+There are two ways. A text with one continuation is read with it, in a batch with others. Or texts stand one behind the
+other in a single row without padding, each once, with what follows it: continuations form a tree, in which tokens that
+begin alike stand once, and each token sees its text and what leads to it, at the position it would have by itself.
+Continuations that are read `apart` form a tree each, so that none changes the last bits of another. Scores over the
+vocabulary are computed only from the last token of a text on; they take most of the memory.
 """
 
 from __future__ import annotations
@@ -17,12 +18,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metrics.models.batches import Positions
 from metrics.models.encoder import padded
 from metrics.models.memory import Vectors
 from metrics.models.tokens import Tokenized
 
+NEAR = 0.01
+"""How far likelihoods may lie apart by rounding."""
+
 SAVED = 64
 """How many tokens must be saved for a text to be read once, in a call of its own."""
+
+MOST = 16
+"""How many continuations that are read apart stand behind a text, before it is read anew for others."""
+
+SCORED, SUMMED = 256, 32
+"""Rows of scores over a vocabulary that are computed at a time, and summed: those stay in the processor's cache."""
+
+PIECES = "pieces"
+"""The name under which transformers knows `attend`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +45,27 @@ class Following:
 
     start: list[int]
     afters: list[list[int]]
+    apart: bool = False
 
     @property
     def size(self) -> int:
-        """How many tokens there are to read."""
+        """How many tokens there are to read, at most."""
         return len(self.start) + sum(map(len, self.afters))
 
-    def units(self, together: bool) -> list[Following]:
-        """What is read at once: all of it where that pays and the network can, else one by one."""
-        if together and (len(self.afters) - 1) * len(self.start) >= SAVED:
-            return [self]
-        return [Following(self.start, [after]) for after in self.afters]
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees that the continuations form."""
+        if self.apart:
+            return [Tree.of((tuple(after),)) for after in self.afters]
+        return [Tree.of(tuple(map(tuple, self.afters)))]
+
+    def units(self, together: bool, saved: int = SAVED) -> list[Following]:
+        """What is read at once: all of it where that saves so many tokens and the network can, else one by one."""
+        if not together or (len(self.afters) - 1) * len(self.start) < saved:
+            return [Following(self.start, [after]) for after in self.afters]
+        many = MOST if self.apart else max(1, len(self.afters))
+        return [Following(self.start, self.afters[place : place + many], self.apart)
+                for place in range(0, len(self.afters), many)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +96,78 @@ class Tree:
                    [[places[after[:end]] + 1 if end else 0 for end in range(len(after))] for after in afters])
 
 
+Piece = tuple[slice, Any]
+"""Tokens in a row, and which each of them sees; None where every one sees those before it."""
+
+
+def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, pieces: Sequence[list[Piece]] = (),
+           scaling: float | None = None, **options: Any) -> tuple[Any, None]:
+    """Attention within the `pieces` of one row: each text by itself, and what follows it after the text.
+
+    (1, heads, tokens, width) to (1, tokens, heads, width). Without pieces it is transformers' own; with them, attention
+    that is more than a product and a softmax is a ValueError.
+    """
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+    from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
+
+    if not pieces:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)[0], None
+    if foreign := [name for name in ("softcap", "sliding_window", "s_aux", "position_bias") if options.get(name)]:
+        raise ValueError(f"attention with {foreign[0]}")
+    groups = query.shape[1] // key.shape[1]
+    key, value = repeat_kv(key, groups), repeat_kv(value, groups)
+    found = torch.empty_like(query.transpose(1, 2))
+    for (start, _), *rest in pieces:
+        found[:, start] = scaled_dot_product_attention(
+            query[:, :, start], key[:, :, start], value[:, :, start], is_causal=True, scale=scaling).transpose(1, 2)
+        for after, seen in rest:
+            keys, values = (torch.cat([states[:, :, start], states[:, :, after]], 2) for states in (key, value))
+            found[:, after] = scaled_dot_product_attention(
+                query[:, :, after], keys, values, seen, scale=scaling).transpose(1, 2)
+    return found, None
+
+
+def reads_pieces(network: Any, device: str, pad: int) -> bool:
+    """Whether a network reads a tree of continuations as it reads each by itself; it is changed so that it can."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    before = network.config._attn_implementation
+    if before != "sdpa":
+        return False
+    AttentionInterface.register(PIECES, attend)
+    AttentionMaskInterface.register(PIECES, sdpa_mask)
+    network.set_attn_implementation(PIECES)
+    reader = Reader(network, device, pad)
+    tree = Following([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]])
+    apart = [Following(tree.start, [after]) for after in tree.afters]
+    try:
+        same = all(np.allclose(one, reader.whole([other])[0], atol=NEAR)
+                   for one, other in zip(reader.row([tree])[0], apart, strict=True))
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        same = False
+    if not same:
+        network.set_attn_implementation(before)
+    return same
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A causal network on its device; `pad` fills up its batches."""
+    """A causal network on its device; `pad` fills up its batches, and `rows` says that nothing is read in batches."""
 
     network: Any
     device: str
     pad: int
+    rows: bool = False
 
     def read(self, units: Sequence[Following]) -> list[list[Vectors]]:
         """Compute log p of every token of each continuation, unit by unit."""
-        import torch
-
-        single = [unit for unit in units if len(unit.afters) == 1]
-        with torch.inference_mode():
-            whole = iter(self._whole(single) if single else ())
-            return [[next(whole)] if len(unit.afters) == 1 else self._once(unit) for unit in units]
+        in_row = [self.rows or len(unit.afters) > 1 for unit in units]
+        several, single = ([unit for unit, here in zip(units, in_row, strict=True) if here == wanted]
+                           for wanted in (True, False))
+        row, whole = iter(self.row(several) if several else ()), iter(self.whole(single) if single else ())
+        return [next(row) if here else [next(whole)] for here in in_row]
 
     def last(self, units: Sequence[Following], wanted: Sequence[int]) -> list[Vectors]:
         """Score each wanted token after each text with each of its continuations: (continuations, wanted).
@@ -120,34 +200,71 @@ class Reader:
                 arrays.append(np.concatenate([read([after], copy.deepcopy(start)) for after in unit.afters]))
         return arrays
 
-    def _whole(self, units: Sequence[Following]) -> list[Vectors]:
+    def whole(self, units: Sequence[Following]) -> list[Vectors]:
         """Each text with its one continuation, as one batch."""
+        import torch
+
         inputs = self._tensors([unit.start + unit.afters[0] for unit in units])
         first = min(len(unit.start) for unit in units)
         ids = inputs["input_ids"]
-        logits = self.network(**inputs, use_cache=False, logits_to_keep=ids.shape[1] - first + 1).logits
-        values = _taken(logits[:, :-1], ids[:, first:]).cpu().numpy()
+        with torch.inference_mode():
+            logits = self.network(**inputs, use_cache=False, logits_to_keep=ids.shape[1] - first + 1).logits
+            values = _taken(logits[:, :-1], ids[:, first:]).cpu().numpy()
         return [row[len(unit.start) - first :][: len(unit.afters[0])].copy()
                 for unit, row in zip(units, values, strict=True)]
 
-    def _once(self, unit: Following) -> list[Vectors]:
-        """A text and the tree of its continuations in one pass; each continuation's last token need not be read."""
+    def row(self, units: Sequence[Following]) -> list[list[Vectors]]:
+        """Texts and the trees behind them in one row; the last token of each continuation need not be read.
+
+        A token of padding begins the row, since matrix products of a single row may differ in their last bits.
+        """
         import torch
 
-        tree = Tree.of(tuple(map(tuple, unit.afters)))
-        length = len(unit.start)
-        depths = torch.tensor(tree.depths, dtype=torch.long, device=self.device)
-        seen = torch.ones((length + len(tree.tokens),) * 2, dtype=torch.bool, device=self.device).tril()
-        seen[length:, length:] = torch.from_numpy(tree.seen).to(self.device)
-        ids = torch.tensor([[*unit.start, *tree.tokens]], device=self.device)
-        logits = self.network(
-            input_ids=ids, attention_mask=seen[None, None], use_cache=False, logits_to_keep=len(tree.tokens) + 1,
-            position_ids=torch.cat([torch.arange(length, device=self.device), length + depths])[None]).logits[0].float()
-        rows, tokens = (torch.tensor([place for branch in some for place in branch], device=self.device)
-                        for some in (tree.branches, unit.afters))
-        values = (logits[rows, tokens] - torch.logsumexp(logits, -1)[rows]).cpu().numpy()
-        ends = np.cumsum([len(after) for after in unit.afters])
-        return [part.copy() for part in np.split(values, ends[:-1])]
+        ids, positions, places = [self.pad], [0], [0]
+        pieces: list[list[Piece]] = [[(slice(0, 1), None)]]
+        for unit in units:
+            piece: list[Piece] = [(slice(len(ids), len(ids) + len(unit.start)), None)]
+            ids += unit.start
+            positions += range(len(unit.start))
+            last = len(ids) - 1
+            for tree in unit.trees:
+                places += [len(ids) + place - 1 if place else last for branch in tree.branches for place in branch]
+                if tree.tokens:
+                    piece.append((slice(len(ids), len(ids) + len(tree.tokens)), self._seen(tree, len(unit.start))))
+                ids += tree.tokens
+                positions += [len(unit.start) + depth for depth in tree.depths]
+            pieces.append(piece)
+        tokens = [self.pad, *(token for unit in units for after in unit.afters for token in after)]
+        inputs = {"input_ids": torch.tensor([ids], device=self.device), "pieces": pieces, "use_cache": False,
+                  "position_ids": torch.tensor([positions], device=self.device),
+                  "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # in four dimensions it is left alone
+        with torch.inference_mode():
+            states = self.network.base_model(**inputs).last_hidden_state[0]
+            values = self._of(states, np.array(places), torch.tensor(tokens, device=self.device))[1:]
+        parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
+        return [[next(parts).copy() for _ in unit.afters] for unit in units]
+
+    def _of(self, states: Any, places: Positions, tokens: Any) -> Vectors:
+        """Tell log p of each token after the state at its place."""
+        import torch
+
+        output = self.network.get_output_embeddings()
+        kept, rows = np.unique(places, return_inverse=True)
+        values = np.empty(len(places), np.float32)
+        for part in np.array_split(np.arange(len(kept)), -(-len(kept) // SCORED)):  # none of a single row
+            scores = output(states[kept[part]]).float()
+            totals = torch.cat([some.logsumexp(-1) for some in scores.split(SUMMED)])
+            here = np.flatnonzero((rows >= part[0]) & (rows <= part[-1]))
+            own = rows[here] - part[0]
+            values[here] = (scores[own, tokens[here]] - totals[own]).cpu().numpy()
+        return values
+
+    def _seen(self, tree: Tree, before: int) -> Any:
+        """What is added to the scores of attention: nothing, or −∞ for what a token of a tree does not see."""
+        import torch
+
+        seen = torch.from_numpy(np.pad(tree.seen, ((0, 0), (before, 0)), constant_values=True)).to(self.device)
+        return torch.zeros(seen.shape, dtype=self.network.dtype, device=self.device).masked_fill_(~seen, -torch.inf)
 
     def _tensors(self, rows: Sequence[list[int]]) -> dict[str, Any]:
         import torch

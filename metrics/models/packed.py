@@ -34,26 +34,30 @@ def pack(network: Any) -> Any:
 
     output: Any = getattr(network, "get_output_embeddings", lambda: None)()
     for module in list(network.modules()):
-        fused = _is_gelu(getattr(module, "intermediate_act_fn", None))
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Linear and not (child is output and child.weight.dtype == torch.bfloat16):
-                gelu = fused and name == "dense"
-                setattr(module, name, _packed(child, "gelu" if gelu else "none"))
+                after = _BETWEEN.get(name, "")
+                gelu = _gelu(getattr(module, after, None))
+                setattr(module, name, _packed(child, gelu))
                 if gelu:
-                    module.intermediate_act_fn = torch.nn.Identity()
+                    setattr(module, after, torch.nn.Identity())
     return network
 
 
-def _is_gelu(activation: Any) -> bool:
-    """Whether an activation is the exact GELU, not its approximation by tanh."""
+_BETWEEN = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
+"""Layers that an activation follows, and where it is: BERT's and GPT-NeoX's."""
+
+
+def _gelu(activation: Any) -> str:
+    """How an activation computes the GELU: exactly (`none`), or by `tanh`; empty for any other activation."""
     import torch
 
     if isinstance(activation, torch.nn.GELU):
-        return bool(activation.approximate == "none")
-    return type(activation).__name__ == "GELUActivation"
+        return str(activation.approximate)
+    return {"GELUActivation": "none", "GELUTanh": "tanh"}.get(type(activation).__name__, "")
 
 
-def _packed(layer: Any, activation: str) -> Any:
+def _packed(layer: Any, gelu: str) -> Any:
     import torch
 
     class Packed(torch.nn.Module):  # type: ignore[misc]
@@ -65,6 +69,7 @@ def _packed(layer: Any, activation: str) -> Any:
             self.bias = None if layer.bias is None else layer.bias.detach()
 
         def forward(self, rows: Any) -> Any:
-            return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, activation, [], "none")
+            return torch.ops.mkldnn._linear_pointwise(
+                rows, self.weight, self.bias, "gelu" if gelu else "none", [], gelu or "none")
 
     return Packed(layer)

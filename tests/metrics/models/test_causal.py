@@ -104,18 +104,30 @@ def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
     assert few.units(together=True) == [Following(few.start, [[1]]), Following(few.start, [[2]])]
 
 
+def test_what_is_read_after_a_text_does_not_depend_on_what_else_is_read(model: LanguageModel) -> None:
+    """To the last bit, on a processor."""
+    reader = Reader(model.networks[0], "cpu", 0, model._rows)
+    afters = [numbers(model, text) for text in ("tea", "a", "", "coffee, please", "tea!")]
+    start = numbers(model, CONTEXT)
+    other = Following([5, 6], [[7, 8, 9]], apart=True)
+    assert model._rows
+    [together, *_] = reader.read([Following(start, afters, apart=True), other])
+    for after, values in zip(afters, together, strict=True):
+        [[alone]] = reader.read([Following(start, [after], apart=True)])
+        assert alone.tobytes() == values.tobytes()
+
+
 @pytest.fixture
 def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The (rows, positions) for which each reading computed scores over the vocabulary."""
-    network, seen = model.networks[0], []
-    forward = network.forward
+    """How many tokens each reading read, and for how many of them it computed scores over the vocabulary."""
+    seen, score = [], Reader._of
 
-    def noted(**inputs: Any) -> Any:
-        found = forward(**inputs)
-        seen.append((found.logits.shape[0], found.logits.shape[1]))
-        return found
+    def noted(self: Reader, states: Any, places: Any, tokens: Any) -> Any:
+        seen.append((len(states), len(set(places.tolist()))))
+        return score(self, states, places, tokens)
 
-    monkeypatch.setattr(network, "forward", noted)
+    assert model._rows
+    monkeypatch.setattr(Reader, "_of", noted)
     return seen
 
 
@@ -132,16 +144,17 @@ def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[tup
 def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
         model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
-    assert counted[-1] == (1, 27), "a text and all that follows it are read in one pass, each letter once"
+    assert counted == [(1 + len(numbers(model, CONTEXT)) + 26, 1 + 27)], "all in one row, each letter once, after a pad"
     counted.clear()
     model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [(1, 5)], "30 tokens before, 4 after: 4 places and the last, which nothing follows"
-    vars(model).pop("_batches")
+    assert counted == [(1 + 30 + 3, 1 + 4)], "30 tokens before and 4 after, of which the last need not be read"
+    for batches in ("_batches", "_row_batches"):
+        vars(model).pop(batches)
     counted.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
     assert len(counted) > 1
-    assert max(rows * places for rows, places in counted) <= 100
+    assert max(scored for _, scored in counted) <= 100
 
 
 def short_of_memory(most: int) -> Callable[..., Any]:
