@@ -15,6 +15,7 @@ from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt
 from metrics.judges.archive import usage_records
 from metrics.judges.local import LocalJudge
+from metrics.judges.prompt import Prompt
 from metrics.models.service import Models
 
 
@@ -47,14 +48,24 @@ def _try(args: argparse.Namespace) -> list[str]:
     lines = [f"--- {message['role']}\n{message['content']}" for one in questions for message in one.messages]
     if isinstance(metric, LocalJudge):
         columns = {} if args.dry else metric.score([item], Models(args.home))
-        lines += [f"{name}: {column[0]:g}" for name, column in columns.items()]
+        lines += [f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}" for name, column in columns.items()]
     elif not args.dry:
         read = metric.read(questions, Models(args.home))
         for question, samples in zip(questions, read, strict=True):
             for quality in question.qualities:
                 values = [f"{sample[quality.name].value:g}" for sample in samples if quality.name in sample]
-                lines.append(f"{quality.name}: {', '.join(values) or 'nothing that could be read'}")
+                lines.append(f"{quality.name}: {', '.join(values) or 'nothing that could be read'}"
+                             f"{_meaning(metric.prompt, quality.name) if values else ''}")
     return lines
+
+
+def _meaning(asked: Prompt, name: str) -> str:
+    """What the number of a column is."""
+    if asked.answer == "yes":
+        return "  (log p(Yes) - log p(No): above 0 where Yes is likelier)"
+    scales = [f"{one.low:g} to {one.high:g}" for one in asked.qualities
+              if name in {one.name, f"{asked.name}-{one.name}"}]
+    return f"  (from {scales[0]})" if scales else "  (mean of the qualities, each scaled to 0 to 1)"
 
 
 def _item(items: tuple[Item, ...], name: str | None) -> Item:
@@ -75,4 +86,5 @@ def _usage(home: Path) -> list[str]:
     lines = [f"{judge} ({model}): {total['sent']} requests, {total['prompt_tokens']} + {total['completion_tokens']} "
              f"tokens" + (f", cost {total['cost']:.4f}" if total["cost"] else "")
              for (judge, model), total in sorted(totals.items())]
-    return lines or ["no judge was asked yet"]
+    return [*(lines or ["no judge behind an endpoint was asked yet"]),
+            "judges on this machine (lm=NAME) send nothing: `harness run` shows their tokens and seconds"]

@@ -10,7 +10,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.storage import store
 from metrics import registry
 from metrics.errors import BrokenPlugin
-from metrics.models import catalogue, weights
+from metrics.models import catalogue, small_lm, weights
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,11 +54,13 @@ def _metrics(_home: Path) -> list[str]:
 
 
 def _models(home: Path) -> list[str]:
-    """The models that can be fetched, then any others that are here."""
+    """The models that can be fetched, the one that is shipped, then any others that are here."""
     here = {model.name: model.origin for model in weights.here(home) if not isinstance(model, str)}
-    lines = []
+    lines = [f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} where it is, or how it comes"]
     for name, card in catalogue.cards().items():
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
-        lines.append(f"{name:<20} {card.kind:<8} {card.parameters / 1e6:>6,.0f} M {card.size / 1e6:>6,.0f} MB  "
-                     f"{card.licence:<18} {origin}")
-    return lines + [f"{name:<20} {origin}" for name, origin in here.items()]
+        lines.append(f"{name:<20} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
+                     f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
+    lines.append(f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} comes with this package")
+    return [*lines, *(f"{name:<20} {origin}" for name, origin in here.items()),
+            "kind is the flag it is for (--encoder, --lm, --vectors); a judge wants an lm with a chat template"]

@@ -67,8 +67,9 @@ def fitted_cell(cell: Cell) -> Cell:
 
 def metric_cell(index: Index, column: Column) -> Cell:
     """Name a column, the models behind its scores and how it stands to its paper, with a link to its metric's page."""
-    about = "; ".join(filter(None, (index.models.get(column[0], ""), index.badges.get(column[0], ""))))
-    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""), model=about,
+    label, models = index.labels.get(column, column[1]), index.models.get(column[0], "")
+    about = "; ".join(filter(None, ("" if f"={models}" in label else models, index.badges.get(column[0], ""))))
+    return Cell(label, link=index.metric_paths.get(column[0], ""), model=about,
                 key=column)
 
 

@@ -193,13 +193,23 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def _labels(results: Results) -> dict[Column, str]:
-    """Call a column by its own name where that says which metric it is of, else with the metric before it."""
+    """Call a column by its own name where that says which metric it is of, else with the metric before it.
+
+    Options stand once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
+    """
     columns = {(row.metric, row.column) for row in results.correlations}
     columns |= {(row.metric, row.column) for row in results.ranking}
     columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
     shared = Counter(name for _, name in columns)
-    return {(metric, name): name if (name.startswith(metric) and shared[name] == 1) or name == metric
-            else f"{metric} / {name}" for metric, name in sorted(columns)}
+    return {(metric, name): _label(metric, name, alone=shared[name] == 1) for metric, name in sorted(columns)}
+
+
+def _label(metric: str, name: str, *, alone: bool) -> str:
+    base, bracket, options = metric.partition("[")
+    source, colon, own = base.rpartition(":")
+    if source + colon + name == metric or (alone and name.startswith(own)):
+        return source + colon + name
+    return f"{metric} / {name.removesuffix(bracket + options)}"
 
 
 def _problems(results: Results) -> dict[tuple[str, str], str]:

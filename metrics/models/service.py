@@ -86,7 +86,7 @@ class Models:
         from metrics.models.cache import EmbeddingCache
         from metrics.models.encoder import Encoder
 
-        weights = self._weights(name or self.choice.encoder or files.EMBEDDED)
+        weights = self._encoder_weights(name)
 
         def load() -> Encoder:
             cache = None
@@ -145,7 +145,7 @@ class Models:
         """The weights of that name for this encoder, or MissingResource."""
         absent = None
         try:
-            identity = self._weights(encoder or self.choice.encoder or files.EMBEDDED).identity
+            identity = self._encoder_weights(encoder).identity
         except MissingResource as error:
             identity, absent = "", error  # weights that read no encoder do without
         try:
@@ -164,8 +164,7 @@ class Models:
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
-        weights = self._language_model(name) if kind == "lm" else self._weights((
-            name if kind == "encoder" else "") or self.choice.encoder or files.EMBEDDED)
+        weights = self._language_model(name) if kind == "lm" else self._encoder_weights(name * (kind == "encoder"))
         parts = [weights.identity] if kind != "vectors" else [f"input embeddings of {weights.identity}"]
         if self.machine.precision != "fp32":
             parts.append(self.machine.precision)
@@ -190,7 +189,10 @@ class Models:
 
     def _language_model(self, name: str) -> Weights:
         model = name or self.choice.lm or small_lm.SHOWN
-        return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model)
+        return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
+
+    def _encoder_weights(self, name: str) -> Weights:
+        return self._weights(name or self.choice.encoder or files.EMBEDDED, "encoder")
 
     def _small_lm(self) -> Checkpoint:
         """The language model that was trained here: the user's own, else the one that comes with this package."""
@@ -203,7 +205,8 @@ class Models:
                                   "a folder)") from error
         return trained
 
-    def _weights(self, name: str) -> Weights:
+    def _weights(self, name: str, kind: str) -> Weights:
+        catalogue.check_kind(name, kind)
         self._once(("installed",), _check_installed)
         weights = self._once(("weights", name), lambda: self._found(name))
         if isinstance(weights, str):
@@ -219,6 +222,7 @@ class Models:
 
     def _vector_file(self, name: str) -> Resource:
         if card := catalogue.cards().get(name):
+            catalogue.check_kind(name, "vectors")
             file, digest = next(iter(card.files.items()))
             path = catalogue.folder(card, self.home) / file
             if not path.is_file():

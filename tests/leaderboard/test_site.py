@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.results.rows import Results, Run
-from leaderboard.model.index import LONGEST, slug, slugs
+from leaderboard.model.index import LONGEST, make_index, slug, slugs
 from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import builders, lists, menu
@@ -121,3 +121,12 @@ def test_slugs_are_safe_and_distinct_in_any_order(names: list[str]) -> None:
     assert len(set(paths.values())) == len(set(names))
     assert all(re.fullmatch(rf"[a-z0-9][a-z0-9-]{{0,{LONGEST + 70}}}", value) for value in paths.values())
     assert slugs(reversed(names)) == paths
+
+
+def test_a_label_says_its_options_once(results: Results) -> None:
+    named = {("judge:fit[lm=x]", "fit[lm=x]"): "judge:fit[lm=x]",
+             ("judge:fit[lm=x]", "fit-tone[lm=x]"): "judge:fit-tone[lm=x]",
+             ("am-fm[lm=x]", "am-fm[lm=x]"): "am-fm[lm=x]", ("am-fm[lm=x]", "am[lm=x]"): "am-fm[lm=x] / am"}
+    rows = tuple(replace(results.correlations[0], metric=metric, column=column) for metric, column in named)
+    labels = make_index(replace(results, correlations=rows)).labels
+    assert {column: labels[column] for column in named} == named

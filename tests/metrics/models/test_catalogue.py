@@ -144,6 +144,9 @@ def test_the_catalogue_says_all_of_each_model_and_only_its_files_are_taken_for_i
         Models(home).lm("smolm2-135m")
     with pytest.raises(MissingResource, match="`harness fetch glove-6b-50d` brings them"):
         Models(home).vectors("glove-6b-50d")
+    for kind, name in (("lm", "all-mpnet-base-v2"), ("encoder", "smollm2-135m"), ("vectors", "smollm2-135m")):
+        with pytest.raises(MissingResource, match=f"{name}: it is for --.*; --{kind} takes"):
+            Models(home).identity(kind, name)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.errors import BadOption, CannotScore
+from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.models import causal
 from metrics.models.causal import LanguageModel
 from metrics.models.continuations import Following, Reader
@@ -255,6 +255,8 @@ def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_
     BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
     with pytest.raises(BadOption, match="every token sees what follows"):
         Models(tmp_path, Choice(lm=str(folder), device="cpu")).lm().log_likelihoods([("a", " b")])
+    with pytest.raises(MissingResource, match=r"it is a BertModel; --lm takes a causal language model"):
+        Models(tmp_path, Choice(lm=str(tiny_encoder), device="cpu")).lm().log_likelihoods([("a", " b")])
 
 
 def test_a_context_that_is_too_long_loses_whole_turns_and_its_last_one_its_beginning(model: LanguageModel) -> None:
