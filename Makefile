@@ -6,15 +6,17 @@ STEP   = @printf '\n== %s\n'
 
 .PHONY: environment leaderboard test test-all faults browser gpu bench clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+EXTRAS = neural
+$(VENV)/.installed: EXTRAS = dev,all
+$(VENV)/.installed $(VENV)/.neural: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,all]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	touch $@
 
 environment: $(VENV)/.installed
 
-leaderboard: environment  ## everything, on the data that is here
+leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything, on the data that is here
 	$(BIN)/harness run --all
 
 test: environment  ## before every commit: lint, types, the default suite
