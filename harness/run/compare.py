@@ -17,7 +17,7 @@ from harness.run.plan import Draws
 from harness.run.rank import RULES
 from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
-from harness.statistics.coefficients import spearman
+from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes
 from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
@@ -73,13 +73,13 @@ def _permuted(target: TargetData, statistic: str, draws: Draws, cache: Cache) ->
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
     """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
-    votes = among_people.votes(target.judged.votes, target.system, target.context)
+    votes = among_people.votes(target.judged.votes)
     place = (target.dataset, target.quality)
 
     def drawn() -> list[list[object]]:
         by_method = {
-            "leave-one-out": among_people.leave_one_out(votes, spearman, generator(draws.seed, *place)),
-            RELIABILITY: among_people.split_half(votes, spearman, generator(draws.seed, *place)),
+            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *place)),
+            RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *place)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
@@ -110,9 +110,10 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
                   for target in targets]
         resampled = functools.cache(
             lambda: rank_intervals.drawn(scores, np.random.default_rng(draws.seed), draws.ranks))
+        observed = functools.cache(lambda: rank_intervals.correlations(scores))
         for rule in RULES:
             def drawn(rule: str = rule) -> list[list[object]]:
-                whole = VECTORISED[rule](rank_intervals.correlations(scores))
+                whole = VECTORISED[rule](observed())
                 ranks = rank_intervals.ranked(whole, resampled().values(VECTORISED[rule]))
                 return [ranks.low.tolist(), ranks.high.tolist(), list(ranks.letters)]
 

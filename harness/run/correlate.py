@@ -18,7 +18,7 @@ from harness.results.item_scores import on_quality, plain
 from harness.results.rows import Correlation, DatasetEntry, ItemScores
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
-from harness.statistics.panel import Array, Codes, Panel, Vector, codes, panel
+from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
 from metrics.column import of_quality, split_quality
 
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
@@ -81,6 +81,16 @@ class TargetData:
         """The quality's name."""
         return self.judged.quality.name
 
+    def values(self, statistic: str, level: str) -> Vector | None:
+        """The statistic of every column where it is known for many at once; NaN where a column has none."""
+        of_rows = estimates.STATISTICS[statistic].of_rows
+        if of_rows is None or level != estimates.ITEMS:
+            return None
+        values = np.full(len(self.names), np.nan)
+        for rows, columns in alike(np.isfinite(self.scores) & np.isfinite(self.judged.means)):
+            values[columns] = of_rows(self.judged.means[rows], self.scores[columns][:, rows])
+        return values
+
     def panel(self, row: int) -> Panel:
         """The panel of one column."""
         return panel(self.scores[row], self.judged.means, self.system, self.context, self.words)
@@ -123,10 +133,11 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT) -> Iterator[Correlation]:
     """Every statistic, each at its level, for every column of a target."""
+    every = [(*one, target.values(*one)) for one in statistics]
     for row, (metric, column) in enumerate(target.names):
         items = target.panel(row)
-        for statistic, level in statistics:
-            one = estimates.estimate(items, statistic, level)
+        for statistic, level, values in every:
+            one = estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
                               one.n, one.value, one.p, one.low, one.high, one.note)
 

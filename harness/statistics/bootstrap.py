@@ -139,11 +139,11 @@ def _jackknife(size: int) -> Iterator[Codes]:
 def _values(rows: Panel, scores: Array, statistic: str | Statistic, drawn: Iterable[Codes], units: Codes) -> Array:
     """The statistic of every metric, scores (metrics, rows), on resamples, each by its units: (resamples, metrics)."""
     if isinstance(statistic, str):
-        correlate = correlator(rows.human, scores, statistic)
+        correlate = correlator(rows.human[None], scores, statistic)
         size, batch = int(units.max(initial=-1)) + 1, max(1, CELLS // max(1, rows.n))
         left, parts = iter(drawn), [np.zeros((0, len(scores)))]
         while some := [np.bincount(one, minlength=size) for one in islice(left, batch)]:
-            parts.append(correlate(np.array(some, dtype=np.float64)[:, units]))
+            parts.append(correlate(np.array(some, dtype=np.float64)[:, units])[:, 0])
         return np.concatenate(parts)
     return np.array([[statistic(dataclasses.replace(sample, metric=metric[sample.metric.astype(np.int64)]))
                       for metric in scores] for sample in _clusters(rows, units, drawn)]).reshape(-1, len(scores))

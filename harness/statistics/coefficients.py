@@ -17,34 +17,70 @@ independent rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Panel, Vector, undefined
+from harness.statistics.panel import Array, Panel, Vector, undefined
 from harness.statistics.ranks import ranks
 
 EXPLAINED = 1e-12
 """A side of which the control leaves a smaller share of the variance than this is the control itself."""
 
+FEW = 400
+"""Rows of which every two are compared sooner than all are sorted."""
+
 
 def pearson(panel: Panel) -> float:
     """Pearson's r, -1 to 1, higher is better: how close to a line. NaN where either side is constant."""
-    if undefined(panel):
-        return math.nan
-    return product_moment(_scaled(panel.human), _scaled(panel.metric))
+    return float(pearsons(panel.human, panel.metric[None])[0])
 
 
 def spearman(panel: Panel) -> float:
     """Spearman's rho, -1 to 1, higher is better: how close to monotone. NaN where either side is constant."""
-    if undefined(panel):
-        return math.nan
-    return product_moment(ranks(panel.human), ranks(panel.metric))
+    return float(spearmans(panel.human, panel.metric[None])[0])
 
 
 def kendall(panel: Panel) -> float:
     """Kendall's tau-b, -1 to 1, higher is better: pairs ordered alike less pairs ordered otherwise."""
-    return math.nan if undefined(panel) else float(scipy.stats.kendalltau(panel.human, panel.metric).statistic)
+    return float(kendalls(panel.human, panel.metric[None])[0])
+
+
+def pearsons(human: Array, metrics: Array) -> Vector:
+    """Pearson's r of each row of scores (rows, n), with the ratings (n,), or those in the same row (rows, n)."""
+    return _of_rows(human, metrics, lambda x, y: product_moments(_scaled(x), _scaled(y)))
+
+
+def spearmans(human: Array, metrics: Array) -> Vector:
+    """Spearman's rho, likewise."""
+    return _of_rows(human, metrics, lambda x, y: product_moments(ranks(x), ranks(y)))
+
+
+def kendalls(human: Vector, metrics: Array) -> Vector:
+    """Kendall's tau-b of each row of scores (rows, n) with the ratings (n,)."""
+    return _of_rows(human, metrics, _by_every_pair if len(human) <= FEW else lambda x, y: np.array(
+        [scipy.stats.kendalltau(x, row).statistic for row in y]))
+
+
+def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array], Array]) -> Vector:
+    """The coefficient where neither side is constant, else NaN."""
+    values = np.full(len(metrics), math.nan)
+    if metrics.shape[1] >= 3:
+        spread = (np.ptp(human, axis=-1) > 0) & (np.ptp(metrics, axis=-1) > 0)
+        if spread.any():
+            values[spread] = coefficient(human if human.ndim == 1 else human[spread], metrics[spread])
+    return values
+
+
+def _by_every_pair(human: Vector, metrics: Array) -> Vector:
+    """Kendall's tau-b by comparing every two rows, as scipy gives it by sorting; of few rows much sooner."""
+    above, values = human[:, None] > human, np.empty(len(metrics))
+    for row, own in enumerate(metrics):
+        higher, lower = own[:, None] > own, own[:, None] < own
+        score = np.count_nonzero(above & higher) - np.count_nonzero(above & lower)
+        values[row] = score / np.sqrt(np.count_nonzero(above)) / np.sqrt(np.count_nonzero(higher))
+    return np.clip(values, -1.0, 1.0)
 
 
 def kendall_c(panel: Panel) -> float:
@@ -132,19 +168,31 @@ def kendall_c_p(_: float, panel: Panel) -> float:
 
 def _ties(values: Vector) -> tuple[float, float, float]:
     """Over runs of t equal values: the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5)."""
-    t = np.unique(values, return_counts=True)[1].astype(np.float64)
+    ordered = np.sort(values)
+    t = np.diff(np.flatnonzero(ordered[1:] != ordered[:-1]), prepend=-1, append=values.size - 1).astype(np.float64)
     two = t * (t - 1)
     return float(two.sum() / 2), float((two * (t - 2)).sum()), float((two * (2 * t + 5)).sum())
 
 
 def product_moment(x: Vector, y: Vector) -> float:
     """The correlation of two vectors; sums of centred ranks are exact, so that perfect agreement is exactly 1."""
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+    return float(product_moments(x, y))
 
 
-def _scaled(x: Vector) -> Vector:
+def product_moments(x: Array, y: Array) -> Array:
+    """The correlations of vectors along the last axis."""
+    x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean(axis=-1, keepdims=True)
+    return np.clip(_dot(x, y) / np.sqrt(_dot(x, x) * _dot(y, y)), -1.0, 1.0)
+
+
+def _dot(x: Array, y: Array) -> Array:
+    """The products of vectors, each summed as that of two vectors alone."""
+    products: Array = np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+    return products
+
+
+def _scaled(x: Array) -> Array:
     """Centred and at most 1, so that no square overflows."""
-    centred: Vector = x - x.mean()
-    small: Vector = centred / float(np.abs(centred).max())
+    centred: Array = x - x.mean(axis=-1, keepdims=True)
+    small: Array = centred / np.abs(centred).max(axis=-1, keepdims=True)
     return small

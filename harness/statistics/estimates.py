@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from harness.statistics import coefficients, pairwise
-from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
+from harness.statistics.panel import LEVELS, Array, Panel, Statistic, Vector, undefined
 
 ITEMS = "items"
 
@@ -51,7 +51,8 @@ class NamedStatistic:
     """A statistic of the table; higher is better for all.
 
     `p` takes the value and its panel, where there is one; `variance` is that of its Fisher z where known; `why_not`
-    says why there is no value on a panel; `fitted` makes the statistic for parts that share what is fitted to them.
+    says why there is no value on a panel; `fitted` makes the statistic for parts that share what is fitted to them;
+    `of_rows` gives the values of many metrics at once.
     """
 
     name: str
@@ -61,6 +62,7 @@ class NamedStatistic:
     variance: Variance | None = None
     why_not: Callable[[Panel], str] = undefined
     fitted: Callable[[Sequence[Panel]], Statistic] | None = None
+    of_rows: Callable[[Array, Array], Vector] | None = None
 
 
 def pearson_variance(_: float, n: int) -> float:
@@ -89,16 +91,22 @@ def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tup
         return math.nan, math.nan
     if abs(value) >= 1:
         return value, value
-    reach = float(scipy.special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
+    reach = _quantile((1 + level) / 2) * math.sqrt(variance(value, n))
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
+
+
+@functools.cache
+def _quantile(share: float) -> float:
+    return float(scipy.special.ndtri(share))
 
 
 STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
     NamedStatistic("spearman", "Spearman's ρ", coefficients.spearman, coefficients.spearman_p,
-                   spearman_variance),
-    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, pearson_variance),
+                   spearman_variance, of_rows=coefficients.spearmans),
+    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, pearson_variance,
+                   of_rows=coefficients.pearsons),
     NamedStatistic("kendall", "Kendall's τ-b", coefficients.kendall, coefficients.kendall_p,
-                   kendall_variance),
+                   kendall_variance, of_rows=coefficients.kendalls),
     NamedStatistic("kendall-c", "Stuart's τ-c", coefficients.kendall_c, coefficients.kendall_c_p),
     NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
                    pearson_variance, coefficients.not_binary),
@@ -132,15 +140,18 @@ def _value(row: NamedStatistic, level: str, panel: Panel) -> float:
     return float(np.mean(values)) if values else math.nan
 
 
-def estimate(panel: Panel, statistic: str, level: str = ITEMS) -> Estimate:
-    """The statistic of that name on a panel, with its p and its 95 % interval where it has them."""
+def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | None = None) -> Estimate:
+    """The statistic of that name on a panel, with its p and its 95 % interval where it has them.
+
+    `value` is that of the items where it is known already.
+    """
     row = STATISTICS[statistic]
     if level.startswith("within"):
         value = _value(row, level, panel)
         note = f"in no {level[7:-1]} there is a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
         return Estimate(value, math.nan, math.nan, math.nan, panel.n, note)
     (part,) = LEVELS[level](panel)
-    value = row.value(part)
+    value = row.value(part) if value is None else value
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, _reason(row, level, part))
     low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)

@@ -30,7 +30,7 @@ import numpy as np
 
 from harness.statistics.panel import Array, Mask, Pairs, Vector
 from harness.statistics.rank_intervals import Drawn, counts_of, in_blocks, jointly
-from harness.statistics.ranks import row_ranks
+from harness.statistics.ranks import ranks
 from harness.statistics.williams import PairTests, williams
 
 BATCH = 64
@@ -160,7 +160,7 @@ def _values(group: RankGroup, counts: Array, squares: dict[int, Array], sums: di
 
 
 def _centred(values: Array) -> Array:
-    centred: Array = row_ranks(values) - (values.shape[1] + 1) / 2
+    centred: Array = ranks(values) - (values.shape[1] + 1) / 2
     return centred
 
 

@@ -33,7 +33,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.panel import Array, Codes, Pairs, Vector
-from harness.statistics.ranks import ranks, row_ranks
+from harness.statistics.ranks import ranks
 
 TOLERANCE = 1e-10
 """Differences of correlations that are nearer than this are equal, so that rounding decides nothing."""
@@ -126,7 +126,7 @@ class SpearmanMixtures:
         n = len(human)
         self._pool, self._pairs, self._h = pool, pairs, ranks(human) - (n + 1) / 2
         self._spread = float(self._h @ self._h)
-        centred = row_ranks(scores) - (n + 1) / 2
+        centred = ranks(scores) - (n + 1) / 2
         squares = (centred**2).sum(axis=1) * self._spread
         rho = centred @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
         self.observed: Vector = rho[pairs[:, 0]] - rho[pairs[:, 1]]

@@ -66,6 +66,14 @@ def codes(names: Iterable[Hashable]) -> Codes:
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
+def alike(known: Mask) -> list[tuple[Mask, Codes]]:
+    """The columns of (columns, rows) gathered by the rows that are there, with these rows."""
+    gathered: dict[bytes, list[int]] = {}
+    for column, rows in enumerate(known):
+        gathered.setdefault(rows.tobytes(), []).append(column)
+    return [(known[columns[0]], np.array(columns, dtype=np.int64)) for columns in gathered.values()]
+
+
 def undefined(panel: Panel) -> str:
     """Why no correlation exists on this panel; empty where it does."""
     if panel.n < 3:

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import scipy
 
 from harness.statistics import significance
 from harness.statistics.panel import Array, Codes, Vector
-from harness.statistics.resampled import correlator
+from harness.statistics.ranks import lowest_ranks
+from harness.statistics.resampled import Correlate, correlator
 
 BLOCK = 1 << 17
 """Draws × items that are looked at together; these stay in the processor's cache."""
@@ -74,8 +73,7 @@ class Drawn:
 
 def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -> list[Array]:
     """The correlations on the targets of each dataset, on all items: (targets, metrics)."""
-    return [np.vstack([correlator(target.human, target.scores, statistic)(np.ones((1, len(target.human))))
-                       for target in group]) for group in _by_dataset(targets)]
+    return [_correlator(group, statistic)(np.ones((1, len(group[0].human))))[0] for group in _by_dataset(targets)]
 
 
 def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000,
@@ -106,7 +104,7 @@ def counts_of(n: int, draws: int, rng: np.random.Generator) -> Array:
 
 def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
     """Ranks with their intervals and letters, from the metrics' values and those of every draw (draws, metrics)."""
-    rank, ranks = _ranks(values), np.array([_ranks(row) for row in drawn]).reshape(drawn.shape)
+    rank, ranks = _ranks(values), _ranks(drawn)
     low, high = (np.where(np.isnan(rank), np.nan, _reached(ranks, end)) for end in ((1 - level) / 2, (1 + level) / 2))
     return Ranks(rank, low, high, significance.letters(values, ahead(ranks, (1 + level) / 2)))
 
@@ -127,19 +125,26 @@ def _by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
 
 def _resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
     """The targets of a dataset on resamples of its items: (draws, targets, metrics)."""
-    n, correlates = len(group[0].human), [correlator(target.human, target.scores, statistic) for target in group]
+    n, correlate = len(group[0].human), _correlator(group, statistic)
 
     def measure(size: int, own: np.random.Generator) -> Array:
-        counts = counts_of(n, size, own)
-        return np.stack([correlate(counts) for correlate in correlates], axis=1)
+        return correlate(counts_of(n, size, own))
 
     return in_blocks(measure, draws, max(1, BLOCK // max(1, n)), rng)
 
 
-def _ranks(values: npt.ArrayLike) -> Vector:
-    """1 for the highest; equals, to 12 decimals, share the best rank; NaN where there is no value."""
-    return np.asarray(scipy.stats.rankdata(-np.round(np.asarray(values, dtype=np.float64), 12), method="min",
-                                     nan_policy="omit"))
+def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
+    """What correlates the targets of a dataset on resamples; scores that several targets share are taken once."""
+    places: dict[bytes, int] = {}
+    at = np.array([[places.setdefault(row.tobytes(), len(places)) for row in target.scores] for target in group])
+    each = correlator(np.array([target.human for target in group]),
+                      np.array([np.frombuffer(row) for row in places]).reshape(len(places), -1), statistic)
+    return lambda counts: each(counts)[:, np.arange(len(group))[:, None], at]
+
+
+def _ranks(values: Array) -> Array:
+    """1 for the highest of a row; equals, to 12 decimals, share the best rank; NaN where there is no value."""
+    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 
 
 def _reached(ranks: Array, share: float) -> Vector:

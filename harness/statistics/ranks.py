@@ -6,30 +6,35 @@ import.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Ranks: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
 
 
 def ranks(values: npt.NDArray[np.floating | np.integer]) -> Ranks:
-    """The rank of each value (n,)."""
-    order = np.argsort(values)
-    ordered = values[order]
-    first = np.ones(ordered.size + 1, dtype=np.bool_)  # of its equals; one more where all end
-    first[1:-1] = ordered[1:] != ordered[:-1]
+    """The rank of each value, along the last axis."""
+    return _ranked(values, lambda starts, sizes: starts + (sizes + 1) / 2)
+
+
+def lowest_ranks(values: npt.NDArray[np.floating]) -> Ranks:
+    """The rank of each value where equals share the lowest of theirs, along the last axis."""
+    return _ranked(values, lambda starts, sizes: starts + 1.0)
+
+
+def _ranked(values: npt.NDArray[np.floating | np.integer], rank: Callable[[Places, Places], Any]) -> Ranks:
+    """The rank of each run of equal values, by its place and size, for each of them."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    first = np.ones(values.shape, dtype=np.bool_)
+    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     starts = np.flatnonzero(first)
-    means = (starts[:-1] + 1 + starts[1:]) / 2
-    ranked = np.empty(ordered.size)
-    ranked[order] = means[np.cumsum(first[:-1]) - 1]
-    return ranked
-
-
-def row_ranks(values: npt.NDArray[np.floating]) -> Ranks:
-    """The rank of each value in its row (rows, n)."""
+    sizes = np.diff(starts, append=values.size)
     ranked = np.empty(values.shape)
-    for row, own in enumerate(values):
-        ranked[row] = ranks(own)
+    of_runs = np.repeat(rank(starts % max(1, values.shape[-1]), sizes), sizes)
+    np.put_along_axis(ranked, order, of_runs.reshape(values.shape), axis=-1)
     return ranked

@@ -15,15 +15,23 @@ the result is NaN with that reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.ranks import ranks
 
 SINGLE = "no item has more than one vote"
+
+
+CELLS = 1 << 20
+"""Draws × items of which the statistic is taken at once."""
+
+OfRows: TypeAlias = Callable[[Array, Array], Vector]
+"""A statistic of two sides (draws, items), row by row; NaN where it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +45,9 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """The votes of a quality, (items, most votes), from the left with NaN after the last; the groups as in a panel."""
+    """The votes of a quality, (items, most votes), from the left with NaN after the last."""
 
     table: Array
-    system: Codes
-    context: Codes
 
     @property
     def counts(self) -> Codes:
@@ -49,46 +55,44 @@ class Votes:
         counts: Codes = np.isfinite(self.table).sum(axis=1)
         return counts
 
-    def panel(self, human: Vector, metric: Vector) -> Panel:
-        """One side of the votes against another, in the order of the items."""
-        return Panel(human, metric, self.system, self.context)
 
-
-def votes(rows: Sequence[Sequence[float]], system: Codes | None = None, context: Codes | None = None) -> Votes:
-    """The votes on items that have at least two; without `context`, each item is its own."""
-    several = np.array([row for row, own in enumerate(rows) if len(own) >= 2], dtype=np.int64)
-    table = np.full((len(several), max((len(rows[row]) for row in several), default=2)), math.nan)
+def votes(rows: Iterable[Sequence[float]]) -> Votes:
+    """The votes on items that have at least two."""
+    several = [row for row in rows if len(row) >= 2]
+    table = np.full((len(several), max(map(len, several), default=2)), math.nan)
     for place, row in enumerate(several):
-        table[place, :len(rows[row])] = rows[row]
-    return Votes(table, np.zeros_like(several) if system is None else system[several],
-                 several if context is None else context[several])
+        table[place, :len(row)] = row
+    return Votes(table)
 
 
-def leave_one_out(votes: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
+def leave_one_out(votes: Votes, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
     """The statistic of one random vote per item against the mean of the item's others, averaged over draws."""
     totals, counts = np.nansum(votes.table, axis=1), votes.counts
-    rows, values = np.arange(len(counts)), np.full(draws, math.nan)
-    for draw in range(draws):
+    rows = np.arange(len(counts))
+
+    def drawn() -> tuple[Vector, Vector]:
         held = votes.table[rows, rng.integers(0, counts)]
-        values[draw] = statistic(votes.panel((totals - held) / (counts - 1), held))
-    return _mean(values, votes)
+        return (totals - held) / (counts - 1), held
+
+    return _mean(_values(drawn, statistic, draws, len(rows)), votes)
 
 
-def split_half(votes: Votes, statistic: Statistic, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
+def split_half(votes: Votes, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
     """The reliability of mean ratings: random halves of each item's votes, averaged over draws, then stepped up.
 
     Of an odd number of votes one is left out of both halves; the step up goes to all. With ragged votes it is that of
     their mean number. The statistic is Pearson's r in the theory; Spearman's rho is common.
     """
     halves = votes.counts // 2
-    columns, values = np.arange(votes.table.shape[1]), np.full(draws, math.nan)
+    columns = np.arange(votes.table.shape[1])
     first, second = columns < halves[:, None], (columns >= halves[:, None]) & (columns < 2 * halves[:, None])
-    for draw in range(draws):
+
+    def drawn() -> tuple[Vector, Vector]:
         keys = np.where(np.isfinite(votes.table), rng.random(votes.table.shape), 2.0)  # missing votes stay last
         dealt = np.nan_to_num(np.take_along_axis(votes.table, np.argsort(keys, axis=1), axis=1))
-        means = (np.where(half, dealt, 0).sum(axis=1) / halves for half in (first, second))
-        values[draw] = statistic(votes.panel(*means))
-    half = _mean(values, votes)
+        return np.where(first, dealt, 0).sum(axis=1) / halves, np.where(second, dealt, 0).sum(axis=1) / halves
+
+    half = _mean(_values(drawn, statistic, draws, len(votes.table)), votes)
     if math.isnan(half.value):
         return half
     return stepped_up(half, float(votes.counts.mean() / halves.mean()))
@@ -135,6 +139,15 @@ def _disagreement(values: Vector, item: Codes) -> tuple[Vector, float]:
     counts, sums, squares = (np.bincount(item, weights=part) for part in (np.ones_like(values), values, values**2))
     within = 2 * np.maximum(counts * squares - sums**2, 0)
     return within, 2 * len(values) * float((values**2).sum()) if np.ptp(values) else 0.0
+
+
+def _values(drawn: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: int, n: int) -> Vector:
+    """The statistic of so many draws of two sides, of several draws at once."""
+    blocks, size = [np.zeros(0)], max(1, CELLS // max(1, n))
+    for start in range(0, draws, size):
+        sides = zip(*(drawn() for _ in range(min(size, draws - start))), strict=True)
+        blocks.append(statistic(*map(np.array, sides)))
+    return np.concatenate(blocks)
 
 
 def _mean(values: Vector, votes: Votes) -> PeopleAgreement:

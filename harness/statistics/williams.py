@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.panel import Array, Mask, Pairs, Vector
-from harness.statistics.ranks import row_ranks
+from harness.statistics.coefficients import kendalls
+from harness.statistics.panel import Array, Mask, Pairs, Vector, alike
+from harness.statistics.ranks import ranks
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
@@ -115,12 +115,17 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     """The pairs of metrics (k, 2), gathered by the rows in which both scores and the rating are there."""
-    known = np.isfinite(scores) & np.isfinite(human)
-    gathered: dict[bytes, list[tuple[int, int]]] = {}
-    for i, j in combinations(range(len(scores)), 2):
-        gathered.setdefault((known[i] & known[j]).tobytes(), []).append((i, j))
-    for rows, pairs in gathered.items():
-        yield np.frombuffer(rows, dtype=np.bool_), np.array(pairs, dtype=np.int64)
+    kinds = alike(np.isfinite(scores) & np.isfinite(human))
+    kind, numbers = np.empty(len(scores), dtype=np.int64), dict[bytes, int]()
+    for number, (_, metrics) in enumerate(kinds):
+        kind[metrics] = number
+    shared = np.array([[numbers.setdefault((rows & others).tobytes(), len(numbers)) for others, _ in kinds]
+                       for rows, _ in kinds], dtype=np.int64)
+    pairs = np.stack(np.triu_indices(len(scores), 1), axis=1)
+    number_of = shared[kind[pairs[:, 0]], kind[pairs[:, 1]]] if len(pairs) else kind[:0]
+    for start in np.sort(np.unique(number_of, return_index=True)[1]):
+        first, second = pairs[start]
+        yield kinds[kind[first]][0] & kinds[kind[second]][0], pairs[number_of == number_of[start]]
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:
@@ -131,8 +136,8 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
     constant = np.ptp(values, axis=1) == 0
     if statistic == "kendall":
         matrix = np.eye(size)
-        for i, j in combinations(range(size), 2):
-            matrix[i, j] = matrix[j, i] = scipy.stats.kendalltau(values[i], values[j]).statistic
+        for row in range(size - 1):
+            matrix[row, row + 1:] = matrix[row + 1:, row] = kendalls(values[row], values[row + 1:])
     else:
         matrix = _moment_matrix(values, statistic)
     matrix[constant], matrix[:, constant] = np.nan, np.nan
@@ -142,7 +147,7 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
 def _moment_matrix(values: Array, statistic: str) -> Array:
     if statistic not in ("pearson", "spearman"):
         raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
-    moved = row_ranks(values) if statistic == "spearman" else values
+    moved = ranks(values) if statistic == "spearman" else values
     centred = moved - moved.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows

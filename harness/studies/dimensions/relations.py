@@ -20,7 +20,7 @@ import numpy.typing as npt
 from benchmarks.dataset import Dataset
 from harness.run.correlate import Judged, judged
 from harness.statistics.panel import Vector
-from harness.statistics.ranks import row_ranks
+from harness.statistics.ranks import ranks
 
 FEWEST = 3
 """Qualities that a dataset must have."""
@@ -110,7 +110,7 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
 
 def _spearman_rows(first: Matrix, second: Matrix) -> Vector:
     """Spearman's ρ of each row with the same row of the other; NaN where a row is constant."""
-    x, y = (row_ranks(matrix) for matrix in (first, second))
+    x, y = (ranks(matrix) for matrix in (first, second))
     x, y = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (x, y))
     scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     rho: Vector = np.divide((x * y).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)

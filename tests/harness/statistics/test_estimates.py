@@ -73,6 +73,19 @@ def test_where_there_is_none_the_reason_is_said() -> None:
     assert (np.isnan(three.value), three.note) == (True, "the ratings have 3 values, not two")
 
 
+@pytest.mark.parametrize("n", [3, 60, 900])
+def test_many_columns_at_once_are_to_the_bit_what_each_is_alone(rng: np.random.Generator, n: int) -> None:
+    """Kendall's comes by comparing every two rows, or by sorting."""
+    human, metrics = rng.integers(1, 6, n) / 3, np.vstack([np.ones(n), rng.normal(size=(5, n)).round(1)])
+    for name in DEFAULT:
+        of_rows = STATISTICS[name].of_rows
+        assert of_rows is not None
+        each = [STATISTICS[name].value(paired(list(human), list(row))) for row in metrics]
+        assert np.array_equal(of_rows(human, metrics), each, equal_nan=True)
+    tau = [stats.kendalltau(human, row).statistic for row in metrics[1:]]
+    assert np.array_equal(STATISTICS["kendall"].of_rows(human, metrics[1:]), tau)
+
+
 def test_only_rows_with_both_values_count() -> None:
     rows = paired([1, 2, np.nan, 4, 5], [1, np.nan, 3, 4, 6])
     assert (rows.n, list(rows.human), list(rows.context)) == (3, [1, 4, 5], [0, 3, 4])
