@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.models.batches import Positions
 from metrics.models.encoder import padded
 from metrics.models.memory import Vectors
 from metrics.models.tokens import Tokenized
+from metrics.models.vocabulary import log_likelihoods
 
 NEAR = 0.01
 """How far likelihoods may lie apart by rounding."""
@@ -31,9 +31,6 @@ SAVED = 64
 
 MOST = 16
 """How many continuations that are read apart stand behind a text, before it is read anew for others."""
-
-SCORED, SUMMED = 256, 32
-"""Rows of scores over a vocabulary that are computed at a time, and summed: those stay in the processor's cache."""
 
 PIECES = "pieces"
 """The name under which transformers knows `attend`."""
@@ -238,26 +235,13 @@ class Reader:
         inputs = {"input_ids": torch.tensor([ids], device=self.device), "pieces": pieces, "use_cache": False,
                   "position_ids": torch.tensor([positions], device=self.device),
                   "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # in four dimensions it is left alone
+        kept, rows = torch.unique(torch.tensor(places, device=self.device), return_inverse=True)
         with torch.inference_mode():
-            states = self.network.base_model(**inputs).last_hidden_state[0]
-            values = self._of(states, np.array(places), torch.tensor(tokens, device=self.device))[1:]
+            states = self.network.base_model(**inputs).last_hidden_state[0, kept]
+            values = log_likelihoods(self.network.get_output_embeddings(), states, rows,
+                                     torch.tensor(tokens, device=self.device))[1:].cpu().numpy()
         parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
         return [[next(parts).copy() for _ in unit.afters] for unit in units]
-
-    def _of(self, states: Any, places: Positions, tokens: Any) -> Vectors:
-        """Tell log p of each token after the state at its place."""
-        import torch
-
-        output = self.network.get_output_embeddings()
-        kept, rows = np.unique(places, return_inverse=True)
-        values = np.empty(len(places), np.float32)
-        for part in np.array_split(np.arange(len(kept)), -(-len(kept) // SCORED)):  # none of a single row
-            scores = output(states[kept[part]]).float()
-            totals = torch.cat([some.logsumexp(-1) for some in scores.split(SUMMED)])
-            here = np.flatnonzero((rows >= part[0]) & (rows <= part[-1]))
-            own = rows[here] - part[0]
-            values[here] = (scores[own, tokens[here]] - totals[own]).cpu().numpy()
-        return values
 
     def _seen(self, tree: Tree, before: int) -> Any:
         """What is added to the scores of attention: nothing, or −∞ for what a token of a tree does not see."""

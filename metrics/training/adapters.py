@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from metrics.models.vocabulary import log_likelihoods
+
 
 class Adapted(torch.nn.Module):  # type: ignore[misc]
     """The head and the adapters; `linears` holds name, inputs and outputs of each layer that is adapted."""
@@ -80,7 +82,10 @@ def linears(encoder: Any) -> list[tuple[str, int, int]]:
 
 
 class Merged(torch.nn.Module):  # type: ignore[misc]
-    """The encoder with its adapters merged, and the head: what is read when nothing is trained any more."""
+    """The encoder with its adapters merged, and the head: what is read when nothing is trained any more.
+
+    Of a BERT the last layer is kept apart: behind its attention only the tokens that are asked for go on.
+    """
 
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
         super().__init__()
@@ -89,9 +94,18 @@ class Merged(torch.nn.Module):  # type: ignore[misc]
         self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
         self.decoder = torch.nn.Linear(*table.shape[::-1], dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias
+        kind = encoder.config.model_type, encoder.config._attn_implementation
+        self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None
 
     def forward(self, rows: Any, places: Any, targets: Any, **inputs: Any) -> Any:
         """Tell log p of the targets at these places of these rows."""
-        states = self.encoder(**inputs).last_hidden_state[rows, places]
-        scores = self.decoder(self.norm(functional.gelu(self.dense(states)))).float()
-        return scores.gather(1, targets[:, None])[:, 0] - scores.logsumexp(1)
+        states = self.encoder(**inputs).last_hidden_state
+        if self.last is None:
+            states = states[rows, places]
+        else:
+            seen = inputs.get("attention_mask")
+            attended, _ = self.last.attention.self(states, None if seen is None else seen[:, None, None].bool())
+            own = self.last.attention.output(attended[rows, places], states[rows, places])
+            states = self.last.output(self.last.intermediate(own), own)
+        states = self.norm(functional.gelu(self.dense(states)))
+        return log_likelihoods(self.decoder, states, torch.arange(len(targets), device=targets.device), targets)

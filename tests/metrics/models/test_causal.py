@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metrics.errors import BadOption, CannotScore, MissingResource
-from metrics.models import causal
+from metrics.models import causal, continuations
 from metrics.models.causal import LanguageModel
 from metrics.models.continuations import Following, Reader
 from metrics.models.service import Choice, Models
@@ -118,20 +118,20 @@ def test_what_is_read_after_a_text_does_not_depend_on_what_else_is_read(model: L
 
 
 @pytest.fixture
-def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """How many tokens each reading read, and for how many of them it computed scores over the vocabulary."""
-    seen, score = [], Reader._of
+def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """For how many tokens each reading computed scores over the vocabulary."""
+    seen, score = [], continuations.log_likelihoods
 
-    def noted(self: Reader, states: Any, places: Any, tokens: Any) -> Any:
-        seen.append((len(states), len(set(places.tolist()))))
-        return score(self, states, places, tokens)
+    def noted(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
+        seen.append(len(states))
+        return score(output, states, rows, tokens)
 
     assert model._rows
-    monkeypatch.setattr(Reader, "_of", noted)
+    monkeypatch.setattr(continuations, "log_likelihoods", noted)
     return seen
 
 
-def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[tuple[int, int]]) -> None:
+def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[int]) -> None:
     pairs, table = model.log_likelihoods(PAIRS), model.after_each(BEFORES, AFTER)
     assert counted
     counted.clear()
@@ -142,19 +142,19 @@ def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[tup
 
 
 def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
-        model: LanguageModel, counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+        model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
-    assert counted == [(1 + len(numbers(model, CONTEXT)) + 26, 1 + 27)], "all in one row, each letter once, after a pad"
+    assert counted == [1 + 27], "all in one row, each letter once, after a pad"
     counted.clear()
     model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [(1 + 30 + 3, 1 + 4)], "30 tokens before and 4 after, of which the last need not be read"
+    assert counted == [1 + 4], "30 tokens before and 4 after, of which the last need not be read"
     for batches in ("_batches", "_row_batches"):
         vars(model).pop(batches)
     counted.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
     assert len(counted) > 1
-    assert max(scored for _, scored in counted) <= 100
+    assert max(counted) <= 100
 
 
 def short_of_memory(most: int) -> Callable[..., Any]:
