@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-Split = Literal["dev", "test"]
+Split = Literal["dev", "test", "own"]
+"""Of the challenge, or a dataset of one's own."""
 Level = Literal["turn", "dialogue"]
 Origin = Literal["sample", "imported", "fetched"]
 

@@ -1,4 +1,4 @@
-"""The registry: every dataset by name, from the cards in benchmarks/sources.
+"""The registry: every dataset by name, from the cards in benchmarks/sources and those of one's own in the home.
 
 `load` takes what was imported or fetched into the home, else the bundled sample of the same name and shape.
 """
@@ -25,9 +25,23 @@ CHALLENGE_ORDER = (
 """The order of the challenge's own tables. No list to extend: every other dataset follows by name."""
 
 
-@functools.cache
+_own: dict[str, DatasetCard] = {}
+
+
+def know(home: Path) -> None:
+    """Let the datasets of one's own be those that were imported into this home."""
+    _own.clear()
+    _own.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
+
+
 def cards() -> dict[str, DatasetCard]:
-    """Every card by name, in the order of the challenge."""
+    """Every card by name, in the order of the challenge; then those of one's own."""
+    return {**built_in(), **_own}
+
+
+@functools.cache
+def built_in() -> dict[str, DatasetCard]:
+    """The cards that come with the project."""
     by_name: dict[str, DatasetCard] = {}
     for module in pkgutil.iter_modules(sources.__path__):
         for card in getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CARDS", ()):

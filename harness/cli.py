@@ -83,6 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 stream.reconfigure(errors="replace")
         if args.command != "run":  # which may have its home from a config file
             args.home = home_folder(args.home)
+            from benchmarks import registry  # reads no more than a command needs
+
+            registry.know(args.home)
         return int(args.execute(args))
     except (BenchmarkError, MetricError, HarnessError) as error:
         return _refuse(str(error))

@@ -57,9 +57,14 @@ class Record:
 
 def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset:
     """Read one file of the organisers' release as the dataset of the card."""
-    loaded = list(records(path))
+    return dataset(records(path), card, origin, path.name)
+
+
+def dataset(found: Iterable[Record], card: DatasetCard, origin: Origin, file: str) -> Dataset:
+    """The dataset of some records."""
+    loaded = list(found)
     if not loaded:
-        raise BadRecord(path.name, None, "", "holds no records")
+        raise BadRecord(file, None, "", "holds no records")
     ratings = tuple(rating for record in loaded for rating in votes(record, card))
     return Dataset(card, tuple(_item(record, card.level) for record in loaded), ratings, origin)
 

@@ -1,5 +1,6 @@
 """What was imported or fetched, kept as Arrow in the home.
 
+    HOME/datasets/NAME.card.json       the card of a dataset of one's own
     HOME/datasets/NAME.json            which folder is current, its origin and digests; replaced in one step
     HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset with the features below (`datasets.load_from_disk`)
     HOME/datasets/NAME-DIGEST-X/ratings  the same
@@ -23,11 +24,22 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Rating, Reference, Utterance, fingerprint
+from benchmarks.dataset import (
+    Dataset,
+    DatasetCard,
+    Item,
+    Origin,
+    Quality,
+    Rating,
+    Reference,
+    Utterance,
+    fingerprint,
+)
 from benchmarks.errors import BadStore
 from benchmarks.storage.files import STALE, write_atomically
 
 DATA = "data-00000-of-00001.arrow"
+CARD = ".card.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,26 @@ def save(dataset: Dataset, home: Path) -> None:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > STALE:
                     shutil.rmtree(old, ignore_errors=True)
+
+
+def save_own(dataset: Dataset, home: Path) -> None:
+    """Keep a dataset of one's own with its card; what is there already stays as it is."""
+    kept = note(home, dataset.card.name)
+    if kept is None or (kept.items, kept.ratings) != (dataset.fingerprint, ratings_fingerprint(dataset.ratings)):
+        save(dataset, home)
+    content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False)
+    write_atomically(home / "datasets" / f"{dataset.card.name}{CARD}", content.encode() + b"\n")
+
+
+def own_cards(home: Path) -> Iterator[DatasetCard]:
+    """The cards of one's own datasets in the home, by name; one that does not read back is an error."""
+    for path in sorted((home / "datasets").glob(f"*{CARD}")):
+        try:
+            values = json.loads(path.read_bytes())
+            qualities = tuple(Quality(**quality) for quality in values.pop("qualities"))
+            yield DatasetCard(**{**values, "sources": ()}, qualities=qualities)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise _damaged(path, path.name.removesuffix(CARD), error) from error
 
 
 def note(home: Path, name: str) -> StoredDataset | None:

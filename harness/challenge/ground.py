@@ -14,9 +14,10 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.errors import nearest
-from benchmarks.formats import official, private
+from benchmarks.formats import private
 from benchmarks.formats.scorefile import Expected
-from harness.challenge.rulebook import FILE, OwnDataset, Rulebook
+from harness import own
+from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged
@@ -105,7 +106,8 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """The datasets of a challenge, without its private ratings."""
-    datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets), *map(_own, rules.own)]
+    datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
+                *map(own.read_file, rules.own)]
     for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
@@ -124,10 +126,3 @@ def wanted(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:
     """The qualities of a dataset that a challenge ranks on."""
     return tuple(quality for quality in dataset.card.qualities
                  if not rules.qualities or {quality.name, quality.dimension} & set(rules.qualities))
-
-
-def _own(own: OwnDataset) -> Dataset:
-    if not own.path.is_file():
-        raise BadConfig(f"{own.path}: no such file; it should hold {own.card.name!r} in the organisers' JSON")
-    dataset = official.parse(own.path, own.card)
-    return replace(dataset, card=replace(own.card, size=len(dataset.items)))

@@ -9,12 +9,11 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks.dataset import DatasetCard, Quality
 from benchmarks.errors import nearest
 from harness.challenge import terms
 from harness.errors import BadConfig
+from harness.own import CARD, OwnDataset, of_table
 from harness.run.rank import BY_NAME, RULES
 
 FILE = "challenge.toml"
@@ -24,21 +23,6 @@ SETTINGS: dict[str, terms.Kind] = {
     "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
     "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
     "draws": terms.count, "seed": terms.count, "published": terms.text}
-OWN: dict[str, terms.Kind] = {
-    "name": terms.text, "title": terms.text, "file": terms.text, "split": terms.one_of("dev", "test"),
-    "level": terms.one_of("turn", "dialogue"), "qualities": terms.tables, "licence": terms.text,
-    "citation": terms.text}
-QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
-                                  "dimension": terms.text}
-
-
-@dataclass(frozen=True, slots=True)
-class OwnDataset:
-    """A dataset that comes with the challenge: its card and its file in the organisers' JSON."""
-
-    card: DatasetCard
-    path: Path
-
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
@@ -80,8 +64,8 @@ def read(folder: Path) -> Rulebook:
         raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     values["rule"] = next(own for own, rule in RULES.items() if rule is BY_NAME[name])
     values["ratings"] = folder / values["ratings"] if values.get("ratings") else None
-    own = tuple(_own(table, folder, f"{shown}: [[dataset]] {place}")
-                for place, table in enumerate(values.pop("dataset", ()), start=1))
+    own = tuple(of_table(terms.checked(table, CARD, where), folder, where, "test") for where, table in (
+        (f"{shown}: [[dataset]] {place}", table) for place, table in enumerate(values.pop("dataset", ()), start=1)))
     rules = Rulebook(folder, own=own, **values)
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
@@ -91,16 +75,3 @@ def read(folder: Path) -> Rulebook:
     if rules.opens and rules.closes and rules.opens > rules.closes:
         raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")
     return rules
-
-
-def _own(table: dict[str, Any], folder: Path, where: str) -> OwnDataset:
-    values = terms.checked(table, OWN, where)
-    qualities = [terms.checked(each, QUALITY, f"{where}, a quality") for each in values.pop("qualities", ())]
-    file = values.pop("file", "")
-    if not (file and values.get("name")):
-        raise BadConfig(f"{where}: needs a name and a file")
-    if not qualities or not all(quality.get("name") for quality in qualities):
-        raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
-    plain = {"title": values["name"], "split": "test", "level": "turn", "licence": "not stated", "citation": ""}
-    return OwnDataset(DatasetCard(**plain | values, size=0, sources=(),
-                                  qualities=tuple(Quality(**quality) for quality in qualities)), folder / file)

@@ -76,6 +76,11 @@ def tables(value: Any) -> list[dict[str, Any]] | None:
     return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
 
 
+def texts_or_tables(value: Any) -> list[Any] | None:
+    """A list of texts or of tables, such as ["overall"] or [{name = "overall", low = 1, high = 5}]."""
+    return value if texts(value) is not None else tables(value)
+
+
 def count(value: Any) -> int | None:
     """A whole number, 0 or more."""
     return value if type(value) is int and value >= 0 else None

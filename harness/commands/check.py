@@ -1,11 +1,16 @@
-"""`harness check NAME|FILE`: try a metric's contract on the sample and on hard cases."""
+"""`harness check NAME|FILE`: try a metric's contract on the sample and on hard cases, or read a dataset's card.
+
+Of a card (.toml) it says what was read from its file and what to look at before believing a correlation.
+"""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
+from pathlib import Path
 
+from harness import own
 from harness.contract import process
 from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
@@ -15,7 +20,8 @@ TIMEOUT = 300.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which metric, and how long it may take."""
-    parser.add_argument("name", metavar="METRIC", help="NAME[option=value,...], FILE.py or FOLDER/")
+    parser.add_argument("name", metavar="METRIC",
+                        help="NAME[option=value,...], FILE.py or FOLDER/; or the card of a dataset, CARD.toml")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
                         help=f"how long a check may take (default: {TIMEOUT:g})")
     parser.add_argument("--json", action="store_true", help="print one JSON object per check")
@@ -23,6 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
+    if own.is_card(args.name):
+        print("\n".join(own.about(own.load(own.read_card(Path(args.name))))))
+        return 0
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))

@@ -1,4 +1,7 @@
-"""`harness import PATH`: take datasets from the organisers' human_evaluation_data, and corpora from a folder."""
+"""`harness import PATH`: take the organisers' human_evaluation_data, corpora, or a dataset of your own.
+
+A dataset of your own has a card, `CARD.toml` (docs/data.md): import the card, or its file with `--card`.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,26 @@ from benchmarks.corpora.files import ImportedCorpus
 from benchmarks.storage import release, resources, store
 from benchmarks.storage.files import write_atomically
 from benchmarks.storage.release import Release
+from harness import own
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """A path."""
     parser.add_argument("path", type=Path, help="folder, zip, single *_eval.json or corpus (.jsonl, .jsonl.gz); "
-                                                "a wordnet.zip and ConceptNet's assertions are taken as well")
+                                                "a wordnet.zip and ConceptNet's assertions are taken as well; "
+                                                "or a card (.toml)")
+    parser.add_argument("--card", type=Path, metavar="FILE",
+                        help="the card of a dataset of your own, whose file PATH is")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
     path = args.path.expanduser()
+    if args.card or own.is_card(path.name):
+        dataset = own.keep(args.card or path, args.home, path if args.card else None)
+        print("\n".join(own.about(dataset)))
+        print(f"kept in {args.home}; `harness run --dataset {dataset.card.name}` evaluates metrics on it")
+        return 0
     (corpora, others), edges = files.look(path), resources.edge_files(path)
     read = release.read(path, required=not corpora and not edges)
     _keep_release(read, args.home)

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "scores:FILE, ...; may be repeated")
     configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
-    parser.add_argument("--split", choices=("dev", "test"), help="only the board of one split")
+    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the board of one split")
     parser.add_argument("--rule", choices=("dev", "test"), default="",
                         help="dev: mean over qualities, then datasets; test: over cells (default: the board's own)")
     parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only the first N items of each dataset")

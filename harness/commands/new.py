@@ -1,4 +1,4 @@
-"""`harness new metric NAME`: write a package with a metric of your own to start from."""
+"""`harness new metric|dataset NAME`: write a metric or a dataset of your own to start from."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import registry as datasets
 from harness.errors import BadConfig
 from metrics import registry
 from metrics.metric import is_name
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates" / "metric"
+DATASET = TEMPLATES.with_name("dataset")
 KINDS = ("plain", "encoder", "trained", "composite")
 FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
 """Templates by where they go; the metric and its test are chosen by kind."""
@@ -31,7 +33,7 @@ harness train my-metric --corpus FILE.jsonl
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What, its name, what kind of metric, and where."""
-    parser.add_argument("what", choices=("metric",))
+    parser.add_argument("what", choices=("metric", "dataset"))
     parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens, as in my-metric")
     parser.add_argument("--kind", choices=KINDS, default="plain",
                         help="plain: from the words; encoder: with sentence vectors; trained: it learns; composite: "
@@ -43,6 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the package, and say what to do with it."""
     name, folder = args.name, args.into / args.name
+    if args.what == "dataset":
+        return _dataset(name, folder)
     _check(name, folder)
     for path, text in _files(name, args.kind):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -52,6 +56,23 @@ def run(args: argparse.Namespace) -> int:
     first = f"harness train {here}; " if args.kind == "trained" else ""
     print(f"\nnext: edit {folder / 'src' / name.replace('-', '_')}.py; {first}harness check {here}; "
           f"harness run --all --with {here}")
+    return 0
+
+
+def _dataset(name: str, folder: Path) -> int:
+    """Write a card and a table of a dataset."""
+    if not is_name(name) or name in datasets.names():
+        raise BadConfig(f"{name!r}: a dataset is named by small letters, digits and hyphens, as no other is")
+    if folder.exists():
+        raise BadConfig(f"{folder} is there already; choose another name, or another place with --into")
+    folder.mkdir(parents=True)
+    for path, template in ((folder / f"{name}.toml", "card.toml"), (folder / f"{name}.csv", "items.csv")):
+        text = (DATASET / template).read_text(encoding="utf-8").replace("my-dataset", name)
+        text = text.replace("My dataset", " ".join(name.split("-")).capitalize())
+        path.write_text(text, encoding="utf-8")
+        print(path)
+    card = folder / f"{name}.toml"
+    print(f"\nnext: edit both; harness check {card}; harness run --dataset {card} --metric length --metric cosine")
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
+from harness import own
 from harness.commands import _comparisons
 from harness.commands._comparisons import ReportRows
 from harness.commands._output import configure_results, print_correlations
@@ -78,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     report = files.read(args.out / "report")
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
-    chosen = ReportRows(tuple(args.dataset or ()), tuple(args.quality or ()), tuple(args.column or ()),
+    names = (own.read_card(Path(name)).card.name if own.is_card(name) else name for name in args.dataset or ())
+    chosen = ReportRows(tuple(names), tuple(args.quality or ()), tuple(args.column or ()),
                         statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
     _check(report, chosen)
     if args.clusters and args.json:

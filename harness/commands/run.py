@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks import registry as datasets
 from benchmarks.storage.files import sweep
+from harness import own
 from harness.commands import _planned, _published
 from harness.commands._output import print_correlations, with_exhibits, write_site
 from harness.commands.report import configure_statistics, statistics_beside
@@ -48,9 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="NAME[option=value,...], FILE.py or FOLDER/ of one that is not installed, "
                                          "evaluate:|st:|ce:|judge:|scores:NAME; may be repeated", **many)
     parser.add_argument("--with", dest="with_", help="a metric beside those, as for --metric; may be repeated", **many)
-    parser.add_argument("--dataset", help="may be repeated", **many)
+    parser.add_argument("--dataset", help="its name, or the path of a card of one's own (.toml); may be repeated",
+                        **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
-    parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
     parser.add_argument("--data", choices=("auto", "real", "sample"),
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--aggregate", choices=("mean", "sum", "max", "product"), action="append",
@@ -152,13 +155,16 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
         sweep(requested.out)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
                        statistics=statistics_beside(requested.statistic, requested.level))
+    home = home_folder(requested.home)
+    datasets.know(home)
+    requested = dataclasses.replace(requested, dataset=own.named(requested.dataset, home))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         qualities=requested.quality, limit=requested.limit, seed=requested.seed,
         aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
-    return made, open_workspace(made, home_folder(requested.home), requested.out, choice=choice(requested),
+    return made, open_workspace(made, home, requested.out, choice=choice(requested),
                                 workers=workers(requested))
 
 

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="NAME or NAME[option=value,...]; may be repeated (default: all)", **many)
     parser.add_argument("--dataset", help="may be repeated (default: all)", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated (default: all)", **many)
-    parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
     parser.add_argument("--data", choices=("auto", "real", "sample"), default="auto",
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")

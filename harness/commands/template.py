@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """For which datasets, in which form, and where to."""
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
                         help="may be repeated (default: all that were imported or fetched, else the bundled sample)")
-    parser.add_argument("--split", choices=("dev", "test"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
     parser.add_argument("--by", choices=("item", "quality"),
                         help="a row for each item, or for each of its qualities (default: as the organisers asked, by "
                              "quality on development sets, by item on test sets)")

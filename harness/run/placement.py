@@ -21,7 +21,7 @@ from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
 from harness.run import correlate
 from harness.run.compare import labels
 from harness.run.correlate import TargetData
-from harness.run.rank import Board, Target, ranking
+from harness.run.rank import RULES, Board, Target, ranking
 from harness.statistics import estimates
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_by_formula
@@ -101,7 +101,7 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
         own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
         board = Board(split, kind, whole & own_cells)
         if board.cells:
-            chosen = rule or split
+            chosen = rule or (split if split in RULES else "dev")
             ranked = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
             yield from _around(board, len(whole), metric, ranked, rows, targets)
 

@@ -27,7 +27,7 @@ class Settings:
     with_: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
     quality: tuple[str, ...] = ()
-    split: Literal["dev", "test"] | None = None
+    split: Literal["dev", "test", "own"] | None = None
     data: Literal["auto", "real", "sample"] = "auto"
     aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ()
     limit: int | None = None

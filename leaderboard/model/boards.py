@@ -13,7 +13,8 @@ from harness.results.rows import RankingRow, Results
 from leaderboard.model.index import Column, is_complete, ordered, split_order, statistic_title
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
-          "test": "Test datasets", "test-references": "Test datasets with references"}
+          "test": "Test datasets", "test-references": "Test datasets with references",
+          "own": "Datasets of one's own", "own-references": "Datasets of one's own with references"}
 RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, then over the datasets"),
          "test": ("Mean of qualities", "Mean over all qualities of all datasets at once")}
 

@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 STATISTIC = "spearman"
 """The statistic of everything that is shown by one statistic alone."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
-SPLITS = ("dev", "dev-references", "test", "test-references")
+SPLITS = ("dev", "dev-references", "test", "test-references", "own", "own-references")
 ORIGINS: tuple[Origin, ...] = ("real", "sample")
 ORIGIN_TITLES = {"real": "real data", "sample": "bundled sample"}
 DATA = {

@@ -54,6 +54,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.store = ScoreStore(self.setup.store)
+        datasets.know(self.setup.home)
 
     def run(self, task: Task) -> Iterator[Event]:
         """Do a task; an exception fails only its metric."""
