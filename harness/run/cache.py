@@ -1,4 +1,4 @@
-"""What was computed once from the same scores and ratings is not computed again.
+"""What was drawn at random once from the same scores and ratings is not drawn again.
 
     statistics/KIND-KEY-DIGEST.json
 

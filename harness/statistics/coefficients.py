@@ -16,6 +16,7 @@ independent rows.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -151,7 +152,7 @@ def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
 
 def kendall_p(tau: float, panel: Panel) -> float:
     """Two-sided p of tau-b; with ties C - D is normal, with variance as in Kendall & Gibbons (1990), chapter 4."""
-    human, metric, n = _ties(panel.human), _ties(panel.metric), float(panel.n)
+    human, metric, n = _ties(panel.human.tobytes()), _ties(panel.metric.tobytes()), float(panel.n)
     if not human[0] and not metric[0]:
         return float(scipy.stats.kendalltau(panel.human, panel.metric).pvalue)
     ordered, pairs = n * (n - 1), n * (n - 1) / 2
@@ -166,10 +167,14 @@ def kendall_c_p(_: float, panel: Panel) -> float:
     return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").pvalue)
 
 
-def _ties(values: Vector) -> tuple[float, float, float]:
-    """Over runs of t equal values: the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5)."""
-    ordered = np.sort(values)
-    t = np.diff(np.flatnonzero(ordered[1:] != ordered[:-1]), prepend=-1, append=values.size - 1).astype(np.float64)
+@functools.lru_cache(100)
+def _ties(values: bytes) -> tuple[float, float, float]:
+    """Over runs of t equal values: the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5).
+
+    The ratings come once for every metric.
+    """
+    ordered = np.sort(np.frombuffer(values))
+    t = np.diff(np.flatnonzero(ordered[1:] != ordered[:-1]), prepend=-1, append=ordered.size - 1).astype(np.float64)
     two = t * (t - 1)
     return float(two.sum() / 2), float((two * (t - 2)).sum()), float((two * (2 * t + 5)).sum())
 

@@ -90,7 +90,8 @@ class _Sorted:
         ends = np.cumsum(np.take(counts, self.order, axis=1), axis=1)
         if len(self.ends) < len(self.order):
             ends = np.take(ends, self.ends, axis=1)
-        sizes = np.diff(ends, axis=1, prepend=0)
+        sizes = ends.copy()
+        sizes[:, 1:] -= ends[:, :-1]
         spread: Vector = (ends[:, -1] ** 3 - np.einsum("ij,ij,ij->i", sizes, sizes, sizes)) / 12
         return np.take(2 * ends - sizes, self.run, axis=1), spread
 

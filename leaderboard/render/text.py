@@ -65,7 +65,7 @@ def text(table: Table, width: int = WIDTH) -> str:
 
 def plain(value: str) -> str:
     """Keep what a terminal can print: no control character, no line break; an ASCII minus."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in value)
+    printable = value if value.isprintable() else "".join(sign if sign.isprintable() else " " for sign in value)
     return " ".join(printable.replace("−", "-").split())
 
 
