@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import StoreError
+from harness.results.tables import array
 from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
 
@@ -200,5 +201,5 @@ def _from_parquet(content: bytes) -> Scores:
     items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
         raise TypeError("not an id and scores in each row")
-    columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
+    columns = {name.removeprefix("score:"): array(table.column(name)) for name in table.column_names[1:]}
     return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]))
