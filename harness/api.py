@@ -1,6 +1,7 @@
 """`from harness import score`: the scores of a metric for items that stand in Python, without a run.
 
-An item is one of `benchmarks.dataset`, or a dict as it comes from JSON:
+An item is one of `benchmarks.dataset`, or a dict as it comes from JSON; a pandas DataFrame or a `datasets.Dataset` has
+one a row, and columns of other names mean nothing:
 
     {"context": [...], "response": "...", "references": [...], "facts": [...]}
     {"dialogue": [...], ...}                                     a whole dialogue
@@ -32,7 +33,7 @@ FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "syste
 
 
 def score(
-    metric: str, items: Dataset | Sequence[Item | Mapping[str, Any]], *, encoder: str = "", lm: str = "",
+    metric: str, items: Dataset | Sequence[Item | Mapping[str, Any]] | Any, *, encoder: str = "", lm: str = "",
     vectors: str = "", device: str = "auto", precision: str = "auto", batch_tokens: int | None = None, seed: int = 0,
     home: Path | str | None = None, offline: bool = False,
 ) -> dict[str, Column]:
@@ -43,7 +44,7 @@ def score(
     those of all that it was learned on.
     """
     chosen = registry.choose(metric, seed=seed).metric
-    dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), items)))
+    dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), _rows(items))))
     if not dataset.items:
         raise CannotScore("there are no items")
     folder = home_folder(Path(home) if home else None)
@@ -56,6 +57,17 @@ def score(
 def _models(home: Path, choice: Choice) -> Models:
     """The models service of a choice, so that a second call finds its networks loaded."""
     return Models(home, choice)
+
+
+def _rows(items: Any) -> Any:
+    """The rows of a table as dicts of the fields that it has; anything else as it is."""
+    if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a DataFrame, whose empty cells are NaN
+        items = items[[name for name in items.columns if name in FIELDS]]
+        return [{name: value for name, value in row.items() if value == value or not isinstance(value, float)}
+                for row in items.to_dict("records")]
+    if hasattr(items, "column_names"):
+        return items.select_columns([name for name in items.column_names if name in FIELDS])
+    return items
 
 
 def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
