@@ -206,9 +206,12 @@ class LanguageModel:
     def _means(self, befores: Sequence[Before], continuations: Sequence[str]) -> list[Vectors]:
         afters = self._cut(continuations)
         longest = max(map(len, afters), default=0)
-        groups = [Following(start, afters) for start in self._starts(befores, [longest] * len(befores))]
-        return [np.array([value.mean() if value.size else np.nan for value in values], dtype=np.float32)
-                for values in self._read(groups)]
+        order = sorted(range(len(afters)), key=afters.__getitem__)  # what begins alike stands together
+        groups = [Following(start, [afters[place] for place in order])
+                  for start in self._starts(befores, [longest] * len(befores))]
+        means = np.array([[value.mean() if value.size else np.nan for value in values]
+                          for values in self._read(groups)], dtype=np.float32)
+        return [row[np.argsort(order)] for row in means]
 
     def _answers(self, questions: Sequence[tuple[str, ...]], wanted: Sequence[int]) -> list[Vectors]:
         units = []

@@ -32,6 +32,9 @@ SAVED = 64
 MOST = 16
 """How many continuations that are read apart stand behind a text, before it is read anew for others."""
 
+TREE = 128
+"""Tokens of the continuations that form one tree, at most."""
+
 PIECES = "pieces"
 """The name under which transformers knows `attend`."""
 
@@ -51,10 +54,14 @@ class Following:
 
     @property
     def trees(self) -> list[Tree]:
-        """The trees that the continuations form."""
-        if self.apart:
-            return [Tree.of((tuple(after),)) for after in self.afters]
-        return [Tree.of(tuple(map(tuple, self.afters)))]
+        """The trees that the continuations form, neighbours together; small ones, since each attends to itself."""
+        parts: list[list[tuple[int, ...]]] = []
+        for after in map(tuple, self.afters):
+            if parts and not self.apart and sum(map(len, parts[-1])) + len(after) <= TREE:
+                parts[-1].append(after)
+            else:
+                parts.append([after])
+        return [Tree.of(tuple(part)) for part in parts]
 
     def units(self, together: bool, saved: int = SAVED) -> list[Following]:
         """What is read at once: all of it where that saves so many tokens and the network can, else one by one."""
@@ -79,7 +86,7 @@ class Tree:
     branches: list[list[int]]
 
     @classmethod
-    @functools.lru_cache(maxsize=8)
+    @functools.lru_cache(maxsize=64)
     def of(cls, afters: tuple[tuple[int, ...], ...]) -> Tree:
         """The tree of these continuations."""
         beginnings = dict.fromkeys(after[:end] for after in afters for end in range(1, len(after)))
