@@ -84,12 +84,12 @@ def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
 
 
 def _dataset(home: Path, name: str) -> dict[str, str]:
-    """The files of a dataset in the home; none where the bundled sample stands for it, which counts as code."""
+    """The note on a dataset in the home, and its files; none where the bundled sample stands for it, which is code."""
     try:
         stored = datasets.note(home, name)
     except BadStore as error:
         return {name: str(error)}
-    return {} if stored is None else dict(_digests(home / "datasets", f"{name}.json", stored.folder))
+    return {} if stored is None else {name: str(stored), **dict(_digests(home / "datasets", stored.folder))}
 
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
