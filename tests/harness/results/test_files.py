@@ -63,6 +63,15 @@ def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
         whole(files.read(tmp_path / "a"))
 
 
+def test_a_table_is_read_when_its_rows_are_asked_for(tmp_path: Path) -> None:
+    files.write(small(), tmp_path)
+    (tmp_path / "comparisons.parquet").unlink()
+    report = files.read(tmp_path)
+    assert repr(report.ranking) == repr(small().ranking)
+    with pytest.raises(BadReport, match=r"comparisons\.parquet is missing"):
+        len(report.comparisons)
+
+
 def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path) -> None:
     files.write(small(), tmp_path)
     for name, content in (("ranking.parquet", b"PAR1"), ("points/a.parquet", b""), ("report.json", b'{"run": {}}'),
