@@ -105,6 +105,8 @@ class Merged(torch.nn.Module):  # type: ignore[misc]
         else:
             seen = inputs.get("attention_mask")
             attended, _ = self.last.attention.self(states, None if seen is None else seen[:, None, None].bool())
+            if len(rows) == 1:  # the product of a single row may differ in its last bits
+                rows, places = rows.repeat(2), places.repeat(2)
             own = self.last.attention.output(attended[rows, places], states[rows, places])
             states = self.last.output(self.last.intermediate(own), own)
         states = self.norm(functional.gelu(self.dense(states)))

@@ -90,6 +90,14 @@ def test_order_company_and_memory_change_nothing_and_long_texts_are_cut(model: M
     assert [values.size for values in together[2:5]] == [0, model.encoder.tokenizer.limit - 2, 2]
 
 
+def test_a_text_of_one_token_has_the_same_bits_alone_and_in_company(home: Path) -> None:
+    """The shipped weights on a processor; a matrix product of a single row may add in another order."""
+    pairs = [("", "yes"), ("", "no"), ("", "tea")]
+    together = Models(home, Choice(device="cpu")).masked().log_likelihoods(pairs)
+    [alone] = Models(home, Choice(device="cpu")).masked().log_likelihoods(pairs[:1])
+    assert alone.tobytes() == together[0].tobytes()
+
+
 def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: MaskedModel) -> None:
     items = [make_item("a", " i like tea ", context=("no", "hello there")), make_item("b", "tea", context=()),
              make_item("c", " ")]
