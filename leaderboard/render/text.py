@@ -55,10 +55,12 @@ def summary(results: Results) -> str:
 def text(table: Table, width: int = WIDTH) -> str:
     """Render a table for the terminal, the names cut where it would not fit."""
     rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
-    sizes = [max(len(_words(row[column])) for row in rows) for column in range(len(table.headings))]
+    words = [list(map(_words, row)) for row in rows]
+    sizes = [max(map(len, column)) for column in zip(*words, strict=True)]
     stub = next((place for place, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
-    head, *lines = [line[:width] for row in rows for line in _lines(row, sizes, table.headings, stub)]
+    head, *lines = [line[:width] for row, own in zip(rows, words, strict=True)
+                    for line in _lines(row, own, sizes, table.headings, stub)]
     title = textwrap.fill(plain(f"{table.caption}. Data: {table.data}."), width)
     return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
@@ -114,14 +116,13 @@ def _words(cell: Cell) -> str:
     return plain(" ".join(filter(None, (cell.text, model, cell.small))))
 
 
-def _lines(row: Row, sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
-    """Write a row on a line; models that do not fit are on a second one."""
+def _lines(row: Row, words: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
+    """Write a row on a line, `words` being its cells; models that do not fit are on a second one."""
     name, below = row[stub], ""
-    if name.model and len(_words(name)) > sizes[stub]:
+    if name.model and len(words[stub]) > sizes[stub]:
         below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
-        row = (*row[:stub], name._replace(model=""), *row[stub + 1:])
-    words = [value if len(value) <= size else value[:size - 1] + "…"
-             for value, size in zip(map(_words, row), sizes, strict=True)]
+        words = [*words[:stub], _words(name._replace(model="")), *words[stub + 1:]]
+    words = [value if len(value) <= size else value[:size - 1] + "…" for value, size in zip(words, sizes, strict=True)]
     line = "  ".join(value.rjust(size) if heading.kind in ("number", "rank") else value.ljust(size)
                      for value, size, heading in zip(words, sizes, headings, strict=True)).rstrip()
     return [line, below] if below else [line]
