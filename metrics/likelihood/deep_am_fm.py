@@ -34,7 +34,7 @@ class DeepAmFm:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="deep-am-fm", title="Deep AM-FM", columns=("deep-am-fm", "am", "fm"), family="likelihood",
-        needs=("context",), models=("encoder", "lm"), scope="dataset", revision=2, paper="https://arxiv.org/abs/2111.02110",
+        needs=("context",), models=("encoder", "lm"), scope="dataset", paper="https://arxiv.org/abs/2111.02110",
         notes="The organisers' baseline: similarity with the last utterance, and likelihood after it.",
         system="same method, smaller model",
         departures=(
@@ -60,3 +60,7 @@ class DeepAmFm:
         last = ["".join(turn.text.strip() for turn in item.context[-1:]) for item in items]
         similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
         return np.where([bool(text) for text in last], similar, np.nan)
+
+    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+        """How a context of several turns is cut; with one turn scores are as they were before that changed."""
+        return ("cut=turns",) if self.turns == "all" else ()

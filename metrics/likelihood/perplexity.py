@@ -28,7 +28,6 @@ class Perplexity:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
-        revision=2,
         notes="Minus the perplexity of the response under a language model.",
         system="baseline",
     )
@@ -42,3 +41,7 @@ class Perplexity:
         means = alone(items, model) if self.context == "none" else conditional(
             items, model, self.context, self.separator)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
+
+    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+        """How a context of several turns is cut; with one turn scores are as they were before that changed."""
+        return ("cut=turns",) if self.context == "all" else ()
