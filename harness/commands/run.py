@@ -171,13 +171,13 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     """Run, and write the results and the pages."""
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
-    unchanged.forget(requested.out)
     (requested.out / LOG).unlink(missing_ok=True)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
     results = run_plan(plan, work)
     if not results.timings and not results.failures:  # no board is better than the one that may be there
         return results
+    unchanged.forget(requested.out)
     with work.progress.stage("report"):
         files.write(results, requested.out / "report")
     with work.progress.stage("pages"):
