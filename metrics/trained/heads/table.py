@@ -33,8 +33,8 @@ BLOCK = 256
 DECIMALS = 10
 """Decimals of a score that was computed in double precision."""
 DOUBTFUL = 5e-3
-"""A value this near to the middle between two rounded scores, in units of the last decimal, is computed alone: batch
-and number of cores change the thirteenth decimal at most, which could decide how it is rounded."""
+"""A value this near to the middle between two rounded scores, in units of the last decimal, is computed alone: a batch
+changes the thirteenth decimal at most, which could decide how it is rounded."""
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -161,17 +161,17 @@ def raw_scores(network: Any, table: TextTable, *rows: Rows) -> Column:
 def stable(rows: Rows, compute: Callable[[Rows], Column]) -> Column:
     """What is computed of the rows, rounded to DECIMALS: the same in any batch and on any number of cores.
 
-    Rounding hides what batch and cores change, unless a value lies where its last bits decide how it is rounded: such a
-    row is computed once more, alone and on one core.
+    Rounding hides what a batch changes, unless a value lies where its last bits decide how it is rounded: such a row is
+    computed once more, alone. All of it on one core, since threads of networks this small mostly wait for each other.
     """
     import torch
 
-    scores = compute(rows)
-    scaled = scores.reshape(len(rows), -1) * 10.0**DECIMALS
-    doubtful = (np.abs(scaled - np.floor(scaled) - 0.5) < DOUBTFUL).any(axis=1)
     cores = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
+        scores = compute(rows)
+        scaled = scores.reshape(len(rows), -1) * 10.0**DECIMALS
+        doubtful = (np.abs(scaled - np.floor(scaled) - 0.5) < DOUBTFUL).any(axis=1)
         for place in np.flatnonzero(doubtful):
             scores[place] = compute(rows[place : place + 1])[0]
     finally:
