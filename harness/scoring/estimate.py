@@ -1,13 +1,12 @@
 """How long the scoring that is left will take, over the whole run.
 
-What a metric takes is measured as its parts end, in seconds per character of the items. Before its first part has ended
-the last run's time stands for it; where there is none, how much has been read of what the part at hand is to read. A
-metric of which nothing is known is left out, and what is told is a lower bound.
+What a metric takes is measured as its parts end, in seconds per character of the items: the last one tells, since the
+first also loads models. Before its first part has ended the last run's time stands for it; where there is none, how
+much has been read of what the part at hand is to read. A metric of which nothing is known is left out: "at least".
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 from harness.scoring.store import Span
@@ -27,8 +26,8 @@ class Estimate:
     planned: int = 0
     waiting: dict[Part, tuple[float, float]] = field(default_factory=dict)
     """The size of each part that is left, in characters, and its seconds by an earlier run; 0 where none tells."""
-    measured: dict[str, tuple[float, float]] = field(default_factory=lambda: defaultdict(lambda: (0.0, 0.0)))
-    """The seconds and the characters of the parts of each metric that have ended."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """The seconds per character of the last part of each metric that has ended."""
     running: tuple[Part, float] | None = None
     """The part that this process is at, and since when."""
 
@@ -53,8 +52,7 @@ class Estimate:
         if self.running and self.running[0] == part:
             self.running = None
         if seconds and size:
-            took, done = self.measured[part[1]]
-            self.measured[part[1]] = took + seconds, done + size
+            self.measured[part[1]] = seconds / size
 
     def settled(self, dataset: str, metric: str) -> None:
         """Nothing of a metric on a dataset is left to do, whoever has done it."""
@@ -65,8 +63,7 @@ class Estimate:
         """Seconds until all parts have ended, if they are scored one by one; and whether that counts every part."""
         running, since = self.running or (None, now)
         waiting = list(self.waiting.items())
-        speeds = {metric: seconds / size for metric, (seconds, size) in list(self.measured.items())}
-        sizes = dict(waiting)
+        speeds, sizes = self.measured.copy(), dict(waiting)
         all_known, total = True, 0.0
         if running in sizes and running[1] not in speeds and not sizes[running][1]:
             all_known = False  # a metric may ask for more to be read than it has so far
