@@ -123,12 +123,13 @@ def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[
     """Seconds per item that the last run under `out` took, by metric; and by group the median of its metrics."""
     try:
         timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
-        entries = json.loads((out / "report" / "report.json").read_bytes())["metrics"]
+        report = out / "report" / "report.json"
+        entries = json.loads(report.read_bytes())["metrics"] if report.exists() else ()
         signed = {str(entry["name"]): entry["signature"] for entry in entries}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
     groups = {metric.label: shared(metric.metric, models) for metric in chosen
-              if _signed(metric.metric, models) == signed.get(metric.label)}
+              if metric.label not in signed or _signed(metric.metric, models) == signed[metric.label]}
     seconds: dict[str, float] = defaultdict(float)
     items: dict[str, int] = defaultdict(int)
     for row in timings:
