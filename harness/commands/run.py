@@ -128,16 +128,18 @@ def run(args: argparse.Namespace) -> int:
             if requested.json:
                 print_correlations(files.read(requested.out / "report"))
             else:
-                print(f"{text}\nnothing has changed since these results were made")
+                print(f"{text}\n{_page(requested)}\nnothing has changed since these results were made")
         return 0
     results = carry_out(plan, work, requested)
     if requested.json:
         print_correlations(results)
     else:
-        print(_text(results, work.progress.scored, requested))
+        print(_text(results, work.progress.scored))
+        if results.timings or results.failures:
+            print(_page(requested))
     work.progress.terminal.line(work.progress.summary())
     if results.timings and not (results.failures or work.progress.lacking):
-        unchanged.note(requested.out, state, _text(results, 0, requested))
+        unchanged.note(requested.out, state, _text(results, 0))
     if not results.timings and not results.failures:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
@@ -203,12 +205,13 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     said = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": said})
     write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
-    work.progress.say(f"{said}: {_page(requested)}")
+    work.progress.say(said)
+    work.progress.terminal.line(_page(requested))
     work.progress.scored += own.progress.scored
 
 
-def _page(requested: Settings) -> Path:
-    return (requested.out / "site" / "index.html").resolve()
+def _page(requested: Settings) -> str:
+    return f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}"
 
 
 def _deciding(requested: Settings) -> dict[str, object]:
@@ -217,13 +220,12 @@ def _deciding(requested: Settings) -> dict[str, object]:
             if field.name not in UNSAID - {"store"}}
 
 
-def _text(results: Results, scored: int, requested: Settings) -> str:
-    """The board, published numbers and ours where the run had a real dataset, what was done and where the pages are."""
+def _text(results: Results, scored: int) -> str:
+    """The board, published numbers and ours where the run had a real dataset, and what was done."""
     beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
     counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
               f"{len(results.skips)} skipped, {len(results.failures)} crashed")
-    page = f"leaderboard: {_page(requested)}" if results.timings or results.failures else ""
-    return "\n".join(filter(None, (summary(results), beside, counts, page)))
+    return "\n".join(filter(None, (summary(results), beside, counts)))
 
 
 def _check(requested: Settings) -> None:

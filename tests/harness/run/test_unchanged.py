@@ -101,7 +101,7 @@ def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pyte
     with monkeypatch.context() as patch:
         patch.setattr("metrics.embedding.cosine.Cosine.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
         assert main(command) == 130
-    assert f"first board, 1 of 2 metrics: {page}" in capsys.readouterr().err
+    assert f"first board, 1 of 2 metrics\nleaderboard: {page}\n" in capsys.readouterr().err
     assert "first board, 1 of 2 metrics, the others are being scored" in page.read_text()
     assert main(command) == 0
     assert "first board" not in capsys.readouterr().err + page.read_text()
