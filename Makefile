@@ -49,7 +49,7 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py --memory
 	$(BIN)/python tests/bench/comparing.py
 	$(BIN)/python tests/bench/report.py
-	$(BIN)/python tests/bench/commands.py
+	$(BIN)/python tests/bench/first_minute.py
 	$(BIN)/python tests/bench/neural.py
 
 clean:
