@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
 import textwrap
@@ -54,7 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what has no score yet, study, print, keep. 1: a metric crashed, and is not in the study."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many small products: threads that wait cost more than they do
     study = load(args.study)
     if refused := [FLAGS[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
         taken = ", ".join(f"--{FLAGS[name]}" for name in CHOOSING if name in study.FLAGS)
