@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.run import unchanged
 from metrics import registry
 from tests.faults.conftest import Whole
 from tests.faults.faults import Fault, fault
@@ -66,7 +67,8 @@ def killed_and_continued(argv: list[str], out: Path, kills: int, stages: tuple[s
     done: Counter[tuple[str, str, int]] = Counter()
     rounds = [stage for _ in range(-(-2 * kills // len(stages))) for stage in rng.permutation(stages)]
     for stage in rounds[:2 * kills]:  # every stage as often as any other, in an order by chance
-        (out / "log.jsonl").unlink(missing_ok=True)  # of the run before: this one may be killed before it does so
+        for path in (out / "log.jsonl", out / unchanged.FILE):  # of the run before, which may have come to its end
+            path.unlink(missing_ok=True)
         with begun(*argv, *QUICK, "--out", str(out), start_new_session=True) as process:
             if wait_for(stage, process, out, rng):
                 (os.killpg if everybody else os.kill)(process.pid, signal.SIGKILL)
