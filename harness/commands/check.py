@@ -1,6 +1,6 @@
 """`harness check NAME|FILE`: try a metric's contract on the sample and on hard cases, or read a dataset's card.
 
-Of a card (.toml) it says what was read from its file and what to look at before believing a correlation.
+Of a card (.toml) it says what was read and what to look at.
 """
 
 from __future__ import annotations
