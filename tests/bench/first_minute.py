@@ -94,7 +94,7 @@ def bench(folder: Path, runs: int, real: bool, big: bool) -> Rows:
         measure(f"harness {' '.join(command)}", "home", command, runs)
     board("run --all, sample", "home", "out", "--all", "--data", "sample")
     for flags in ([], ["--json"], ["--compare"]):
-        measure(" ".join(["harness report", *flags]), "home", ["report", str(folder / "out"), *flags], runs)
+        measure(" ".join(["harness report", *flags]), "home", ["report", "--out", str(folder / "out"), *flags], runs)
     if real:
         measure("import, ten real datasets", "real", ["import", str(DATA / "human_evaluation_data")])
         board("run --all, ten real datasets", "real", "out-real", "--all", "--data", "real")
