@@ -62,6 +62,7 @@ def _models(home: Path, choice: Choice) -> Models:
 def _rows(items: Any) -> Any:
     """The rows of a table as dicts of the fields that it has; anything else as it is."""
     if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a DataFrame, whose empty cells are NaN
+        items = items.rename(columns={"reference": "references", "fact": "facts"})
         items = items[[name for name in items.columns if name in FIELDS]]
         return [{name: value for name, value in row.items() if value == value or not isinstance(value, float)}
                 for row in items.to_dict("records")]

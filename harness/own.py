@@ -15,13 +15,14 @@ split `own`: its boards are beside those of the challenge, never in their averag
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Quality
+from benchmarks.errors import nearest
 from benchmarks.formats import official, table
 from benchmarks.storage import store
 from harness.challenge import terms
@@ -87,7 +88,7 @@ def read_file(own: OwnDataset) -> Dataset:
     if not own.path.is_file():
         raise BadConfig(f"{own.path}: no such file; it should hold the items and ratings of {own.card.name!r}")
     if own.path.suffix in table.ENDINGS:
-        found = table.records(own.path, [quality.name for quality in own.card.qualities])
+        found = table.records(own.path, own.card.level, [quality.name for quality in own.card.qualities])
         dataset = official.dataset(found, own.card, "imported", own.path.name)
     else:
         dataset = official.parse(own.path, own.card)
@@ -107,6 +108,14 @@ def load(own: OwnDataset) -> Dataset:
     return replace(dataset, card=replace(dataset.card, qualities=qualities))
 
 
+def check(path: Path) -> Iterator[str]:
+    """What a card and its file hold, a line each."""
+    own = read_card(path)
+    dataset = load(own)
+    names = [quality.name for quality in own.card.qualities]
+    yield from about(dataset, tuple(table.remarks(own.path, names)) if own.path.suffix in table.ENDINGS else ())
+
+
 def keep(path: Path, home: Path, file: Path | None = None) -> Dataset:
     """Read a card with its file, and keep both in the home; the registry then has the dataset."""
     dataset = load(read_card(path, file))
@@ -117,17 +126,23 @@ def keep(path: Path, home: Path, file: Path | None = None) -> Dataset:
 
 def named(names: tuple[str, ...], home: Path) -> tuple[str, ...]:
     """The names of datasets; one that is named by the path of its card is kept in the home first."""
+    if card := next((name for name in names if name.endswith(table.ENDINGS)), None):
+        raise BadConfig(f"{card}: ratings come with a card: `harness new dataset NAME` writes one")
     return tuple(sorted({keep(Path(name), home).card.name if is_card(name) else name for name in names}))
 
 
-def about(dataset: Dataset) -> Iterator[str]:
+def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     """What was read, a line each: the items, each quality with its scale and votes, and what to look at."""
     card = dataset.card
     yield f"{card.name}: {len(dataset.items)} items of the level {card.level}; licence: {card.licence}"
+    boards = {known.dimension for one in registry.built_in().values() for known in one.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
         yield f"{quality.name}: {votes} votes, {quality.low:g} to {quality.high:g}, on the board {quality.dimension!r}"
-    yield from (f"look at this: {remark}" for remark in remarks(dataset))
+        if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
+            known = nearest(quality.dimension, sorted(boards))
+            yield f"look at this: no other dataset has the board {quality.dimension!r}; {known}"
+    yield from (f"look at this: {remark}" for remark in (*more, *remarks(dataset)))
 
 
 def remarks(dataset: Dataset) -> Iterator[str]:

@@ -11,24 +11,30 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import BadRecord
-from benchmarks.formats.official import Record, lines
+from benchmarks.formats.official import Record, lines, number
 
-ENDINGS = {".csv": ",", ".tsv": "\t", ".jsonl": ""}
+ENDINGS = (".csv", ".tsv", ".jsonl")
+SEPARATORS = re.compile("[,;\t]")
 TEXTS = ("context", "response", "dialogue", "system")
 LISTS = ("reference", "fact")
 FIELD = 1 << 20
 """Characters of a field, at most."""
 
 
-def records(path: Path, qualities: Sequence[str]) -> list[Record]:
+def records(path: Path, level: str, qualities: Sequence[str]) -> list[Record]:
     """The items of a table as records of the organisers' form, each with the votes of its rows."""
     found: dict[str, dict[str, Any]] = {}
+    needed = ("item", "dialogue") if level == "dialogue" else ("item", "context", "response")
     for line, row in _rows(path):
+        if lacking := next((name for name in needed if name not in row), None):
+            there = ", ".join(row)
+            raise _bad(path.name, line, lacking, f"is missing; a {level}-level table has it, this one has {there}")
         item = row.get("item")
         if not item:
             raise _bad(path.name, line, "item", "is missing or empty; each row names its item")
@@ -40,6 +46,19 @@ def records(path: Path, qualities: Sequence[str]) -> list[Record]:
             values[field] = list(dict.fromkeys((*values.get(field, ()), *lines(_text(row.get(field) or "")))))
         _add_votes(values["annotations"], row, qualities, path.name, line)
     return [_record(path.name, values) for values in found.values()]
+
+
+def remarks(path: Path, qualities: Sequence[str]) -> Iterator[str]:
+    """Columns that mean nothing, rows that stand twice, and places without a vote."""
+    rows = [row for _, row in _rows(path)]
+    used = {"item", "quality", "rating", "annotator", *TEXTS, *LISTS, *qualities}
+    if unused := [name for name in dict.fromkeys(name for row in rows for name in row) if name not in used]:
+        yield f"columns that mean nothing: {', '.join(unused)}"
+    if twice := len(rows) - len({json.dumps(row, sort_keys=True) for row in rows}):
+        yield f"{twice} rows are equal to an earlier one, and count as votes of their own"
+    if empty := sum(row[name] in (None, "") or str(row[name]).upper().startswith("N/A") for row in rows
+                    for name in (*qualities, "rating") if name in row):
+        yield f"{empty} places hold no vote"
 
 
 def columns(path: Path) -> tuple[str, ...]:
@@ -55,13 +74,21 @@ def _add_votes(votes: dict[str, list[Any]], row: Mapping[str, Any], qualities: S
     if named is None:
         for quality in qualities:
             own = row.get(quality)
+            _check_vote(own, file, line, quality)
             votes.setdefault(quality, []).extend(own if isinstance(own, list) else [] if own in (None, "") else [own])
         return
     if named not in qualities:
         raise _bad(file, line, "quality", f"{named!r:.60} is no quality of the card: {', '.join(qualities)}")
     if "rating" not in row:
         raise _bad(file, line, "rating", "is missing; a row with a quality has the vote on it")
+    _check_vote(row["rating"], file, line, "rating")
     votes.setdefault(named, []).extend([row["rating"]] if row["rating"] not in (None, "") else [])
+
+
+def _check_vote(value: Any, file: str, line: int, column: str) -> None:
+    for one in value if isinstance(value, list) else [value]:
+        if one not in (None, "") and number(one) is None and not str(one).strip().upper().startswith("N/A"):
+            raise _bad(file, line, column, f"should hold a number, holds {one!r:.60}")
 
 
 def _record(file: str, values: dict[str, Any]) -> Record:
@@ -98,7 +125,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield line, _object(path.name, line, one)
         return
     csv.field_size_limit(FIELD)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=ENDINGS[path.suffix], strict=True)
+    first = SEPARATORS.search(text.partition("\n")[0]) if path.suffix == ".csv" else None
+    separator = first[0] if first else "," if path.suffix == ".csv" else "\t"
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         for row in reader:
             if None in row or None in row.values():

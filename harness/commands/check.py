@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
     if own.is_card(args.name):
-        print("\n".join(own.about(own.load(own.read_card(Path(args.name))))))
+        print("\n".join(own.check(Path(args.name))))
         return 0
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")

@@ -24,8 +24,9 @@ LONGEST = 200
 
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
-          "▽: not above the length control. After a metric: the models behind its scores. Intervals, further "
-          "statistics, n and p: [correlations.csv](correlations.csv), [ranking.csv](ranking.csv), or "
+          "▽: not above the length control. After a metric: the models behind its scores, and how it stands to its "
+          "paper's system. Intervals, further statistics, n and p: "
+          "[correlations.csv](correlations.csv), [ranking.csv](ranking.csv), or "
           "[leaderboard.json](leaderboard.json) with everything.")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
 

@@ -107,7 +107,8 @@ def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
 BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,overall,fit\n,a,b,1,1\n", "", "tea.csv, line 2: field 'item': is missing"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1\n", "", "tea.csv, line 2: has more or fewer fields"),
-    ("csv", "item,context,response,overall,fit\n1,a,b,good,1\n", "", "'good'"),
+    ("csv", "item,context,response,overall,fit\n1,a,b,good,1\n", "",
+     "tea.csv, line 2: field 'overall': should hold a number, holds 'good'"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1e9,1\n", "", "no vote"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1,1\n1,x,b,1,1\n", "",
      "tea.csv, line 3: field 'context': differs from an earlier row of item '1'"),
@@ -115,8 +116,8 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,quality\n1,a,b,fit\n", "", "line 2: field 'rating': is missing"),
     ("csv", "item,context,response,total\n1,a,b,1\n", "",
      "no vote on 'overall'; it has item, context, response, total"),
-    ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "field 'context': is missing"),
-    ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing"),
+    ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "field 'context': is missing; a turn-level table has it"),
+    ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing; a turn-level table has it"),
     ("csv", "item,context,response,overall,fit\n", "", "tea.csv: holds no records"),
     ("csv", 'item,context,response,overall,fit\n1,"a,b,1,1\n', "", "tea.csv, line 1: unexpected end of data"),
     ("jsonl", "{}\n[]\n", "", "line 1: field 'item': is missing"),
@@ -155,6 +156,16 @@ def test_what_to_look_at_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for remark in ("1 items have no vote", "1 responses are empty", "2 items repeat the dialogue and response",
                    "overall: 1 votes outside the scale 1 to 5", "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
+    table(tmp_path, "csv", [*rows, {**rows[0], "weather": "snow"}, rows[0]])
+    path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr().out
+    for remark in ("columns that mean nothing: weather", "1 rows are equal to an earlier one", "5 places hold no vote",
+                   "no other dataset has the board 'relevanse'"):
+        assert f"look at this: {remark}" in printed
+    assert "did you mean 'relevance'?" in printed
+    assert main(["run", "--dataset", str(tmp_path / "tea.csv"), "--metric", "length"]) == 2
+    assert "ratings come with a card" in capsys.readouterr().err
 
 
 def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path,
