@@ -60,10 +60,7 @@ def read_card(path: Path, file: Path | None = None) -> OwnDataset:
         raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {own.card.name!r:.60}")
     if own.card.name in registry.built_in():
         raise BadConfig(f"{path}: the project has a dataset {own.card.name!r}; choose another name")
-    alone = tuple(replace(quality, dimension=f"{quality.name} of {own.card.name}")
-                  if quality.dimension == quality.name.casefold() and not _shares(values, quality.name) else quality
-                  for quality in own.card.qualities)
-    return replace(own, card=replace(own.card, qualities=alone))
+    return own
 
 
 def of_table(values: dict[str, Any], folder: Path, where: str, split: str) -> OwnDataset:
@@ -79,6 +76,8 @@ def of_table(values: dict[str, Any], folder: Path, where: str, split: str) -> Ow
         raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
     plain = {"title": values["name"], "split": split, "level": "turn", "licence": "not stated", "citation": ""}
     known = {name: value for name, value in values.items() if name not in ("file", "qualities", "quality")}
+    if split == "own":  # a quality shares a board only if the card says so
+        qualities = [{"dimension": f"{quality['name']} of {values['name']}"} | quality for quality in qualities]
     card = DatasetCard(**{**plain, **known}, size=0, sources=(), qualities=tuple(Quality(**one) for one in qualities))
     return OwnDataset(card, folder / values["file"])
 
@@ -163,12 +162,6 @@ def remarks(dataset: Dataset) -> Iterator[str]:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(own) == 1 for own in votes):
             yield f"{quality.name}: one vote per item, so how far raters agree is not known"
-
-
-def _shares(values: dict[str, Any], name: str) -> bool:
-    """Whether a card says itself which board a quality is on."""
-    tables = [each for each in (*values.get("qualities", ()), *values.get("quality", ())) if isinstance(each, dict)]
-    return any(each.get("name") == name and each.get("dimension") for each in tables)
 
 
 def _names(own: OwnDataset) -> tuple[str, ...]:

@@ -197,9 +197,9 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     if not quick or len(quick) == len(plan.chosen):
         return
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
-    own = open_workspace(plan, work.home, requested.out, choice=choice(requested),
-                         workers=Workers(store=requested.store))
-    results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), own)
+    alone = open_workspace(plan, work.home, requested.out, choice=choice(requested),
+                           workers=Workers(store=requested.store))
+    results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), alone)
     if not results.timings:
         return
     said = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
@@ -207,7 +207,7 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(said)
     work.progress.terminal.line(_page(requested))
-    work.progress.scored += own.progress.scored
+    work.progress.scored += alone.progress.scored
 
 
 def _page(requested: Settings) -> str:

@@ -26,7 +26,7 @@ from harness.run.plan import Plan
 from harness.run.workspace import Workspace
 from harness.scoring import composites
 from metrics.errors import MissingResource
-from metrics.metric import Metric, signature
+from metrics.metric import signature
 from metrics.registry import Chosen
 
 FILE = "state.json"
@@ -42,7 +42,7 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
     stored = {card.name: _dataset(work.home, card.name) for card in plan.cards}
     parts = {
         "code": dict(_digests(root, *PACKAGES)), "datasets": stored,
-        "metrics": [[one.label, _signature(one, work)] for one in plan.chosen],
+        "metrics": [[one.label, *map(str, _signed(one, work))] for one in plan.chosen],
         "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
         "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
         "ratings": _digest(plan.ratings.read_bytes()) if plan.ratings else "",
@@ -94,22 +94,16 @@ def _dataset(home: Path, name: str) -> dict[str, str]:
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
     """Whether all is here that decides the scores of a metric, so that a lack must show itself in scoring."""
-    try:
-        return bool([signature(one.metric, work.models) for one in (chosen, *composites.parts([chosen]))])
-    except MissingResource:
-        return False
+    return not any(isinstance(one, MissingResource) for one in _signed(chosen, work))
 
 
-def _signature(chosen: Chosen, work: Workspace) -> list[str]:
+def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
     """The signatures of a metric and of the inputs of a composition, or what they lack on this machine."""
-    return [_signed(one.metric, work) for one in (chosen, *composites.parts([chosen]))]
-
-
-def _signed(metric: Metric, work: Workspace) -> str:
-    try:
-        return signature(metric, work.models)
-    except MissingResource as error:
-        return str(error)
+    for one in (chosen, *composites.parts([chosen])):
+        try:
+            yield signature(one.metric, work.models)
+        except MissingResource as error:
+            yield error
 
 
 def _installed() -> list[str]:
