@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from harness.commands._output import DATA, table
+from harness.results.pooled import Pool
 from harness.results.rows import Comparisons, Correlation, Results
+from harness.run.compare import labels
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
@@ -21,10 +24,9 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReportRows:
-    """Which comparisons are to be shown; an empty choice means all."""
+    """Which comparisons are to be shown: on these targets, and of these columns; no column means all."""
 
-    datasets: tuple[str, ...] = ()
-    qualities: tuple[str, ...] = ()
+    targets: frozenset[Place]
     columns: tuple[str, ...] = ()
     statistic: str = "spearman"
     test: str = "williams"
@@ -37,8 +39,7 @@ class ReportRows:
 
     def has(self, dataset: str, quality: str) -> bool:
         """Whether a quality of a dataset was asked for."""
-        names = {name.casefold() for name in self.qualities}
-        return (not self.datasets or dataset in self.datasets) and (not names or quality.casefold() in names)
+        return (dataset, quality) in self.targets
 
     def correlations(self, report: Results) -> dict[Place, list[Correlation]]:
         """The correlations that the comparisons are between, the best first."""
@@ -60,6 +61,30 @@ def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
     if missing:
         yield "".join(f"{dataset}, {quality}: no value for some columns: {note}\n"
                       for dataset, quality, note in sorted(missing))
+
+
+def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
+    """A sentence for each board and dimension with several targets: who leads, by how much, and is it established."""
+    pool = Pool.of(report)
+    labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
+    for split, origin in sorted({(entry.split, "sample" if entry.origin == "sample" else "real")
+                                 for entry in report.datasets}):
+        rule, whole = "test" if split == "test" else "dev", list(filter(
+            lambda own: chosen.has(*own), pool.targets(split, origin)))
+        dimensions = {dimension: [own for own in pool.targets(split, origin, dimension) if own in whole]
+                      for dimension in sorted({one.dimension for entry in report.datasets for one in entry.qualities})}
+        parts = {"": whole} | {name: own for name, own in dimensions.items() if own != whole}
+        for dimension, targets in parts.items():
+            best = list(pool.means(targets, rule))
+            named = [column for column in best if column[1] in chosen.columns]
+            others = [column for column in named or best if column != best[0]] or best[1:]
+            pairs = list(combinations(named, 2)) or [(best[0], column) for column in others[:1]]
+            for lead in pool.leads(targets, pairs, rule) if len(targets) > 1 else ():
+                share = pool.reached(targets, lead.better, rule)
+                about = f"{len(targets)} qualities of {len({name for name, _ in targets})} datasets"
+                yield (f"{split}, {origin}, {dimension or 'all'} ({about}): {labelled[lead.better]} leads "
+                       f"{labelled[lead.worse]} {lead.verdict}"
+                       + (f"; it reaches {share:.0%} of what the raters allow" if math.isfinite(share) else ""))
 
 
 def compared(report: Results, chosen: ReportRows) -> Iterator[str]:

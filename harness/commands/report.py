@@ -80,9 +80,10 @@ def run(args: argparse.Namespace) -> int:
     report = files.read(args.out / "report")
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     names = (own.read_card(Path(name)).card.name if own.is_card(name) else name for name in args.dataset or ())
-    chosen = ReportRows(tuple(names), tuple(args.quality or ()), tuple(args.column or ()),
-                        statistic if level == "items" else f"{statistic} {level}", args.test, args.every_pair)
-    _check(report, chosen)
+    chosen = ReportRows(_targets(report, tuple(names), tuple(name.casefold() for name in args.quality or ())),
+                        tuple(args.column or ()), statistic if level == "items" else f"{statistic} {level}",
+                        args.test, args.every_pair)
+    _check("column", [row.column for row in report.correlations], chosen.columns)
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON; --compare --json has every comparison behind them")
     if args.draws < 0:
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         _restated(report, chosen, args, statistic, level)
     elif args.json:
         print_correlations(report, chosen.has)
-    elif chosen.datasets or chosen.qualities:
+    elif args.dataset or args.quality:
         raise BadConfig("--dataset and --quality go with --compare, --clusters, --statistic or --json")
     else:
         print(summary(report))
@@ -118,6 +119,8 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
         own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
     else:
+        if args.compare and chosen.statistic == "spearman":
+            print(*_comparisons.pooled(report, chosen), sep="\n", end="\n\n")
         tables = (_comparisons.compared if args.compare else
                   _comparisons.clustered if args.clusters else _comparisons.valued)
         for table in tables(report, chosen):
@@ -140,15 +143,18 @@ def _latex(report: Results, board: str) -> None:
     print(latex.write(boards[name], name), end="")
 
 
-def _check(report: Results, chosen: ReportRows) -> None:
+def _targets(report: Results, datasets: Sequence[str], qualities: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """The targets that were chosen, a quality by its name or its dimension as in `harness run`; none means all."""
+    _check("dataset", [entry.name for entry in report.datasets], datasets)
+    names = [(entry.name, quality.name, {quality.name.casefold(), quality.dimension})
+             for entry in report.datasets for quality in entry.qualities]
+    _check("quality", [name for _, _, own in names for name in own], qualities)
+    return frozenset((dataset, quality) for dataset, quality, own in names
+                     if (not datasets or dataset in datasets) and (not qualities or own & set(qualities)))
+
+
+def _check(what: str, known: Sequence[str], names: Sequence[str]) -> None:
     """Refuse names that the report does not know."""
-    known = {
-        "dataset": ([entry.name for entry in report.datasets], chosen.datasets),
-        "quality": ([one.name.casefold() for entry in report.datasets for one in entry.qualities],
-                    tuple(name.casefold() for name in chosen.qualities)),
-        "column": ([row.column for row in report.correlations], chosen.columns),
-    }
-    for what, (names, asked) in known.items():
-        for name in asked:
-            if name not in names:
-                raise BadConfig(f"the report has no {what} {name!r}; {nearest(name, dict.fromkeys(names))}")
+    for name in names:
+        if name not in known:
+            raise BadConfig(f"the report has no {what} {name!r}; {nearest(name, sorted(set(known)))}")

@@ -30,11 +30,15 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """One quality of a dataset: ratings (n,) and scores (metrics, n) of its items, NaN where missing."""
+    """One quality of a dataset: ratings (n,) and scores (metrics, n) of its items, NaN where missing.
+
+    With `context`, which of them each item answers, contexts are drawn whole in place of items.
+    """
 
     dataset: str
     human: Vector
     scores: Array
+    context: Codes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,14 @@ class Drawn:
 
 def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -> list[Array]:
     """The correlations on the targets of each dataset, on all items: (targets, metrics)."""
-    return [_correlator(group, statistic)(np.ones((1, len(group[0].human))))[0] for group in _by_dataset(targets)]
+    return [_correlator(group, statistic)(np.ones((1, len(group[0].human))))[0] for group in by_dataset(targets)]
 
 
 def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000,
           statistic: str = "spearman") -> Drawn:
     """The targets on resamples of their items and of their datasets, one dataset at a time."""
-    resampled = [_resampled(group, draws, statistic, rng) for group in _by_dataset(targets)]
-    return Drawn(resampled, jointly(len(resampled), draws, rng))
+    samples = [resampled(group, draws, statistic, rng) for group in by_dataset(targets)]
+    return Drawn(samples, jointly(len(samples), draws, rng))
 
 
 def jointly(datasets: int, draws: int, rng: np.random.Generator) -> Codes:
@@ -116,19 +120,22 @@ def ahead(ranks: Array, share: float) -> significance.Better:
     return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))
 
 
-def _by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
+def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
+    """The targets gathered by dataset, whose items they share."""
     groups: dict[str, list[TargetScores]] = {}
     for target in targets:
         groups.setdefault(target.dataset, []).append(target)
     return list(groups.values())
 
 
-def _resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
-    """The targets of a dataset on resamples of its items: (draws, targets, metrics)."""
-    n, correlate = len(group[0].human), _correlator(group, statistic)
+def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
+    """The targets of a dataset on resamples of its items or contexts: (draws, targets, metrics)."""
+    n, context, correlate = len(group[0].human), group[0].context, _correlator(group, statistic)
 
     def measure(size: int, own: np.random.Generator) -> Array:
-        return correlate(counts_of(n, size, own))
+        if context is None:
+            return correlate(counts_of(n, size, own))
+        return correlate(np.ascontiguousarray(counts_of(int(context.max()) + 1, size, own)[:, context]))
 
     return in_blocks(measure, draws, max(1, BLOCK // max(1, n)), rng)
 

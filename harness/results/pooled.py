@@ -1,0 +1,128 @@
+"""One answer for a board, or for a dimension of it: which of two columns leads over all its targets, and whether that
+is established; and how much a column reaches of what the raters' reliability allows.
+
+Computed from the correlations and item scores of results when asked for; two columns take a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from harness.results.item_scores import ColumnKey, on_quality
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
+from harness.statistics.panel import Vector
+from harness.statistics.pooled import Difference, differences, share_reached, weights
+from harness.statistics.rank_intervals import TargetScores
+
+Target: TypeAlias = tuple[str, str]
+"""A dataset and one of its qualities, by name."""
+
+STATISTIC, RELIABILITY, DRAWS = "spearman", "split-half", 500
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """The column with the higher mean over some targets, and by how much it leads the other."""
+
+    better: ColumnKey
+    worse: ColumnKey
+    difference: Difference
+
+    @property
+    def verdict(self) -> str:
+        """By how much, with the interval and p, and whether that is established."""
+        own = self.difference
+        p = "p < .001" if own.p < 0.001 else f"p = {_short(own.p)}"
+        return (f"by {_short(own.value)} [{_short(own.low)}, {_short(own.high)}], {p}: "
+                f"{'established' if own.established else 'not established'}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What pooled answers are made of: correlations of each column, reliabilities and item scores by target."""
+
+    columns: Mapping[ColumnKey, Mapping[Target, float]]
+    reliability: Mapping[Target, float]
+    points: Mapping[str, ItemScores]
+    entries: Mapping[str, DatasetEntry]
+    seed: int
+
+    @classmethod
+    def of(cls, results: Results) -> Pool:
+        """Index results; a column fitted on real ratings of a dataset has no value there, as on boards."""
+        entries = {entry.name: entry for entry in results.datasets}
+        fitted = {(metric.name, name) for metric in results.metrics for name in metric.learned_on
+                  if name in entries and entries[name].origin != "sample"}
+        columns: dict[ColumnKey, dict[Target, float]] = {}
+        for row in results.correlations:
+            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in fitted:
+                columns.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
+        reliability = {(row.dataset, row.quality): row.value for row in results.reliability
+                       if row.method == RELIABILITY and math.isfinite(row.value)}
+        return cls(columns, reliability, {points.dataset: points for points in results.points}, entries,
+                   results.run.seed)
+
+    def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
+                ) -> tuple[Target, ...]:
+        """The rated targets of a board (`dev`, `test-references`) and kind of data, and of a dimension."""
+        part, _, need = split.partition("-")
+        return tuple((entry.name, quality.name) for entry, quality in self._usable()
+                     if part in ("", entry.split) and (not need or need in entry.has)
+                     and origin in ("", "sample" if entry.origin == "sample" else "real")
+                     and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))
+
+    def means(self, targets: Sequence[Target], rule: str = "dev") -> dict[ColumnKey, float]:
+        """The mean of every column that has a value on all targets, the best first."""
+        weight = weights([dataset for dataset, _ in targets], rule)
+        means = {column: float(weight @ [values[target] for target in targets])
+                 for column, values in self.columns.items() if targets and values.keys() >= set(targets)}
+        return dict(sorted(means.items(), key=lambda own: (-own[1], own[0])))
+
+    def leads(self, targets: Sequence[Target], pairs: Iterable[tuple[ColumnKey, ColumnKey]], rule: str = "dev",
+              draws: int = DRAWS) -> list[Lead]:
+        """Each pair of columns over the targets; one that lacks a value on some has a difference of NaN."""
+        wanted = list(pairs)
+        names = list(dict.fromkeys(name for pair in wanted for name in pair))
+        places = [(names.index(first), names.index(second)) for first, second in wanted]
+        tested = differences([self._scores(target, names) for target in targets], places,
+                             np.random.default_rng(self.seed), rule, draws, STATISTIC)
+        return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
+                else Lead(first, second, own) for (first, second), own in zip(wanted, tested, strict=True)]
+
+    def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
+        """The share of what the raters' reliability allows, over the targets on which that is known."""
+        values, reliability = (np.array([own.get(target, math.nan) for target in targets], dtype=np.float64)
+                               for own in (self.columns.get(column, {}), self.reliability))
+        return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))
+
+    def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
+        """The qualities with three ratings or more that are not all the same."""
+        for entry in self.entries.values():
+            for quality in entry.qualities:
+                if quality.rated >= 3 and entry.name in self.points:
+                    human = self.points[entry.name].human[quality.name]
+                    if np.ptp(human[np.isfinite(human)]) > 0:
+                        yield entry, quality
+
+    def _scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
+        """The ratings of a target and the scores of some columns; a column fitted on it is missing."""
+        dataset, quality = target
+        points = self.points[dataset]
+        dimension = next(one.dimension for one in self.entries[dataset].qualities if one.name == quality)
+
+        def scores(name: ColumnKey) -> Vector:
+            known = target in self.columns.get(name, ())
+            return on_quality(points.scores, name, dimension) if known else np.full(len(points.items), np.nan)
+
+        return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
+                            points.contexts)
+
+
+def _short(value: float) -> str:
+    """Three decimals without the nought before them."""
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"

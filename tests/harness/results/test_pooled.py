@@ -1,0 +1,40 @@
+"""Pooled answers from results: means as on the boards, the same lead either way round, what was fitted left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from harness.results.pooled import Pool
+from tests.suite_run import SuiteRun
+
+
+def test_means_are_those_of_the_boards(suite_run: SuiteRun) -> None:
+    rows = [row for row in suite_run.results.ranking if row.statistic == "spearman" and row.rank]
+    pool = Pool.of(suite_run.results)
+    for board, rule in {(row.board, row.rule) for row in rows}:
+        own = {(row.metric, row.column): row.value for row in rows if (row.board, row.rule) == (board, rule)}
+        targets = pool.targets(board, "sample")
+        assert pool.means(targets, rule) == pytest.approx(own)
+        first, second = list(own)[:2]
+        one, other, mended = pool.leads(targets, [(first, second), (second, first), (first, first)], rule)
+        assert one == other
+        assert one.difference.value == pytest.approx(abs(own[first] - own[second]))
+        assert own[one.better] >= own[one.worse]
+        assert mended.verdict == "by .000 [.000, .000], p = 1.000: not established"
+        assert pool.reached(targets, one.better, rule) > own[one.better]
+    assert not pool.targets("dev", "real")
+    assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
+
+
+def test_a_column_fitted_on_real_ratings_has_no_value_there(suite_run: SuiteRun) -> None:
+    results = suite_run.results
+    metric, name = results.metrics[0], next(entry.name for entry in results.datasets if entry.split == "dev")
+    fitted = dataclasses.replace(results, metrics=(dataclasses.replace(metric, learned_on=(name,)),), datasets=tuple(
+        dataclasses.replace(entry, origin="imported") for entry in results.datasets))
+    pool = Pool.of(fitted)
+    assert not any(column[0] == metric.name for column in pool.means(pool.targets("dev", "real")))
+    (lead,) = pool.leads(pool.targets("dev"), [((metric.name, metric.columns[0]), ("random", "random"))])
+    assert math.isnan(lead.difference.p)
