@@ -19,7 +19,7 @@ from typing import TypeAlias
 from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Group, Heading, Page, Section, Table
-from leaderboard.model.index import plural, slug
+from leaderboard.model.index import plural, real_alone, slug
 from leaderboard.pages import changes, dataset, front, quality
 from leaderboard.render import html, latex, markdown, rows
 
@@ -42,7 +42,7 @@ def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
     collects = gc.isenabled()
     gc.disable()  # pages are made of very many small rows, none of them in a cycle
     try:
-        return _files(results, before)
+        return _files(real_alone(results), before and real_alone(before))
     finally:
         if collects:
             gc.enable()
@@ -50,7 +50,8 @@ def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
 
 def boards(results: Results) -> tuple[Page, ...]:
     """Build the pages that have boards, and no other."""
-    return (*front.build(results), *quality.build(results), *dataset.build(results))
+    real = real_alone(results)
+    return (*front.build(real), *quality.build(real), *dataset.build(real))
 
 
 def builders() -> tuple[Build, ...]:

@@ -170,7 +170,6 @@ class Page:
     tested: bool = True
     markdown: bool = True
     sample: bool = False
-    mixed: bool = False
     data: str = ""
 
     @property

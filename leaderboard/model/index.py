@@ -12,8 +12,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results
 
@@ -148,6 +148,19 @@ def make_index(results: Results) -> Index:
 def origin_of(entry: DatasetEntry) -> Origin:
     """Tell whether people made these ratings, or the script of the bundled sample."""
     return "sample" if entry.origin == "sample" else "real"
+
+
+def real_alone(results: Results) -> Results:
+    """Leave out what is of the sample where there is real data: simulated numbers never stand beside people's."""
+    sample = {entry.name for entry in results.datasets if origin_of(entry) == "sample"}
+    if not 0 < len(sample) < len(results.datasets):
+        return results
+    rows: dict[str, Any] = {
+        name: tuple(row for row in getattr(results, name) if row.dataset not in sample) for name in (
+            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points",
+            "timings")}
+    return replace(results, datasets=tuple(entry for entry in results.datasets if entry.name not in sample),
+                   ranking=tuple(row for row in results.ranking if row.origin != "sample"), **rows)
 
 
 def rated_targets(datasets: Iterable[DatasetEntry]) -> list[Target]:

@@ -44,7 +44,7 @@ def build(results: Results) -> tuple[Page, ...]:
     )
     return (Page(path="about.html", title="About this run", label="About", sections=sections, order=9,
                  lead="What was run, on which data, how to repeat it, and what is missing and why.",
-                 sample="sample" in origins, mixed=len(origins) > 1),)
+                 sample="sample" in origins),)
 
 
 def skips(results: Results) -> list[tuple[str, list[Skip]]]:

@@ -48,7 +48,7 @@ def compare(before: Results, results: Results) -> Page:
     return Page(path="changes.html", title="What changed since the earlier run", label="Changes", sections=sections,
                 lead=f"Every correlation of this run ({title_of(compared.statistic)}) beside that of an earlier run, "
                      f"version {run.version}, {commit}: how far it changed, and what differs that may be why.",
-                order=7, tested=False, markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
+                order=7, tested=False, markdown=False, sample="sample" in origins)
 
 
 def why(change: Change) -> str:

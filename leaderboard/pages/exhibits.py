@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from html import escape
 from xml.etree import ElementTree
 
 from harness.results.rows import Exhibit, Grid, Results
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Picture, Prose, Section, Table
-from leaderboard.model.index import DATA, slugs
+from leaderboard.model.index import DATA, origin_of, slugs
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """How a cell of numbers begins: 0.31 ± 0.02, 88.3 %, 12 of 54."""
@@ -43,15 +44,22 @@ class Unsafe(ValueError):
 def build(results: Results) -> tuple[Page, ...]:
     """Build the page of the challenge, where the results have the published rows, and those of the studies."""
     challenges = [exhibit for exhibit in results.exhibits if exhibit.kind == "challenge"]
-    studies = sorted((exhibit for exhibit in results.exhibits if exhibit.kind == "study"),
-                     key=lambda exhibit: exhibit.name)
+    studies = sorted((kept for exhibit in results.exhibits if exhibit.kind == "study"
+                      and (kept := _shown(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
     paths = slugs(exhibit.name for exhibit in studies)
     return (*(Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
                    sections=sections(exhibit)) for exhibit in challenges[:1]),
             *(Page(path=f"study/{paths[exhibit.name]}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
                    lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6,
-                   markdown=False, sample=any(map(on_sample, exhibit.grids)),
-                   mixed=len(set(map(on_sample, exhibit.grids))) > 1) for exhibit in studies))
+                   markdown=False, sample=any(map(on_sample, exhibit.grids))) for exhibit in studies))
+
+
+def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
+    """Leave out tables on the sample beside real data, and with them the pictures, which are of all tables."""
+    if all(origin_of(entry) == "sample" for entry in results.datasets):
+        return exhibit
+    kept = tuple(grid for grid in exhibit.grids if not on_sample(grid))
+    return exhibit if len(kept) == len(exhibit.grids) else replace(exhibit, grids=kept, pictures=())
 
 
 def sections(exhibit: Exhibit) -> tuple[Section, ...]:

@@ -45,7 +45,7 @@ def build(results: Results) -> tuple[Page, ...]:
     nothing = Section("nothing", "No ranking", (Prose(why_nothing(results)),))
     return (Page(path="index.html", title="Which metric best agrees with people?", label="Overall", lead=LEAD,
                  sections=sections if pairs else (nothing,), order=0, legend=True, tested=False,
-                 sample="sample" in origins, mixed=len(origins) > 1,
+                 sample="sample" in origins,
                  data=page_numbers(index, targets, columns, rankable)),)
 
 

@@ -58,7 +58,7 @@ def _page(every: AllColumns, items: Mapping[str, DatasetItems], entry: MetricEnt
         sections=(Section("card", "The metric", _card(index, entry, needs)),
                   *(section for origin in origins if columns for section in _origin(every, items, columns, origin)),
                   _timings(index, [row for row in index.results.timings if row.metric == entry.name])),
-        group="Metrics", order=3, markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
+        group="Metrics", order=3, markdown=False, sample="sample" in origins)
 
 
 def _card(index: Index, entry: MetricEntry, needs: str) -> tuple[Block, ...]:

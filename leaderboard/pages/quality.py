@@ -40,7 +40,7 @@ def _page(index: Index, valued: frozenset[Target], dimension: str) -> Page:
             Section(origin, "Bundled sample" if origin == "sample" else "Real data",
                     tuple(_blocks(index, dimension, origin, own, bool(places[origin]))))
             for origin, own in by_origin.items()),
-        group="Qualities", order=1, legend=True, sample="sample" in by_origin, mixed=len(by_origin) > 1,
+        group="Qualities", order=1, legend=True, sample="sample" in by_origin,
         data=page_numbers(index, [(entry, quality) for _, entry, quality in targets], ranked, boards))
 
 

@@ -79,7 +79,7 @@ def _overview(index: Index, pairs: Pairs, paths: Mapping[str, str]) -> Page:
         path="significance.html", title="Which differences are significant?", label="Over all boards", order=3,
         lead="How often each of the best columns beats each other, and how many pairs differ at all.",
         sections=(*sections, reading), group="Significance", detail="wins and losses; how to read the matrices",
-        markdown=False, sample="sample" in origins, mixed=len(origins) > 1)
+        markdown=False, sample="sample" in origins)
 
 
 def _wins(index: Index, board: Board, pairs: Pairs) -> Table | None:

@@ -17,9 +17,7 @@ from leaderboard.render.escaping import shown, visible
 if TYPE_CHECKING:
     import jinja2
 
-BANNER = ("Computed on the bundled sample: made by a script with simulated raters, not by people. "
-          "These numbers say nothing about how good a metric is.")
-MIXED = "This applies to the tables that say “bundled sample”; the others are on real data."
+BANNER = "Demo data, not a result: texts and raters are made by a script."
 POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
           "form-action 'none'")
 """What a page may load: its own sheet and scripts, and nothing from elsewhere."""
@@ -33,7 +31,7 @@ def html(page: Page, menu: Sequence[Entry], siblings: Sequence[Page], downloads:
     """Render a page with the menu of the site, the other pages of its group, and the scripts it runs."""
     template = _templates().get_template("page.html")
     return template.render(page=page, menu=menu, siblings=siblings, downloads=downloads, scripts=scripts,
-                           policy=POLICY, banner=BANNER, mixed=MIXED).encode()
+                           policy=POLICY, banner=BANNER).encode()
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Page, Picture, Section, Table
 from leaderboard.render.escaping import visible
-from leaderboard.render.html import BANNER, MIXED
+from leaderboard.render.html import BANNER
 
 FOLDED = "Datasets"
 """The group whose pages are folded."""
@@ -53,7 +53,7 @@ def _page(page: Page, anchors: Mapping[str, str]) -> str:
     folded = page.group == FOLDED
     sections = "\n".join(_section(section, anchors) for section in page.sections
                          if not folded or section.anchor in TABULAR)
-    warning = f"> **{BANNER}**{' ' + MIXED if page.mixed else ''}\n\n" if page.sample else ""
+    warning = f"> **{BANNER}**\n\n" if page.sample else ""
     content = f"{_text(page.lead)}\n\n{sections}"
     if folded:
         content = (f"<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n{content}\n"

@@ -17,11 +17,11 @@ from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, make_index, plural, statistic_title
+from leaderboard.model.index import Column, Index, make_index, plural, real_alone, statistic_title
 from leaderboard.pages.about import pairs, skips
 from leaderboard.pages.dataset import tables
 from leaderboard.pages.front import why_nothing
-from leaderboard.render.html import BANNER, MIXED
+from leaderboard.render.html import BANNER
 
 WIDTH = 110
 STATISTICS = 3  # as many as fit on a line
@@ -35,13 +35,12 @@ FEW_DATASETS, FEW_QUALITIES = 3, 5  # results this small are printed in full
 
 
 def summary(results: Results) -> str:
-    """Write results as plain text, at most 110 columns wide."""
+    """Write results as plain text, at most 110 columns wide; the sample only where there is no real data."""
+    results = real_alone(results)
     index, every = make_index(results), names(results)
     parts = [text(_board_table(index, boards(results, name, origin)[:STATISTICS])) for name, origin in every]
-    sampled = [place for place, (_, origin) in enumerate(every) if origin == "sample"]
-    if sampled:  # above the first board it applies to
-        mixed = len({origin for _, origin in every}) > 1
-        parts.insert(sampled[0], textwrap.fill(f"{BANNER} {MIXED}" if mixed else BANNER, WIDTH) + "\n")
+    if any(origin == "sample" for _, origin in every):
+        parts.insert(0, textwrap.fill(BANNER, WIDTH) + "\n")
     nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
     failed = [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}")

@@ -15,6 +15,7 @@ from harness.results import rows
 from harness.results.rows import Correlation, Look, Results
 from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
+from leaderboard.model.index import real_alone
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
 
@@ -137,8 +138,15 @@ def make() -> Results:
 
 
 @pytest.fixture(scope="session")
-def results() -> Results:
+def mixed() -> Results:
+    """Real and simulated datasets, as a run of both has them."""
     return make()
+
+
+@pytest.fixture(scope="session")
+def results(mixed: Results) -> Results:
+    """What is shown of them."""
+    return real_alone(mixed)
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,9 @@ def test_nothing_runs_but_the_scripts_of_the_site_and_ids_are_distinct(
 def test_data_for_scripts_holds_every_name_as_it_is_shown_and_every_row_of_a_board(pages: dict[str, Parsed]) -> None:
     data = [json.loads(block) for page in pages.values() for block in page.data]
     found = json.dumps(data, ensure_ascii=False)
-    assert not [name for name in hostile.NAMES[:10] if json.dumps(visible(name), ensure_ascii=False) not in found]
+    of_sample = {entry.name for entry in hostile.make().datasets if entry.origin == "sample"}
+    assert not [name for name in hostile.NAMES[:10] if name not in of_sample
+                and json.dumps(visible(name), ensure_ascii=False) not in found]
     assert not HIDDEN.search(found)
     page = pages["index.html"]
     known = {(column["metric"], column["column"]) for column in json.loads("".join(page.data))["columns"]}

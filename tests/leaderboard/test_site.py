@@ -83,15 +83,20 @@ def test_every_link_in_the_markdown_leads_somewhere(site: dict[str, bytes]) -> N
     assert {link for link in links if not link.startswith("#")} <= set(site)
 
 
-def test_the_banner_is_on_every_page_with_sample_data_and_on_no_other(
-        results: Results, site: dict[str, bytes]) -> None:
-    marked = {path for path, page in parsed(site).items() if BANNER in "".join(page.words)}
-    drawn = [page for build in builders() for page in build(results)]
-    assert marked == {page.path for page in drawn if page.sample}
-    assert {"index.html", "about.html", "quality/overall.html", "quality/unrated.html"} <= marked
-    assert {path for path in marked if path.startswith("dataset/")} == {
-        path for path in site if path.startswith("dataset/sample-chat-")}
-    assert site["LEADERBOARD.md"].decode().count(BANNER) == sum(page.sample and page.markdown for page in drawn)
+def test_sample_data_are_nowhere_beside_real_data_and_alone_are_said_to_be_a_demonstration(
+        mixed: Results, site: dict[str, bytes]) -> None:
+    sample = [entry.name for entry in mixed.datasets if entry.origin == "sample"]
+    assert draw(mixed) == site
+    assert not [path for path in site for name in (*sample, "Unrated", BANNER) if name.encode() in site[path]]
+    alone = replace(mixed, datasets=tuple(entry for entry in mixed.datasets if entry.origin == "sample"),
+                    **{name: tuple(row for row in getattr(mixed, name) if row.dataset in sample) for name in (
+                        "correlations", "skips", "failures", "comparisons", "reliability", "timings")},
+                    ranking=tuple(row for row in mixed.ranking if row.origin == "sample"))
+    said = {path: "".join(page.words).count(BANNER) for path, page in parsed(draw(alone)).items()}
+    assert {said[path] for path in ("index.html", "about.html", "quality/overall.html", "quality/unrated.html")} == {1}
+    assert set(said.values()) == {0, 1}
+    assert BANNER in summary(alone)
+    assert BANNER not in summary(mixed)
 
 
 def test_a_report_may_lack_a_part_and_an_empty_one_is_still_a_site(results: Results) -> None:
@@ -104,14 +109,15 @@ def test_a_report_may_lack_a_part_and_an_empty_one_is_still_a_site(results: Resu
     assert "No ranking" in summary(empty)
 
 
-def test_a_plain_name_stays_readable_in_a_path_and_any_other_gets_a_usable_one(site: dict[str, bytes]) -> None:
+def test_a_plain_name_stays_readable_in_a_path_and_any_other_gets_a_usable_one() -> None:
     for name, expected in {"fed-turn": "fed-turn", "maintains context": "maintains-context", "Café": "cafe",
                            "../../etc": "etc"}.items():
         assert slug(name) == expected
     for name in ("", "评价", "con", "NUL", "x" * 300):
         assert re.fullmatch(r"[a-z0-9-]*[0-9a-f]{8}", slug(name)), name
     assert slugs(["Fed Turn", "fed-turn", "fed_turn"])["fed-turn"] == "fed-turn"
-    assert len([path for path in site if re.fullmatch(r"dataset/sample-chat-[0-9a-f]{8}\.html", path)]) == 2
+    names = slugs(["sample chat", "Sample Chat"]).values()
+    assert len({name for name in names if re.fullmatch(r"sample-chat-[0-9a-f]{8}", name)}) == 2
 
 
 @settings(max_examples=25)

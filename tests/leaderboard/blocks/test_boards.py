@@ -18,6 +18,11 @@ SAMPLE = {"Sample Chat", "sample chat"}
 REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}
 
 
+@pytest.fixture
+def results(mixed: Results) -> Results:
+    return mixed
+
+
 def of_dataset(results: Results, name: str) -> Table:
     return table(find_page(dataset.build(results), name), "correlation-spearman")
 

@@ -82,11 +82,14 @@ def test_an_exhibit_becomes_tables_with_numbers_to_sort_by_on_the_data_that_they
         assert on_sample(exhibit(data=data).grids[0]) == sample
 
 
-def test_each_study_has_a_page_and_the_challenge_one(results: Results) -> None:
-    full = replace(results, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
+def test_each_study_has_a_page_and_the_challenge_one_and_beside_real_data_none_is_on_the_sample(
+        mixed: Results) -> None:
+    simulated = tuple(entry for entry in mixed.datasets if entry.origin == "sample")
+    full = replace(mixed, datasets=simulated, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
                                       exhibit("challenge", "dstc10", HEAD + "<rect/></svg>")))
     page, first, second = exhibits.build(full)
     assert first.path.startswith("study/b-x")
     assert (second.path, second.sample, second.group) == ("study/measures.html", True, "Studies")
     assert (page.path, page.group) == ("challenge.html", "")
     assert isinstance(page.sections[0].blocks[0], Picture)
+    assert [page.path for page in exhibits.build(replace(full, datasets=mixed.datasets))] == [page.path, first.path]

@@ -21,6 +21,11 @@ from leaderboard.pages import front
 from tests.leaderboard.conftest import row, table
 
 
+@pytest.fixture
+def results(mixed: Results) -> Results:
+    return mixed
+
+
 def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
     """Rank the rows of a board from what the scripts are given, as ranking.js does."""
     board, found = given["boards"][name], {}

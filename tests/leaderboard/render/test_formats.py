@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import replace
 
-from harness.results.rows import Comparisons, Results, Skip
+from harness.results.rows import Comparisons, Failure, Results, Skip
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
@@ -36,7 +36,7 @@ def test_the_csv_files_hold_every_row_in_full_precision(results: Results, site: 
     assert len(rows) == len(results.correlations)
     assert sorted(float(row["value"]) for row in rows if row["value"]) == sorted(
         row.value for row in results.correlations if math.isfinite(row.value))
-    assert {row["origin"] for row in rows if row["dataset"] == "Sample Chat"} == {"sample"}
+    assert {row["origin"] for row in rows} == {"real"}
     assert {row["note"] for row in rows if not row["value"]} == {"all scores are equal"}
 
 
@@ -69,7 +69,7 @@ def rows_of(source: str) -> list[tuple[int, int]]:
 
 def test_every_board_is_a_file_of_latex_whose_rows_fit_its_columns(site: dict[str, bytes]) -> None:
     names = [name for name in site if name.startswith("latex/") and name != latex.ALL]
-    assert {"latex/dev-real-spearman.tex", "latex/test-sample-kendall.tex", "latex/quality-overall-real-pearson.tex",
+    assert {"latex/dev-real-spearman.tex", "latex/test-real-kendall.tex", "latex/quality-overall-real-pearson.tex",
             "latex/dataset-fed-turn-correlation-spearman.tex"} <= set(names)
     for name in names:
         source = site[name].decode()
@@ -108,14 +108,14 @@ def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
 
 
 def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(results: Results) -> None:
-    lettered = replace(results, ranking=tuple(replace(row, letters="ab" if row.rank else "")
-                                              for row in results.ranking))
+    lettered = replace(results, failures=(Failure("fed-turn", "grade", "boom"),), ranking=tuple(
+        replace(row, letters="ab" if row.rank else "") for row in results.ranking))
     text = summary(lettered)
     places = [text.index(part) for part in (
-        "Development datasets: Spearman, averages. Data: real", "Data: the bundled sample", "Test datasets: Spearman",
+        "Development datasets: Spearman, averages. Data: real", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
         "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
-        "Failed 1 pair of metric and dataset: ValueError: <b>odd</b>")]
+        "Failed 1 pair of metric and dataset: boom")]
     assert places == sorted(places)
     lines = [line.split() for line in text.splitlines()]
     assert next(line for line in lines if line[1:2] == ["bleu1"])[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
@@ -123,7 +123,9 @@ def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(
     assert incomplete.split() == ["bleu2", *["–", "4", "of", "5", "targets"] * 2, "–", "–", "15"]
 
 
-def test_no_line_is_too_wide_and_models_stand_below_a_name_where_there_is_no_room_behind(results: Results) -> None:
+def test_no_line_is_too_wide_and_models_stand_below_a_name_where_there_is_no_room_behind(mixed: Results) -> None:
+    results = replace(mixed, datasets=mixed.datasets[:1], ranking=tuple(
+        row for row in mixed.ranking if row.origin == "sample"))
     assert "(bert-base, w2v.txt; another method; fitted on ratings)\n" in summary(results)
     short = tuple(replace(entry, system="", fitted_on="") for entry in results.metrics)
     assert "grade (bert-base, w2v.txt)  " in summary(replace(results, metrics=short))
