@@ -13,13 +13,14 @@ import gc
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import TypeAlias
 
 from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Group, Heading, Page, Section, Table
-from leaderboard.model.index import plural, real_alone, slug
+from leaderboard.model.index import part, plural, real_alone, slug
 from leaderboard.pages import changes, dataset, front, quality
 from leaderboard.render import html, latex, markdown, rows
 
@@ -90,14 +91,15 @@ def _files(results: Results, before: Results | None) -> dict[str, bytes]:
     built = [page for build in builders() for page in build(results)]
     if before is not None:
         built.append(changes.compare(before, results))
-    pages = sorted(built, key=lambda page: page.order)
+    note = f" The datasets: {some}." if (some := part(results)) else ""
+    pages = sorted((replace(page, lead=page.lead + note) for page in built), key=lambda page: page.order)
     papers = latex.files(pages)
     downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
     entries = menu(pages)
     return {
         **{page.path: html.html(page, entries, [other for other in pages if page.group and other.group == page.group],
                                 downloads, BOARD_SCRIPTS if page.data else SCRIPTS)
-           for page in (*pages, *lists(pages))},
+           for page in (*pages, *(replace(page, lead=page.lead + note) for page in lists(pages)))},
         MARKDOWN: markdown.document([page for page in pages if page.markdown]),
         **files, **papers, STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
     }

@@ -82,10 +82,11 @@ class Checked:
 def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) -> dict[str, Dataset]:
     """The datasets of the bundle that are here, with private ratings joined; of the others, why they are not."""
     available, owners = {}, private.Owners()
-    limit = bundle.run.options.get("limit")
+    limit, sample = (size if isinstance(size := bundle.run.options.get(name), int) and size > 0 else None
+                     for name in ("limit", "sample"))
     for entry in bundle.datasets:
         selection = plan.Selection(data="sample" if entry.origin == "sample" else "real",
-                                   limit=limit if isinstance(limit, int) and limit > 0 else None)
+                                   limit=limit, sample=sample, seed=bundle.run.seed)
         try:
             loaded = plan.load(datasets.card(entry.name), home, selection)
         except BenchmarkError as error:

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=("dev", "test", "own"), help="only the board of one split")
     parser.add_argument("--rule", choices=("dev", "test"), default="",
                         help="dev: mean over qualities, then datasets; test: over cells (default: the board's own)")
-    parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only the first N items of each dataset")
+    parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only N items of each dataset")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run was made with them")
     parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
     configure_models(parser)
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
         if chosen.limit:
-            print(f"only the first {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
+            print(f"only {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
         for skip in own.skips:
             print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
         for failure in own.failures:
@@ -76,10 +76,11 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
         raise BadConfig(f"{chosen.out}: the report has no {kind} datasets"
                         + (f" of the split {chosen.split}" if chosen.split else "")
                         + "; `harness run --all` runs every one that is here")
-    limits = [limit for limit in (chosen.limit, earlier.run.options.get("limit")) if limit is not None]
+    limit, sample = map(earlier.run.options.get, ("limit", "sample"))
+    size = min(filter(None, (chosen.limit, limit, sample)), default=None)
     selection = Selection(
-        metrics=chosen.metric, datasets=names, limit=min(limits, default=None), seed=earlier.run.seed, data=kind,
-        aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
+        metrics=chosen.metric, datasets=names, limit=None if sample else size, sample=size if sample else None,
+        seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), rescore=chosen.rescore, ratings=chosen.ratings)
     return run_plan(plan, open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen)))
 

@@ -58,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--aggregate", choices=("mean", "sum", "max", "product"), action="append",
                         help="how turns become a dialogue; may be repeated (default: mean)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset")
+    parser.add_argument("--limit", type=int, metavar="N", help="a smoke test: only the first N items of each dataset")
+    parser.add_argument("--sample", type=int, metavar="N",
+                        help="at most N items of each dataset: whole contexts drawn by the seed, spread over systems")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json, .csv or .tsv")
     parser.add_argument("--seed", type=int, metavar="N", help="for everything random (default: 0)")
     parser.add_argument("--draws", type=int, metavar="N",
@@ -162,8 +164,8 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     requested = dataclasses.replace(requested, dataset=own.named(requested.dataset, home))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
-        qualities=requested.quality, limit=requested.limit, seed=requested.seed,
-        aggregations=requested.aggregate or ("mean",), data=requested.data)
+        qualities=requested.quality, limit=requested.limit, sample=requested.sample,
+        seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
     return made, open_workspace(made, home, requested.out, choice=choice(requested),
@@ -238,6 +240,8 @@ def _check(requested: Settings) -> None:
              "say what to run: --all, or a selection by --metric, --dataset, --split or --quality"),
             (requested.limit is not None and requested.limit < 1,
              f"--limit should be 1 or more, not {requested.limit}"),
+            (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),
+             "--sample should be 1 or more, and stand without --limit"),
             (requested.draws < 0 or requested.permutations < 0, "--draws and --permutations should be 0 or more"),
             (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
             (jobs < 0 or not 0 <= requested.timeout < math.inf,

@@ -31,7 +31,7 @@ TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-
 DIALOGUES = ("fed-dial",)
 CONTROLS = ("length", "cosine")
 """Columns that a metric must beat to be worth having."""
-PARTIAL = {"limit": "--limit", "qualities": "--quality", "ratings sha256": "--ratings"}
+PARTIAL = {"limit": "--limit", "sample": "--sample", "qualities": "--quality", "ratings sha256": "--ratings"}
 """Options under which a run's means are not those of the datasets as they were published."""
 
 LEVELS = ("turn", "dialogue")

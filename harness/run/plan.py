@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
+from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Split
 from benchmarks.errors import UnknownDataset, nearest
 from harness.errors import BadConfig
 from metrics import registry as metrics
@@ -19,7 +21,10 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which datasets, qualities and metrics; an empty choice means all. `beside` are metrics on top of those."""
+    """Which datasets, qualities and metrics; an empty choice means all. `beside` are metrics on top of those.
+
+    `limit` is for the first items of each dataset, `sample` for about as many by `sampled`.
+    """
 
     metrics: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -27,6 +32,7 @@ class Selection:
     split: Split | None = None
     qualities: tuple[str, ...] = ()
     limit: int | None = None
+    sample: int | None = None
     seed: int = 0
     aggregations: tuple[str, ...] = ("mean",)
     data: str = "auto"
@@ -124,18 +130,45 @@ def _place(requested: str) -> str:
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
-    """The dataset of a card, cut to the limit; None where there is none of the kind of data that is selected."""
+    """The dataset of a card, cut or sampled; None where there is none of the kind of data that is selected."""
     try:
         dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
     except UnknownDataset:  # one of the user's own, which is not imported and has no sample
         return None
     if selection.data == "real" and dataset.origin == "sample":
         return None
-    if selection.limit is None or selection.limit >= len(dataset.items):
-        return dataset
     items = dataset.items[: selection.limit]
+    if selection.sample:
+        items = sampled(items, selection.sample, f"{selection.seed} {card.name}")
+    if len(items) == len(dataset.items):
+        return dataset
     ids = {item.id for item in items}
     return Dataset(card, items, tuple(rating for rating in dataset.ratings if rating.item in ids), dataset.origin)
+
+
+def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
+    """Whole contexts drawn at random, one at least and no more than `size` items, in their order.
+
+    The next context is always one of the system with the fewest items so far. A smaller sample is part of a larger.
+    """
+    contexts: dict[object, list[int]] = {}
+    for place, item in enumerate(items):
+        contexts.setdefault(item.context, []).append(place)
+    shuffled = list(contexts.values())
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - nothing secret
+    waiting: dict[str, list[list[int]]] = {}
+    for places in shuffled:
+        for system in {items[place].system or "" for place in places}:
+            waiting.setdefault(system, []).append(places)
+    chosen, counts = set[int](), Counter[str]()
+    while systems := [system for system, left in waiting.items() if left]:
+        places = waiting[min(systems, key=lambda system: (counts[system], system))].pop()
+        if places[0] not in chosen:
+            if chosen and len(chosen) + len(places) > size:
+                break
+            chosen.update(places)
+            counts.update(items[place].system or "" for place in places)
+    return tuple(items[place] for place in sorted(chosen))
 
 
 def _matching(qualities: Sequence[Quality], wanted: Sequence[str]) -> tuple[Quality, ...]:

@@ -31,6 +31,7 @@ class Settings:
     data: Literal["auto", "real", "sample"] = "auto"
     aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ()
     limit: int | None = None
+    sample: int | None = None
     ratings: Path | None = None
     rescore: bool = False
     seed: int = 0

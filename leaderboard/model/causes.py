@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
 """What a cause is about; weights are those of models, and other files that scores are made with."""
 
 KINDS: tuple[Kind, ...] = ("data", "code", "weights", "options", "environment")
-SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "ratings sha256": "data"}
+SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "ratings sha256": "data"}
 """The options of a run that affect every score or rating, with what they are about."""
 
 DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{12}(?:\.[0-9a-f]{6})?(?:\+[0-9a-f]{6})?(?![0-9a-f])")

@@ -92,16 +92,23 @@ class Index:
 
     def data(self, origin: str, board: str | None = None) -> str:
         """Say which data a table is on: people or the script, the number of datasets of a board, what is left out."""
-        limit, first = map(self.results.run.options.get, ("limit", "first"))
+        first = self.results.run.options.get("first")
         return "; ".join(filter(None, (
             DATA[origin], "" if board is None else plural(len(self.on(origin, board)), "dataset"),
-            f"only the first {limit} items of each" if limit else "",
+            part(self.results),
             f"{first}, the others are being scored" if first else "")))
 
     def ranked_columns(self, origin: str) -> set[Column]:
         """Collect the columns on the overall boards of an origin; all columns where there is no board."""
         return ({(row.metric, row.column) for row in self.results.ranking if row.origin == origin}
                 or set().union(*(self.columns.get(entry.name, ()) for entry in self.on(origin))))
+
+
+def part(results: Results) -> str:
+    """Say which items of each dataset were run, where not all were."""
+    limit, sample = map(results.run.options.get, ("limit", "sample"))
+    return (f"only the first {limit} items of each" if limit else
+            f"only a sample of each, at most {sample} items in whole contexts" if sample else "")
 
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:

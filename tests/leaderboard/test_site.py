@@ -49,6 +49,13 @@ def test_the_order_in_which_a_report_lists_things_does_not_matter(
     assert summary(shuffled) == summary(results)
 
 
+def test_every_page_says_that_a_run_was_on_a_part_of_the_items(results: Results) -> None:
+    for option, text in (("limit", "only the first 9 items of each"), ("sample", "at most 9 items in whole contexts")):
+        files = draw(replace(results, run=replace(results.run, options={option: 9})))
+        assert not [path for path in files if path.endswith(".html") and text.encode() not in files[path]]
+        assert text.encode() in files["LEADERBOARD.md"]
+
+
 def test_timings_change_costs_and_no_other_number(results: Results, site: dict[str, bytes]) -> None:
     other = draw(replace(results, timings=()))
     changed = {path for path in site if site[path] != other[path]}
