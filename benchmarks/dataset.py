@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-Split = Literal["dev", "test", "own"]
-"""Of the challenge, or a dataset of one's own."""
+Split = Literal["dev", "test", "own", "more"]
+"""Of the challenge; a dataset of one's own; or a public one beside those of the challenge."""
+SPLITS: tuple[Split, ...] = get_args(Split)
 Level = Literal["turn", "dialogue"]
 Origin = Literal["sample", "imported", "fetched"]
 
@@ -101,7 +102,7 @@ class DatasetCard:
     """What is known of a dataset without having it.
 
     `rated_by` is the field of its records that holds the votes. Datasets that were made of the same conversations share
-    a name in `dialogues`: who learns from one of them knows the others.
+    a name in `dialogues`: who learns from one of them knows the others. `language` is a code such as en or zh.
     """
 
     name: str
@@ -118,6 +119,7 @@ class DatasetCard:
     rated_by: Literal["annotations", "win_ratio"] = "annotations"
     dialogues: str = ""
     revision: int = 1
+    language: str = "en"
 
     def quality(self, name: str) -> Quality | None:
         """The quality spelled so, or None."""

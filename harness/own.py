@@ -1,12 +1,17 @@
 """Datasets of one's own: a card in TOML, and beside it a file of items and ratings.
 
     name = "tea-talk"              small letters, digits and hyphens
-    file = "tea.csv"               the organisers' JSON, or a table (.csv, .tsv, .jsonl)
+    file = "tea.csv"               the organisers' JSON, a table (.csv, .tsv, .jsonl), or a folder of `datasets`
+    hub = "ORG/NAME"               in place of a file: a dataset of the Hugging Face hub, read by `datasets`
+    part = "test"                  of a dataset in several parts
     level = "turn"                 or "dialogue"
+    language = "en"
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
-    qualities = ["overall"]        or a [[quality]] each: name, low, high, and dimension to share a board with others
+    columns = {context = "history"}    where the file's columns have other names
+    qualities = ["overall"]        or a [[quality]] each: name, low, high, columns where each rater has one, and
+                                   dimension to share a board with others
 
 A scale that is not given is what the votes span. A quality without a dimension stands alone. Such a dataset is of the
 split `own`: its boards are beside those of the challenge, never in their averages.
@@ -14,40 +19,105 @@ split `own`: its boards are beside those of the challenge, never in their averag
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, DatasetCard, Quality
-from benchmarks.errors import nearest
-from benchmarks.formats import official, table
+from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
+from benchmarks.formats import official, rows, table
+from benchmarks.formats.rows import TableSource
 from benchmarks.storage import store
-from harness.challenge import terms
+from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name
 
 CARD: dict[str, terms.Kind] = {
-    "name": terms.text, "title": terms.text, "file": terms.text, "split": terms.one_of("dev", "test"),
-    "level": terms.one_of("turn", "dialogue"), "qualities": terms.texts_or_tables, "quality": terms.tables,
+    "name": terms.text, "title": terms.text, "file": terms.text, "hub": terms.text, "part": terms.text,
+    "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.text,
+    "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
     "licence": terms.text, "citation": terms.text}
 QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
-                                  "dimension": terms.text}
+                                  "dimension": terms.text, "columns": terms.texts}
+PLACE = ("file", "hub", "part", "columns", "qualities", "quality")
+"""What of a card says where the data are, and not what they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnDataset:
-    """A card and the file that holds its items and ratings."""
+    """A card, where its items and ratings are, and which columns of the file hold what."""
 
     card: DatasetCard
-    path: Path
+    source: TableSource
+    columns: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def read(self) -> tuple[Dataset, tuple[str, ...]]:
+        """The dataset, its size taken from the file, and what the file holds that a person should look at."""
+        if isinstance(self.source.place, Path) and not self.source.place.exists():
+            raise BadConfig(f"{self.source.place}: no such file; it should hold the items and ratings of "
+                            f"{self.card.name!r}")
+        remarks: tuple[str, ...] = ()
+        if self.source.is_table:
+            found = rows.read(self.source, self.columns)
+            records = table.records(found, self.card.level, self.votes)
+            remarks = tuple(table.remarks(found, self.votes))
+        else:
+            records = list(official.records(Path(self.source.place)))
+        official.check_level(records, self.card.level)
+        dataset = official.dataset(records, self.card, "imported", self.source.shown)
+        return replace(dataset, card=replace(self.card, size=len(dataset.items))), remarks
+
+    def load(self) -> Dataset:
+        """The dataset, the scales that the card leaves open taken from the votes."""
+        return self.scaled()[0]
+
+    def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
+        """The dataset as `load` gives it, and what `read` says of the file."""
+        dataset, remarks = self.read()
+        votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
+                                for vote in rating.votes] for quality in self.card.qualities}
+        if empty := next((name for name, given in votes.items() if not given), None):
+            here = table.names(rows.read(self.source, self.columns)) if self.source.is_table else ()
+            raise BadConfig(f"{self.source.shown}: holds no vote on {empty!r}; it has "
+                            f"{', '.join(here) or 'no ratings'}")
+        qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
+                                  high=max(votes[quality.name]) if quality.high is None else quality.high)
+                          for quality in self.card.qualities)
+        return replace(dataset, card=replace(dataset.card, qualities=qualities)), remarks
 
 
-def is_card(name: str) -> bool:
-    """Whether a dataset is named by the path of its card."""
-    return name.endswith(".toml")
+def is_path(name: str) -> bool:
+    """Whether a dataset is named by a path."""
+    return name.endswith(".toml") or bool({"/", "\\"} & set(name))
+
+
+def card_of(name: str) -> Path | None:
+    """The card that a path names, itself or that of the package in a folder; None where it is no such path."""
+    path = Path(name).expanduser()
+    if name.endswith(".toml"):
+        return path
+    if not (is_path(name) and (path / "pyproject.toml").is_file()):
+        return None
+    try:
+        project = tomllib.loads((path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        (own,) = project["entry-points"][registry.GROUP]
+        return next((path / "src").rglob(f"{own}.toml"))
+    except (LookupError, TypeError, ValueError, StopIteration):
+        return None
+
+
+def name_of(name: str) -> str:
+    """The name of a dataset that is named by its name or by a path."""
+    if card := card_of(name):
+        return read_card(card).card.name
+    if is_path(name) or name.endswith(rows.ENDINGS):
+        raise BadConfig(f"{name}: is neither a card (CARD.toml) nor the folder of a package with one; ratings come "
+                        "with a card: `harness new dataset NAME` writes one")
+    return name
 
 
 def read_card(path: Path, file: Path | None = None) -> OwnDataset:
@@ -63,106 +133,43 @@ def read_card(path: Path, file: Path | None = None) -> OwnDataset:
     return own
 
 
-def of_table(values: dict[str, Any], folder: Path, where: str, split: str) -> OwnDataset:
+def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> OwnDataset:
     """The dataset that a table of settings describes."""
     listed = [*values.get("qualities", ()), *values.get("quality", ())]
     qualities = [terms.checked({"name": each} if isinstance(each, str) else each, QUALITY, f"{where}, a quality")
                  for each in listed]
-    if not (values.get("file") and values.get("name")):
-        raise BadConfig(f"{where}: needs a name and a file")
+    if not (values.get("name") and bool(values.get("file")) != bool(values.get("hub"))):
+        raise BadConfig(f"{where}: needs a name and a file (or a dataset of the hub)")
     if not qualities or not all(quality.get("name") for quality in qualities):
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
     if twice := [name for name, times in Counter(quality["name"] for quality in qualities).items() if times > 1]:
         raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
-    plain = {"title": values["name"], "split": split, "level": "turn", "licence": "not stated", "citation": ""}
-    known = {name: value for name, value in values.items() if name not in ("file", "qualities", "quality")}
+    if unknown := sorted(values.get("columns", {}).keys() - set(table.COLUMNS)):
+        raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(table.COLUMNS)}")
+    votes = {quality["name"]: quality.pop("columns", ()) or (quality["name"],) for quality in qualities}
     if split == "own":  # a quality shares a board only if the card says so
         qualities = [{"dimension": f"{quality['name']} of {values['name']}"} | quality for quality in qualities]
+    plain = {"title": values["name"], "split": split, "level": "turn", "licence": "not stated", "citation": ""}
+    known = {name: value for name, value in values.items() if name not in PLACE}
     card = DatasetCard(**{**plain, **known}, size=0, sources=(), qualities=tuple(Quality(**one) for one in qualities))
-    return OwnDataset(card, folder / values["file"])
-
-
-def read_file(own: OwnDataset) -> Dataset:
-    """The dataset of a card, its size taken from the file."""
-    if not own.path.is_file():
-        raise BadConfig(f"{own.path}: no such file; it should hold the items and ratings of {own.card.name!r}")
-    if own.path.suffix in table.ENDINGS:
-        found = table.records(own.path, own.card.level, [quality.name for quality in own.card.qualities])
-        dataset = official.dataset(found, own.card, "imported", own.path.name)
-    else:
-        dataset = official.parse(own.path, own.card)
-    return replace(dataset, card=replace(own.card, size=len(dataset.items)))
-
-
-def load(own: OwnDataset) -> Dataset:
-    """The dataset of a card, the scales that the card leaves open taken from the votes."""
-    dataset = read_file(own)
-    votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
-                            for vote in rating.votes] for quality in own.card.qualities}
-    if empty := next((name for name, given in votes.items() if not given), None):
-        raise BadConfig(f"{own.path}: holds no vote on {empty!r}; it has {', '.join(_names(own)) or 'no ratings'}")
-    qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
-                              high=max(votes[quality.name]) if quality.high is None else quality.high)
-                      for quality in own.card.qualities)
-    return replace(dataset, card=replace(dataset.card, qualities=qualities))
-
-
-def check(path: Path) -> Iterator[str]:
-    """What a card and its file hold, a line each."""
-    own = read_card(path)
-    dataset = load(own)
-    names = [quality.name for quality in own.card.qualities]
-    yield from about(dataset, tuple(table.remarks(own.path, names)) if own.path.suffix in table.ENDINGS else ())
+    place = values.get("hub") or folder / values["file"]
+    return OwnDataset(card, TableSource(place, values.get("part", "")), values.get("columns", {}), votes)
 
 
 def keep(path: Path, home: Path, file: Path | None = None) -> Dataset:
     """Read a card with its file, and keep both in the home; the registry then has the dataset."""
-    dataset = load(read_card(path, file))
+    dataset = read_card(path, file).load()
+    if dataset.card.name in registry.packages()[0]:
+        raise BadConfig(f"{path}: an installed package brings a dataset {dataset.card.name!r}; ask for it by that "
+                        "name, or choose another")
     store.save_own(dataset, home)
     registry.know(home)
     return dataset
 
 
-def named(names: tuple[str, ...], home: Path) -> tuple[str, ...]:
-    """The names of datasets; one that is named by the path of its card is kept in the home first."""
-    if card := next((name for name in names if name.endswith(table.ENDINGS)), None):
-        raise BadConfig(f"{card}: ratings come with a card: `harness new dataset NAME` writes one")
-    return tuple(sorted({keep(Path(name), home).card.name if is_card(name) else name for name in names}))
-
-
-def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
-    """What was read, a line each: the items, each quality with its scale and votes, and what to look at."""
-    card = dataset.card
-    yield f"{card.name}: {len(dataset.items)} items of the level {card.level}; licence: {card.licence}"
-    boards = {known.dimension for one in registry.built_in().values() for known in one.qualities}
-    for quality in card.qualities:
-        votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
-        yield f"{quality.name}: {votes} votes, {quality.low:g} to {quality.high:g}, on the board {quality.dimension!r}"
-        if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
-            known = nearest(quality.dimension, sorted(boards))
-            yield f"look at this: no other dataset has the board {quality.dimension!r}; {known}"
-    yield from (f"look at this: {remark}" for remark in (*more, *remarks(dataset)))
-
-
-def remarks(dataset: Dataset) -> Iterator[str]:
-    """What a person should look at before believing a correlation on the dataset."""
-    items, said = {item.id: item for item in dataset.items}, Counter(item.utterances for item in dataset.items)
-    rated = {rating.item for rating in dataset.ratings if rating.votes}
-    for count, text in (
-            (len(items) - len(rated), "items have no vote"),
-            (sum(not item.response.text for item in dataset.items if item.response), "responses are empty"),
-            (sum(times - 1 for times in said.values()), "items repeat the dialogue and response of another one")):
-        if count:
-            yield f"{count} {text}"
-    for quality in dataset.card.qualities:
-        votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        if outside := sum(not quality.takes(vote) for own in votes for vote in own):
-            yield f"{quality.name}: {outside} votes outside the scale {quality.low:g} to {quality.high:g}"
-        if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
-            yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
-        if all(len(own) == 1 for own in votes):
-            yield f"{quality.name}: one vote per item, so how far raters agree is not known"
-
-
-def _names(own: OwnDataset) -> tuple[str, ...]:
-    return table.columns(own.path) if own.path.suffix in table.ENDINGS else ()
+def named(names: Iterable[str], home: Path) -> tuple[str, ...]:
+    """The names of datasets; one that is named by a path is kept in the home first."""
+    cards = {name_of(name): card_of(name) for name in names}
+    for card in filter(None, cards.values()):
+        keep(card, home)
+    return tuple(sorted(cards))

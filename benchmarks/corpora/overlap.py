@@ -21,7 +21,7 @@ import io
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -29,6 +29,7 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.corpora import files as corpus_files
+from benchmarks.dataset import Dataset
 from benchmarks.formats import official
 from benchmarks.storage import store
 from benchmarks.storage.files import write_atomically
@@ -56,8 +57,13 @@ class Contexts:
 
     def meet(self, dialogue: frozenset[int]) -> bool:
         """Whether a dialogue, by the digests of its utterances, is one of these, or holds half of one."""
+        return next(self.met(dialogue), None) is not None
+
+    def met(self, dialogue: frozenset[int]) -> Iterator[frozenset[int]]:
+        """Those that a dialogue is, or holds half of."""
         shared = Counter(context for digest in dialogue for context in self._by_digest.get(digest, ()))
-        return any(count >= min(2, len(context)) and 2 * count >= len(context) for context, count in shared.items())
+        return (context for context, count in shared.items()
+                if count >= min(2, len(context)) and 2 * count >= len(context))
 
 
 def digests(texts: Iterable[str]) -> frozenset[int]:
@@ -77,16 +83,28 @@ def listed(home: Path) -> frozenset[str]:
 def evaluated(home: Path) -> Contexts:
     """The contexts of the evaluation sets: those that are known, and those in the home."""
     notes = ((name, store.note(home, name)) for name in registry.names())
-    return _evaluated(home, tuple((name, note.items) for name, note in notes if note))
+    packaged = ((name, registry.load(name, home).fingerprint) for name in registry.packages()[0])
+    return _evaluated(home, (*((name, note.items) for name, note in notes if note), *packaged))
 
 
 @functools.lru_cache(maxsize=4)
 def _evaluated(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
     contexts = shipped()
     for name, _ in stored:
-        dataset = store.read(home, registry.card(name))
-        contexts.add(digests(turn.text for turn in item.context) for item in (dataset.items if dataset else ()))
+        contexts.add(digests(turn.text for turn in item.context) for item in registry.load(name, home).items)
     return contexts
+
+
+def in_corpora(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
+    """Each corpus in the home, and of how many items of a dataset it holds the context."""
+    own = [digests(turn.text for turn in item.context) for item in dataset.items]
+    contexts = Contexts(own)
+    for path in sorted((home / "corpora").glob("*.jsonl.gz")):
+        name = corpus_files.plain_name(path)
+        if name != corpus_files.LIST:
+            met = {context for row in corpus_files.read(path).rows
+                   for context in contexts.met(digests(turn["text"] for turn in row["utterances"]))}
+            yield name, sum(context in met for context in own)
 
 
 def shipped() -> Contexts:

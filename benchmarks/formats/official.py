@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,22 @@ def dataset(found: Iterable[Record], card: DatasetCard, origin: Origin, file: st
         raise BadRecord(file, None, "", "holds no records")
     ratings = tuple(rating for record in loaded for rating in votes(record, card))
     return Dataset(card, tuple(_item(record, card.level) for record in loaded), ratings, origin)
+
+
+def is_whole(values: Mapping[str, Any], level: Level | str) -> str:
+    """Say that a record is of the other level, if it is; empty if it is not."""
+    whole = bool(values.keys() & {"dialog", "dialogue"}) and "response" not in values
+    if whole and level == "turn":
+        return 'it is a whole dialogue: the card should say level = "dialogue"'
+    turn = {"context", "response"} <= values.keys() and not values.keys() & {"dialog", "dialogue"}
+    return 'it is a response in its context: the card should say level = "turn"' if turn and level != "turn" else ""
+
+
+def check_level(found: Sequence[Record], level: Level) -> None:
+    """Refuse records of the other level, by the first of them."""
+    for record in found[:1]:
+        if message := is_whole(record.values, level):
+            raise BadRecord(record.file, record.id, "", message)
 
 
 def load_json(path: Path) -> Any:

@@ -124,8 +124,8 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
 def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
     folder = home / "datasets" / stored.folder
     try:
-        items = tuple(map(_item, _rows(folder / "items")))
-        ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in _rows(folder / "ratings"))
+        items = tuple(map(_item, rows(folder / "items")))
+        ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in rows(folder / "ratings"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, card.name, error) from error
     if (fingerprint(items), ratings_fingerprint(ratings)) != (stored.items, stored.ratings):
@@ -193,7 +193,8 @@ def _item(row: dict[str, Any]) -> Item:
     )
 
 
-def _rows(folder: Path) -> Iterator[dict[str, Any]]:
+def rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a folder that `datasets` or `_write` wrote."""
     import pyarrow as pa
 
     for file in json.loads((folder / "state.json").read_bytes())["_data_files"]:

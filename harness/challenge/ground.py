@@ -16,7 +16,6 @@ from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.errors import nearest
 from benchmarks.formats import private
 from benchmarks.formats.scorefile import Expected
-from harness import own
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
@@ -107,7 +106,7 @@ def prepared(rules: Rulebook, home: Path) -> Ground:
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """The datasets of a challenge, without its private ratings."""
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
-                *map(own.read_file, rules.own)]
+                *(own.read()[0] for own in rules.own)]
     for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:

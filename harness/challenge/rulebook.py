@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import nearest
-from harness.challenge import terms
+from harness import terms
 from harness.errors import BadConfig
 from harness.own import CARD, OwnDataset, of_table
 from harness.run.rank import BY_NAME, RULES

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from harness.challenge import terms
+from harness import terms
 from harness.challenge.rulebook import Rulebook
 from harness.errors import BadConfig
 from metrics import registry

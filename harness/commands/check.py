@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from pathlib import Path
 
 from harness import own
-from harness.contract import process
+from harness.contract import dataset, process
 from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
@@ -21,7 +20,8 @@ TIMEOUT = 300.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which metric, and how long it may take."""
     parser.add_argument("name", metavar="METRIC",
-                        help="NAME[option=value,...], FILE.py or FOLDER/; or the card of a dataset, CARD.toml")
+                        help="NAME[option=value,...], FILE.py or FOLDER/; or a dataset of your own, CARD.toml or "
+                             "FOLDER/")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
                         help=f"how long a check may take (default: {TIMEOUT:g})")
     parser.add_argument("--json", action="store_true", help="print one JSON object per check")
@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
-    if own.is_card(args.name):
-        print("\n".join(own.check(Path(args.name))))
+    if card := own.card_of(args.name):
+        print("\n".join(dataset.check(card, args.home)))
         return 0
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")

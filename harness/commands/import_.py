@@ -15,6 +15,7 @@ from benchmarks.storage import release, resources, store
 from benchmarks.storage.files import write_atomically
 from benchmarks.storage.release import Release
 from harness import own
+from harness.contract.dataset import about
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
     path = args.path.expanduser()
-    if args.card or own.is_card(path.name):
-        dataset = own.keep(args.card or path, args.home, path if args.card else None)
-        print("\n".join(own.about(dataset)))
+    if card := args.card or own.card_of(str(path.absolute())):
+        dataset = own.keep(card, args.home, path if args.card else None)
+        print("\n".join(about(dataset)))
         print(f"kept in {args.home}; `harness run --dataset {dataset.card.name}` evaluates metrics on it")
         return 0
     (corpora, others), edges = files.look(path), resources.edge_files(path)

@@ -8,6 +8,7 @@ import json
 import math
 from pathlib import Path
 
+from benchmarks.dataset import SPLITS
 from harness.commands._output import DATA, configure_results, table
 from harness.commands.run import choice, configure_models
 from harness.errors import BadConfig, BadReport
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "scores:FILE, ...; may be repeated")
     configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
-    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the board of one split")
+    parser.add_argument("--split", choices=SPLITS, help="only the board of one split")
     parser.add_argument("--rule", choices=("dev", "test"), default="",
                         help="dev: mean over qualities, then datasets; test: over cells (default: the board's own)")
     parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only N items of each dataset")

@@ -28,15 +28,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _datasets(home: Path) -> list[str]:
     lines = []
+    packages, broken = datasets.packages()
     for card in datasets.cards().values():
         try:
             stored = store.note(home, card.name)
-            here: str = stored.origin if stored else "sample"
+            here: str = "package" if card.name in packages else stored.origin if stored else "sample"
         except BenchmarkError:
             here = "damaged"
         lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
                      f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
-    return lines
+    return [*lines, *broken.values()]
 
 
 def _metrics(_home: Path) -> list[str]:

@@ -14,11 +14,17 @@ from harness.errors import BadConfig
 from metrics import registry
 from metrics.metric import is_name
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates" / "metric"
-DATASET = TEMPLATES.with_name("dataset")
+TEMPLATES = Path(__file__).resolve().parent.parent / "contract" / "templates"
 KINDS = ("plain", "encoder", "trained", "composite")
-FILES = {"pyproject.toml": "pyproject.toml", "README.md": "README.md", "workflow.yml": ".github/workflows/test.yml"}
-"""Templates by where they go; the metric and its test are chosen by kind."""
+FILES = {
+    "metric": {"pyproject.toml": "pyproject.toml", "README.md": "README.md",
+               "workflow.yml": ".github/workflows/test.yml", "{kind}.py": "src/my_metric.py",
+               "test_{kind}.py": "tests/test_my_metric.py"},
+    "dataset": {"pyproject.toml": "pyproject.toml", "README.md": "README.md",
+                **{name: f"src/my_dataset/{name}" for name in ("__init__.py", "convert.py", "raw.jsonl")},
+                "card.toml": "src/my_dataset/my-dataset.toml", "items.csv": "src/my_dataset/my-dataset.csv",
+                "test_dataset.py": "tests/test_my_dataset.py"}}
+"""Templates by where they go in the package."""
 FIRST = """\
 It has weights of its own, so train it first, with what `harness fetch --corpora` brings or a file of yours:
 
@@ -44,63 +50,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the package, and say what to do with it."""
-    name, folder = args.name, args.into / args.name
-    if args.what == "dataset":
-        return _dataset(name, folder)
-    _check(name, folder)
-    for path, text in _files(name, args.kind):
+    what, name, folder = args.what, args.name, args.into / args.name
+    _check(what, name, folder)
+    for path, text in _files(what, name, args.kind):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
         print(folder / path)
     here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
-    first = f"harness train {here}; " if args.kind == "trained" else ""
-    print(f"\nnext: edit {folder / 'src' / name.replace('-', '_')}.py; {first}harness check {here}; "
-          f"harness run --all --with {here}")
+    source = folder / "src" / name.replace("-", "_")
+    if what == "dataset":
+        print(f"\nnext: edit card and table in {source}; harness check {here}; "
+              f"harness run --dataset {here} --metric length --metric bleu")
+    else:
+        first = f"harness train {here}; " if args.kind == "trained" else ""
+        print(f"\nnext: edit {source}.py; {first}harness check {here}; harness run --all --with {here}")
     return 0
 
 
-def _dataset(name: str, folder: Path) -> int:
-    """Write a card and a table of a dataset."""
-    if not is_name(name) or name in datasets.names():
-        raise BadConfig(f"{name!r}: a dataset is named by small letters, digits and hyphens, as no other is")
-    if folder.exists():
-        raise BadConfig(f"{folder} is there already; choose another name, or another place with --into")
-    folder.mkdir(parents=True)
-    for path, template in ((folder / f"{name}.toml", "card.toml"), (folder / f"{name}.csv", "items.csv")):
-        text = (DATASET / template).read_text(encoding="utf-8").replace("my-dataset", name)
-        text = text.replace("My dataset", " ".join(name.split("-")).capitalize())
-        path.write_text(text, encoding="utf-8")
-        print(path)
-    card = folder / f"{name}.toml"
-    print(f"\nnext: edit both; harness check {card}; harness run --dataset {card} --metric length --metric cosine")
-    return 0
-
-
-def _check(name: str, folder: Path) -> None:
-    """Refuse a name that no metric can have, or that is taken, and a folder that is there."""
+def _check(what: str, name: str, folder: Path) -> None:
+    """Refuse a name that no metric or dataset can have, or that is taken, and a folder that is there."""
     module = name.replace("-", "_")
     if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
-        raise BadConfig(f"{name!r}: a metric is named by small letters, digits and hyphens, a letter first, as in "
-                        "my-metric")
-    if name in registry.names():
+        raise BadConfig(f"{name!r}: a {what} is named by small letters, digits and hyphens, a letter first, as in "
+                        f"my-{what}")
+    if what == "dataset" and name in datasets.names():
+        raise BadConfig(f"{name!r} is the name of a dataset that is here; choose another")
+    if what == "metric" and name in registry.names():
         whose = "built-in metric" if registry.is_built_in(name) else f"metric of {registry.origin(name) or 'a plug-in'}"
         raise BadConfig(f"{name!r} is the name of a {whose}; choose another")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
-        raise BadConfig(f"{name!r}: there is a Python module {module!r} already, which the metric's would hide; "
+        raise BadConfig(f"{name!r}: there is a Python module {module!r} already, which the {what}'s would hide; "
                         "choose another name")
     if folder.exists():
         raise BadConfig(f"{folder} is there already; choose another name, or another place with --into")
 
 
-def _files(name: str, kind: str) -> Iterator[tuple[str, str]]:
-    """The files of the package: paths in it, and their text, with the metric's own name in each of its spellings."""
+def _files(what: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
+    """The files of the package: paths in it, and their text, with the own name in each of its spellings."""
     parts = name.split("-")
-    module = "_".join(parts)
-    spellings = {"{first}": FIRST if kind == "trained" else "", "my-metric": name, "my_metric": module,
-                 "MyMetric": "".join(map(str.capitalize, parts)), "My metric": " ".join(parts).capitalize()}
-    test = "test_trained.py" if kind == "trained" else "test_metric.py"
-    for template, path in {**FILES, f"{kind}.py": f"src/{module}.py", test: f"tests/test_{module}.py"}.items():
-        text = (TEMPLATES / template).read_text(encoding="utf-8")
+    spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{what}": name, f"my_{what}": "_".join(parts),
+                 f"My{what.capitalize()}": "".join(map(str.capitalize, parts)),
+                 f"My {what}": " ".join(parts).capitalize()}
+    for template, path in FILES[what].items():
+        tested = "trained" if kind == "trained" else "metric"
+        file = template.format(kind=tested if template.startswith("test_") else kind)
+        text = (TEMPLATES / what / file).read_text(encoding="utf-8")
         for mine, own in spellings.items():
-            text = text.replace(mine, own)
+            path, text = path.replace(mine, own), text.replace(mine, own)
         yield path, text

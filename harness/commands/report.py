@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     report = files.read(args.out / "report")
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
-    names = (own.read_card(Path(name)).card.name if own.is_card(name) else name for name in args.dataset or ())
-    chosen = ReportRows(_targets(report, tuple(names), tuple(name.casefold() for name in args.quality or ())),
+    names = tuple(map(own.name_of, args.dataset or ()))
+    chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
                         tuple(args.column or ()), statistic if level == "items" else f"{statistic} {level}",
                         args.test, args.every_pair)
     _check("column", [row.column for row in report.correlations], chosen.columns)

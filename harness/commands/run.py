@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import registry as datasets
+from benchmarks.dataset import SPLITS
 from benchmarks.storage.files import sweep
 from harness import own
 from harness.commands import _planned, _published
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", help="its name, or the path of a card of one's own (.toml); may be repeated",
                         **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
-    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
     parser.add_argument("--data", choices=("auto", "real", "sample"),
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--aggregate", choices=("mean", "sum", "max", "product"), action="append",

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.dataset import SPLITS
 from benchmarks.storage.files import sweep, write_atomically
 from harness.errors import BadConfig
 from harness.run.settings import command_line, expanded
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="NAME or NAME[option=value,...]; may be repeated (default: all)", **many)
     parser.add_argument("--dataset", help="may be repeated (default: all)", **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated (default: all)", **many)
-    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
     parser.add_argument("--data", choices=("auto", "real", "sample"), default="auto",
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")
@@ -75,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> StudyRequest:
+    from harness import own
     from harness.run.plan import Selection
     from metrics.models.service import Choice
 
@@ -83,8 +85,8 @@ def _request(args: argparse.Namespace) -> StudyRequest:
     if args.limit is not None and args.limit < 1:
         raise BadConfig(f"--limit should be 1 or more, not {args.limit}")
     selection = Selection(
-        metrics=tuple(args.metric), datasets=tuple(args.dataset), split=args.split, qualities=tuple(args.quality),
-        limit=args.limit, seed=args.seed, data=args.data)
+        metrics=tuple(args.metric), datasets=own.named(args.dataset, args.home), split=args.split,
+        qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
     choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
                         expanded(args.folder) if args.folder else None, choice)

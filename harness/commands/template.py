@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset
+from benchmarks.dataset import SPLITS, Dataset
 from benchmarks.errors import UnknownDataset
 from benchmarks.formats.scorefile import FORMS, template
 from benchmarks.formats.scorefile.expected import template_keys
 from benchmarks.storage.files import write_atomically
+from harness import own
 from harness.errors import BadConfig
 
 
@@ -21,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """For which datasets, in which form, and where to."""
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
                         help="may be repeated (default: all that were imported or fetched, else the bundled sample)")
-    parser.add_argument("--split", choices=("dev", "test", "own"), help="only the datasets of one split")
+    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
     parser.add_argument("--by", choices=("item", "quality"),
                         help="a row for each item, or for each of its qualities (default: as the organisers asked, by "
                              "quality on development sets, by item on test sets)")
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.out}: score files end in {', '.join(FORMS)}")
     if args.out and args.out.exists():
         raise BadConfig(f"{args.out}: is there already, and may hold scores; choose another name or remove it")
-    real, sample = at_hand(args.home, args.dataset, args.split)
+    real, sample = at_hand(args.home, own.named(args.dataset, args.home), args.split)
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")

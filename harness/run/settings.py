@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.dataset import Split
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
@@ -27,7 +28,7 @@ class Settings:
     with_: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
     quality: tuple[str, ...] = ()
-    split: Literal["dev", "test", "own"] | None = None
+    split: Split | None = None
     data: Literal["auto", "real", "sample"] = "auto"
     aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ()
     limit: int | None = None

@@ -41,7 +41,7 @@ def test_every_command_line_parses_and_names_what_there_is() -> None:
             except SystemExit:
                 pytest.fail(f"{page.name}: {line}")
             for name in getattr(args, "dataset", None) or ():
-                assert own.is_card(name) or datasets.card(name)
+                assert own.is_path(name) or datasets.card(name)
             for name in getattr(args, "metric", None) or ():
                 if args.command == "train":
                     trainables.choose(name)

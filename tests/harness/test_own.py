@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import USER, Dataset
+from benchmarks.dataset import SYSTEM, USER, Dataset
 from benchmarks.errors import BenchmarkError
 from harness import own
 from harness.cli import main
@@ -35,13 +38,13 @@ def write(folder: Path, form: str, content: str, card: str = CARD) -> Path:
     return folder / "tea.toml"
 
 
-def table(folder: Path, form: str, rows: list[dict[str, Any]]) -> Path:
+def table(folder: Path, form: str, rows: list[dict[str, Any]], card: str = CARD) -> Path:
     path = folder / f"tea.{form}"
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rows[0]), delimiter="," if form == "csv" else "\t")
         writer.writeheader()
         writer.writerows(rows)
-    return write(folder, form, path.read_text(encoding="utf-8"))
+    return write(folder, form, path.read_text(encoding="utf-8"), card)
 
 
 def long() -> list[dict[str, Any]]:
@@ -72,15 +75,55 @@ def lines() -> str:
                      for item, context, response, references, overall, fit in ITEMS)
 
 
+def raters() -> list[dict[str, Any]]:
+    """A column for each rater, under names that the card maps."""
+    return [{"id": item, "history": context, "response": response, "reference": "\n".join(references),
+             **{f"r{place}": overall[place] if place < len(overall) else "" for place in range(2)},
+             "f": fit[0] if fit else ""} for item, context, response, references, overall, fit in ITEMS]
+
+
+RATERS = CARD.replace('qualities = ["overall", "fit"]', """columns = {item = "id", context = "history"}
+[[quality]]
+name = "overall"
+columns = ["r0", "r1"]
+[[quality]]
+name = "fit"
+columns = ["f"]
+""")
+
+
+def saved(folder: Path) -> Path:
+    """As `datasets` leaves it on disk, in two parts."""
+    datasets = pytest.importorskip("datasets")
+    rows = [{"item": item, "context": [{"speaker": "bot", "text": turn} for turn in context.split("\n")],
+             "response": {"speaker": "bot", "text": response}, "reference": [{"text": text} for text in references],
+             "overall": list(overall), "fit": list(fit)} for item, context, response, references, overall, fit in ITEMS]
+    parts = {"train": datasets.Dataset.from_list(rows[:1]), "test": datasets.Dataset.from_list(rows)}
+    datasets.DatasetDict(parts).save_to_disk(folder / "tea.hf")
+    (folder / "tea.toml").write_text(CARD.replace("FORM", "hf") + 'part = "test"\n')
+    return folder / "tea.toml"
+
+
+def hub(folder: Path) -> Path:
+    """A dataset that `datasets` finds by its name, here that of a folder."""
+    pytest.importorskip("datasets")
+    (folder / "hub").mkdir(exist_ok=True)
+    (folder / "hub" / "train.jsonl").write_text(lines())
+    (folder / "tea.toml").write_text(CARD.replace('file = "tea.FORM"', f'hub = "{folder / "hub"}"'))
+    return folder / "tea.toml"
+
+
 FORMS: dict[str, Callable[[Path], Path]] = {
     "long .csv": lambda folder: table(folder, "csv", long()), "wide .csv": lambda folder: table(folder, "csv", wide()),
     "long .tsv": lambda folder: table(folder, "tsv", long()),
     ".jsonl": lambda folder: write(folder, "jsonl", lines()),
+    "a column per rater": lambda folder: table(folder, "csv", raters(), RATERS),
+    "a folder of datasets": saved, "a dataset of the hub": hub,
     "the organisers' .json": lambda folder: write(folder, "json", official())}
 
 
 def load(card: Path) -> Dataset:
-    return own.load(own.read_card(card))
+    return own.read_card(card).load()
 
 
 def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
@@ -93,6 +136,10 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
     for name, form in FORMS.items():
         again = load(form(tmp_path))
         votes = {(rating.item, rating.quality, rating.votes) for rating in again.ratings if rating.votes}
+        if name == "a folder of datasets":  # which names who speaks
+            assert {turn.speaker for item in again.items for turn in item.context} == {SYSTEM}
+            again = replace(again, items=tuple(replace(item, context=own.context) for item, own in zip(
+                again.items, first.items, strict=True)))
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
 
@@ -117,10 +164,17 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,total\n1,a,b,1\n", "",
      "no vote on 'overall'; it has item, context, response, total"),
     ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "field 'context': is missing; a turn-level table has it"),
+    ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "",
+     'field \'context\': is missing; it is a whole dialogue: the card should say level = "dialogue"'),
+    ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
+    ("json", official(), CARD.replace('"turn"', '"dialogue"'), 'the card should say level = "turn"'),
+    ("csv", "item,context,response,overall,fit\n1,a,b,1,1\n", RATERS,
+     "tea.csv, line 2: field 'id': is missing, and the card says that it is the item"),
+    ("csv", "", RATERS.replace("item =", "itme ="), "columns names 'itme', which is none of item, context"),
     ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing; a turn-level table has it"),
     ("csv", "item,context,response,overall,fit\n", "", "tea.csv: holds no records"),
     ("csv", 'item,context,response,overall,fit\n1,"a,b,1,1\n', "", "tea.csv, line 1: unexpected end of data"),
-    ("jsonl", "{}\n[]\n", "", "line 1: field 'item': is missing"),
+    ("jsonl", "{}\n", "", "line 1: field 'item': is missing"),
     ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
     ("jsonl", "[]\n", "", "line 1: should be an object"),
     ("json", "[{}]", "", "dialogue_id"),
@@ -132,6 +186,8 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "", CARD.replace('"tea"', '"Tea time"'), "name should be small letters, digits and hyphens"),
     ("csv", "", CARD.replace('"tea"', '"fed-turn"'), "the project has a dataset 'fed-turn'"),
     ("csv", "", CARD.replace('"fit"', '"overall"'), "the quality 'overall' is named twice"),
+    ("csv", "", CARD + 'hub = "org/name"\n', "needs a name and a file (or a dataset of the hub)"),
+    ("csv", "", CARD.replace("tea.FORM", "."), "is no dataset that `save_to_disk` wrote"),
     ("csv", "", CARD.replace("tea.FORM", "gone.csv"), "gone.csv: no such file"),
     ("csv", "", "name = ", "is not TOML"))
 
@@ -145,22 +201,27 @@ def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(tmp_path: P
         assert not (home / "datasets").exists()
 
 
-def test_what_to_look_at_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*wide(), {**wide()[0], "item": "4", "overall": 9, "fit": 1},
             {**wide()[0], "item": "5", "overall": "", "fit": ""}]
     path = table(tmp_path, "csv", rows)
     card = CARD.replace('"overall", ', "") + '[[quality]]\nname = "overall"\nlow = 1\nhigh = 5\n'
     path.write_text(card.replace("FORM", "csv"))
+    talk = {"dialogue_id": "t", "split": "train", "utterances": [
+        {"speaker": "a", "text": "Tea?"}, {"speaker": "b", "text": "Green."}]}
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
+    assert main(["import", str(tmp_path / "talks.jsonl")]) == 0
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr().out
-    for remark in ("1 items have no vote", "1 responses are empty", "2 items repeat the dialogue and response",
-                   "overall: 1 votes outside the scale 1 to 5", "fit: one vote per item"):
+    assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
+    for remark in ("1 item has no vote", "1 response is empty", "2 items repeat the dialogue and response",
+                   "overall: 1 vote outside the scale 1 to 5", "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
     table(tmp_path, "csv", [*rows, {**rows[0], "weather": "snow"}, rows[0]])
     path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr().out
-    for remark in ("columns that mean nothing: weather", "1 rows are equal to an earlier one", "5 places hold no vote",
+    for remark in ("columns that mean nothing: weather", "1 row is equal to an earlier one", "5 places hold no vote",
                    "no other dataset has the board 'relevanse'"):
         assert f"look at this: {remark}" in printed
     assert "did you mean 'relevance'?" in printed
@@ -168,10 +229,53 @@ def test_what_to_look_at_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "ratings come with a card" in capsys.readouterr().err
 
 
+def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    """As pip leaves it behind an editable install."""
+    assert main(["new", "dataset", "green-tea", "--into", str(tmp_path)]) == 0
+    written = tmp_path / "green-tea"
+    assert main(["check", str(written)]) == 0
+    info = tmp_path / "site" / "green_tea-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: green-tea\nVersion: 0.1.0\n")
+    points = tomllib.loads((written / "pyproject.toml").read_text())["project"]["entry-points"]["harness.datasets"]
+    (info / "entry_points.txt").write_text("\n".join([
+        "[harness.datasets]", *(f"{name} = {value}" for name, value in points.items()), "broken = green_tea:gone"]))
+    for place in (tmp_path / "site", written / "src"):
+        monkeypatch.syspath_prepend(str(place))
+    registry.packages.cache_clear()
+    try:
+        run = ["run", "--dataset", "green-tea", "--metric", "length", "--metric", "distinct", "--out",
+               str(tmp_path / "out")]
+        assert main(run) == 0
+        assert [entry.name for entry in files.read(tmp_path / "out" / "report").datasets] == ["green-tea"]
+        assert main(run) == 0
+        assert "nothing has changed" in capsys.readouterr().out
+        table = written / "src" / "green_tea" / "green-tea.csv"
+        table.write_text(table.read_text().replace(",2\n", ",3\n"))
+        assert main(run) == 0
+        assert "nothing has changed" not in capsys.readouterr().out
+        assert main(["list", "datasets"]) == 0
+        printed = capsys.readouterr().out
+        assert "package   Green tea" in printed
+        assert "broken (green_tea:gone, green-tea 0.1.0) is left out: it cannot be loaded" in printed
+        table.write_text("item\n")
+        assert main(run) == 1
+        assert "its package cannot give it: green-tea.csv" in capsys.readouterr().out
+        for words, part in ((["run", "--dataset", str(written), "--metric", "length"], "holds no records"),
+                            (["new", "dataset", "green-tea"], "name of a dataset that is here"),
+                            (["run", "--dataset", "broken", "--metric", "length"], "is left out")):
+            assert main(words) == 2
+            assert part in capsys.readouterr().err
+    finally:
+        registry.packages.cache_clear()
+        sys.modules.pop("green_tea", None)
+
+
 def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
-    card, out = str(tmp_path / "tea-talk" / "tea-talk.toml"), tmp_path / "out"
+    card, out = str(tmp_path / "tea-talk"), tmp_path / "out"
     run = ["run", "--dataset", card, "--dataset", "jsalt", "--metric", "length", "--metric", "distinct",
            "--out", str(out)]
     assert main(run) == 0

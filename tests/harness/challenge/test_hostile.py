@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.formats import scorefile
-from harness.challenge import entries, outcome, submissions, terms
+from harness import terms
+from harness.challenge import entries, outcome, submissions
 from harness.errors import BadConfig
 from tests.harness.challenge.folders import challenge, scores, submit, three_teams
 

@@ -68,6 +68,8 @@ def test_every_kind_is_a_metric_of_its_own_name(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_kind_passes_its_own_test(tmp_path: Path) -> None:
     made = [new(tmp_path, kind, f"tea-{kind}") for kind in KINDS]
+    assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
+    made.append(tmp_path / "tea-talk")
     path = os.pathsep.join([*(str(folder / "src") for folder in made), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, made)],
                           cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)

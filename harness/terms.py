@@ -1,4 +1,4 @@
-"""Reading TOML that an organiser or a team wrote: every value of the kind it should be, every unknown name answered."""
+"""Reading TOML that somebody wrote: every value of the kind it should be, every unknown name answered."""
 
 from __future__ import annotations
 
@@ -69,6 +69,11 @@ def texts(value: Any) -> tuple[str, ...] | None:
     """A list of texts."""
     items = [text(item) for item in value] if isinstance(value, list) else [None]
     return None if None in items else tuple(item for item in items if item is not None)
+
+
+def texts_by_name(value: Any) -> dict[str, str] | None:
+    """A table of texts, such as {context = "history"}."""
+    return value if isinstance(value, dict) and all(text(each) is not None for each in value.values()) else None
 
 
 def tables(value: Any) -> list[dict[str, Any]] | None:

@@ -1,0 +1,134 @@
+"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a folder that `datasets` wrote, a dataset of the hub.
+
+A folder is read as Arrow, without the library; a dataset of the hub needs it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from benchmarks.errors import BadRecord, BenchmarkError, nearest
+from benchmarks.storage import store
+
+Row: TypeAlias = tuple[str, dict[str, Any]]
+"""Where a row stands, for messages, and its values by column."""
+ENDINGS = (".csv", ".tsv", ".jsonl")
+SEPARATORS = re.compile("[,;\t]")
+FIELD = 1 << 20
+"""Characters of a field, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A file, a folder or the name of a dataset on the hub; `part` is that of a dataset in several parts."""
+
+    place: Path | str
+    part: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has rows; else it is the organisers' JSON."""
+        return isinstance(self.place, str) or self.place.suffix in ENDINGS or self.place.is_dir()
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return self.place if isinstance(self.place, str) else self.place.name
+
+
+def read(source: TableSource, columns: Mapping[str, str]) -> list[Row]:
+    """The rows, the columns that are listed under the names that they have here."""
+    if isinstance(source.place, str):
+        rows = _numbered(source.shown, _of_hub(source.place, source.part))
+    elif source.place.is_dir():
+        rows = _numbered(source.shown, _of_folder(source.place, source.part))
+    else:
+        rows = _of_file(source.place)
+    return [(where, _renamed(where, row, columns)) for where, row in rows]
+
+
+def _renamed(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    for own, theirs in columns.items():
+        if theirs not in row:
+            raise BadRecord(where, None, theirs, f"is missing, and the card says that it is the {own}; "
+                                                 f"{nearest(theirs, row)}")
+    renamed = set(columns.values())
+    return {name: value for name, value in row.items() if name not in renamed} | {
+        own: row[theirs] for own, theirs in columns.items()}
+
+
+def _numbered(shown: str, rows: Iterator[dict[str, Any]]) -> Iterator[Row]:
+    return ((f"{shown}, row {number}", row) for number, row in enumerate(rows, 1))
+
+
+def _of_folder(folder: Path, part: str) -> Iterator[dict[str, Any]]:
+    """The rows of what `save_to_disk` wrote."""
+    if (parts := folder / "dataset_dict.json").is_file():
+        folder = folder / _part(folder.name, part, json.loads(parts.read_bytes())["splits"])
+    try:
+        yield from store.rows(folder)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BenchmarkError(f"{folder}: is no dataset that `save_to_disk` wrote ({error})") from error
+
+
+def _of_hub(name: str, part: str) -> Iterator[dict[str, Any]]:
+    try:
+        import datasets
+    except ImportError as error:
+        raise BenchmarkError(f"{name}: a dataset of the hub is read by the package datasets, which is not installed; "
+                             "pip install 'dialogue-harness[all]' brings it") from error
+    try:
+        loaded = datasets.load_dataset(name)
+    except Exception as error:  # the library raises what it meets
+        raise BenchmarkError(f"{name}: `datasets` cannot load it: {' '.join(str(error).split()):.300}") from error
+    yield from loaded[_part(name, part, list(loaded))]
+
+
+def _part(name: str, part: str, parts: list[str]) -> str:
+    """The part that was asked for, or the only one."""
+    if part not in parts and (part or len(parts) > 1):
+        raise BenchmarkError(f"{name}: has the parts {', '.join(parts)}; say in the card which: part = \"{parts[0]}\"")
+    return part or parts[0]
+
+
+def _of_file(path: Path) -> Iterator[Row]:
+    """The rows of a text file with the lines that they end on."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadRecord(path.name, None, "", f"is not UTF-8: {error}") from error
+    if path.suffix == ".jsonl":
+        for line, one in enumerate(text.splitlines(), 1):
+            if one.strip():
+                where = f"{path.name}, line {line}"
+                yield where, _object(where, one)
+        return
+    csv.field_size_limit(FIELD)
+    first = SEPARATORS.search(text.partition("\n")[0]) if path.suffix == ".csv" else None
+    separator = first[0] if first else "," if path.suffix == ".csv" else "\t"
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        for row in reader:
+            where = f"{path.name}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise BadRecord(where, None, "", "has more or fewer fields than the head")
+            yield where, dict(row)
+    except csv.Error as error:
+        raise BadRecord(f"{path.name}, line {reader.line_num}", None, "", str(error)) from error
+
+
+def _object(where: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadRecord(where, None, "", f"is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadRecord(where, None, "", "should be an object")
+    return value

@@ -1,0 +1,69 @@
+"""What to look at before believing a correlation on a dataset of one's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import registry
+from benchmarks.corpora import overlap
+from benchmarks.dataset import Dataset
+from benchmarks.errors import nearest
+from harness.own import read_card
+
+
+def check(path: Path, home: Path) -> Iterator[str]:
+    """What a card and its file hold, a line each, and how much of it the corpora in the home hold."""
+    dataset, remarks = read_card(path).scaled()
+    yield from about(dataset, remarks)
+    corpora = dict(overlap.in_corpora(dataset, home))
+    for name, count in corpora.items():
+        if count:
+            yield (f"look at this: the corpus {name} holds the context of {count} of {len(dataset.items)} items "
+                   f"({count / len(dataset.items):.0%}); `harness train` leaves those dialogues out")
+    yield (f"compared with {_count(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
+           "no training corpus is in the home to compare it with (`harness fetch --corpora`)")
+
+
+def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
+    """What was read, a line each: the items, each quality with its scale and votes, and what to look at."""
+    card = dataset.card
+    yield (f"{card.name}: {_count(len(dataset.items), 'item')} of the level {card.level}, language {card.language}; "
+           f"licence: {card.licence}")
+    boards = {known.dimension for one in registry.built_in().values() for known in one.qualities}
+    for quality in card.qualities:
+        votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
+        yield (f"{quality.name}: {_count(votes, 'vote')}, {quality.low:g} to {quality.high:g}, on the board "
+               f"{quality.dimension!r}")
+        if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
+            known = nearest(quality.dimension, sorted(boards))
+            yield f"look at this: no other dataset has the board {quality.dimension!r}; {known}"
+    yield from (f"look at this: {remark}" for remark in (*more, *remarks(dataset)))
+
+
+def remarks(dataset: Dataset) -> Iterator[str]:
+    """What a person should look at before believing a correlation on the dataset."""
+    items, said = {item.id: item for item in dataset.items}, Counter(item.utterances for item in dataset.items)
+    rated = {rating.item for rating in dataset.ratings if rating.votes}
+    empty = sum(not item.response.text for item in dataset.items if item.response)
+    repeated = sum(times - 1 for times in said.values())
+    for count, one, many in (
+            (len(items) - len(rated), "item has no vote", "items have no vote"),
+            (empty, "response is empty", "responses are empty"),
+            (repeated, "item repeats the dialogue and response of another one",
+             "items repeat the dialogue and response of another one")):
+        if count:
+            yield _count(count, one, many)
+    for quality in dataset.card.qualities:
+        votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
+        if outside := sum(not quality.takes(vote) for own in votes for vote in own):
+            yield f"{quality.name}: {_count(outside, 'vote')} outside the scale {quality.low:g} to {quality.high:g}"
+        if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
+            yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
+        if all(len(own) == 1 for own in votes):
+            yield f"{quality.name}: one vote per item, so how far raters agree is not known"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
