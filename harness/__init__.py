@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.api import score
+    from harness.api.scores import score
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "score"]
@@ -18,7 +18,7 @@ __all__ = ["__version__", "score"]
 def __getattr__(name: str) -> Any:
     """`score` is loaded when it is asked for, so that the command line starts without numpy."""
     if name == "score":
-        from harness.api import score
+        from harness.api.scores import score
 
         return score
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

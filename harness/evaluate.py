@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.api import score
+from harness.api.scores import score
 from harness.errors import BadConfig
 from metrics import registry
 from metrics.metric import MetricCard

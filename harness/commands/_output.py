@@ -38,15 +38,6 @@ def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: I
                            tuple(Group(tuple(tuple(map(Cell, row)) for row in rows)) for rows in groups), data))
 
 
-def earlier(folder: Path) -> Results:
-    """Read the report in a folder, or of the run whose results are in it."""
-    for place in (folder, folder / "report"):
-        if (place / "report.json").is_file():
-            return files.read(place)
-    raise BadConfig(f"{folder}: no report there, neither {folder / 'report.json'} nor "
-                    f"{folder / 'report' / 'report.json'}; name the folder of an earlier run's results")
-
-
 def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
     """One JSON object a line: split, origin and level of the dataset, then the agreement."""
     about = {entry.name: entry for entry in report.datasets}

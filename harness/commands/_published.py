@@ -33,7 +33,7 @@ NOTE = "*: of another quality, or of fewer replies. All columns, or several runs
 
 def run(args: argparse.Namespace) -> None:
     """Print the table."""
-    beside = measured.gather([files.read(folder / "report") for folder in (args.out, *args.published)])
+    beside = measured.gather([files.read(folder) for folder in (args.out, *args.published)])
     if not beside.turns:
         raise BadConfig(f"{args.out}: nothing to set beside published figures: none of its turn-level datasets is real "
                         f"and among {', '.join(TURNS)}; `harness import` or `harness fetch` brings them")

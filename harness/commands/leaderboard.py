@@ -10,13 +10,14 @@ from pathlib import Path
 
 from benchmarks.dataset import SPLITS
 from harness.commands._output import DATA, configure_results, table
-from harness.commands.run import choice, configure_models
+from harness.commands.run import configure_models
 from harness.errors import BadConfig, BadReport
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import placement
 from harness.run.placement import Around
 from harness.run.plan import Draws, Selection, make
+from harness.run.prepare import choice
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = settings(args)
     if chosen.limit is not None and chosen.limit < 3:
         raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
-    earlier = files.read(chosen.out / "report")
+    earlier = files.read(chosen.out)
     if not earlier.points:
         raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
     own = _scored(earlier, chosen, args.data)

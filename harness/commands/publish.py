@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.commands._output import configure_results, earlier, with_exhibits, write_site
+from harness.commands._output import configure_results, with_exhibits, write_site
 from harness.results import files
 from leaderboard import site
 
@@ -20,8 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render and write."""
-    report = with_exhibits(files.read(args.out / "report"), args.out)
+    report = with_exhibits(files.read(args.out), args.out)
     folder = args.site or args.out / "site"
-    write_site(site.site(report, earlier(args.against) if args.against else None), folder)
+    write_site(site.site(report, files.read(args.against) if args.against else None), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
     return 0

@@ -18,6 +18,7 @@ from harness.commands._output import configure_results, print_correlations
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
+from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
 from leaderboard.render.text import summary
 
@@ -55,21 +56,6 @@ def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) 
                         "over the means of systems (default: items)", **many)
 
 
-def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Every named statistic at every named level, but those that every run has."""
-    for name, names in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
-        if unknown := next((one for one in name if one not in names), None):
-            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, names)}")
-    named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
-    return tuple((statistic, level) for statistic in named for level in levels or ("items",)
-                 if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
-
-
-def plain_name(statistic: str) -> str:
-    """A statistic as the results call it."""
-    return statistic.removesuffix("-b")
-
-
 def run(args: argparse.Namespace) -> int:
     """Print it."""
     if args.published is not None:
@@ -77,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
         _published.run(args)
         return 0
-    report = files.read(args.out / "report")
+    report = files.read(args.out)
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     names = tuple(map(own.name_of, args.dataset or ()))
     chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),

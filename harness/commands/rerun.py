@@ -13,13 +13,13 @@ from typing import NoReturn
 
 from benchmarks.errors import BadStore
 from harness.commands import run as command
-from harness.commands._output import earlier
 from harness.errors import BadConfig
-from harness.results import differences
+from harness.results import differences, files
 from harness.results.differences import TableDifference
 from harness.results.rows import Results
 from harness.run import environment
 from harness.run.plan import Plan, load
+from harness.run.prepare import UNSAID, prepare
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace
 from leaderboard.model import causes
@@ -49,11 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Repeat and compare. 0: every number is what it was; 1: some are not."""
-    before = earlier(args.report)
+    before = files.read(args.report)
     if args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
         raise BadConfig(f"--out {args.out}: holds the report that is to be repeated; name another folder")
     requested = _settings(before, args)
-    plan, work = command.prepare(requested)
+    plan, work = prepare(requested)
     for line in _differs_already(before, plan, work):
         print(f"not as it was: {line}", file=sys.stderr)
     results = command.carry_out(plan, work, requested)
@@ -79,7 +79,7 @@ def _settings(before: Results, args: argparse.Namespace) -> Settings:
     parser = _CommandParser(prog="harness run", add_help=False)
     command.configure(parser)
     repeated = parser.parse_args(words[2:])
-    if strange := sorted(name for name in (*command.UNSAID, "config") if getattr(repeated, name, None) is not None):
+    if strange := sorted(name for name in (*UNSAID, "config") if getattr(repeated, name, None) is not None):
         raise BadConfig(f"{args.report}: its command says --{strange[0].replace('_', '-')}, which `harness run` never "
                         "writes there; it is not repeated")
     digest = before.run.options.get(DIGEST)

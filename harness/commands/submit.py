@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the bundle."""
     if args.out.suffix != ".zip":
         raise BadConfig(f"{args.out}: a bundle is a .zip")
-    made = bundle.of(files.read(args.results / "report"), args.metric or (), args.name)
+    made = bundle.of(files.read(args.results), args.metric or (), args.name)
     content = bundle.packed(made)
     write_atomically(args.out, content)
     columns = sum(len(scored.columns) for scored in made.scores.values())

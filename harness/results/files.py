@@ -120,8 +120,14 @@ class _Later(Sequence[Any]):
         return repr(self._rows)
 
 
-def read(folder: Path) -> Results:
-    """Read the results back, without torch and without the datasets; what is in files of its own when asked for."""
+def read(folder: Path | str) -> Results:
+    """Read results back, without torch and without the datasets; what is in files of its own when asked for.
+
+    `folder` is the report, or that of the run whose report is in it.
+    """
+    folder = Path(folder)
+    if not (folder / "report.json").is_file() and (folder / "report" / "report.json").is_file():
+        folder /= "report"
     with _reading(folder):
         head = mapping("report.json", load("report.json", (folder / "report.json").read_bytes()))
         if head.get("schema") != SCHEMA:

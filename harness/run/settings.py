@@ -9,7 +9,7 @@ import shlex
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from benchmarks.dataset import Split
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
+from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,21 @@ def settings(args: argparse.Namespace) -> Settings:
     for name, value in values.items():
         values[name] = tuple(sorted(set(value))) if isinstance(value, tuple) else value
     return Settings(**values)
+
+
+def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Every named statistic at every named level, but those that every run has."""
+    for name, names in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
+        if unknown := next((one for one in name if one not in names), None):
+            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, names)}")
+    named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
+    return tuple((statistic, level) for statistic in named for level in levels or ("items",)
+                 if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
+
+
+def plain_name(statistic: str) -> str:
+    """A statistic as the results call it."""
+    return statistic.removesuffix("-b")
 
 
 def expanded(path: Path) -> Path:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from harness.results.plots import N, axis, bulk, distribution, picture, scale, text
 from harness.results.rows import DatasetEntry, Example, ItemScores, QualityEntry, Reliability, Results
 from leaderboard.blocks.boards import TargetColumn, target_boards
 from leaderboard.blocks.cells import count_cell, lead_marks, leaders, missing, number, number_cell
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.plots import N, axis, bulk, distribution, picture, scale, text
 from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Group, Heading, Page, Picture, Prose, Section, Table
 from leaderboard.model.index import DATA, ONE_RATER, Column, Index, main_quality, make_index, origin_of, rated_targets
 from leaderboard.model.items import Vector, by_system, scores_on

@@ -6,11 +6,11 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from harness.results.plots import N, bulk, scale, scatter, short
 from harness.results.rows import DatasetEntry, MetricEntry, QualityEntry, Results, Timing
 from leaderboard.blocks.cells import count_cell, missing, number, number_cell, shade
 from leaderboard.blocks.cells import table as table_of
 from leaderboard.blocks.metric_targets import AllColumns, all_columns, not_above_length, ranking_table, target_tables
-from leaderboard.blocks.plots import N, bulk, scale, scatter, short
 from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Group, Heading, Page, Picture, Prose, Section, Table
 from leaderboard.model.boards import BOARDS, names
 from leaderboard.model.index import ORIGIN_TITLES, ORIGINS, Column, Index, Origin, has_value, is_complete, make_index

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Quality, Utterance
 from benchmarks.formats import official, private, scorefile
-from harness.commands import run
+from harness.run import prepare as run
 from harness.run.settings import home_folder, settings
 from tests.conftest import make_card
 from tests.fuzz.reading import FileReader, sound
@@ -127,7 +127,7 @@ def _read_config(folder: Path, form: str, content: bytes) -> None:
     path = folder / f"config{form}"
     path.write_bytes(content)
     chosen = settings(argparse.Namespace(config=path))
-    run._check(chosen)
+    run.check(chosen)
     run.workers(chosen)
     home_folder(chosen.home)
     run.command(chosen).encode()

@@ -12,12 +12,12 @@ import pytest
 from benchmarks.dataset import Quality
 from harness import statistics
 from harness.cli import main
-from harness.commands.report import plain_name, statistics_beside
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import correlate, item_statistics
 from harness.run.correlate import Judged
 from harness.run.item_statistics import Request, restated
+from harness.run.settings import plain_name, statistics_beside
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.panel import LEVELS
 from harness.statistics.williams import FORMULAS

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.blocks.plots import Vector, axis, bars, bulk, dots, scatter
+from harness.results.plots import Vector, axis, bars, bulk, dots, scatter
 
 
 def floats(*values: float) -> Vector:

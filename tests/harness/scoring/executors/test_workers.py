@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main, parser
-from harness.commands import run as command
 from harness.errors import BadConfig, ScoringFailed, StoreError
 from harness.run import plan
+from harness.run import prepare as command
 from harness.run.settings import settings
 from harness.scoring import executors
 from harness.scoring.executors import ray as place

@@ -10,7 +10,8 @@ import pytest
 import harness
 from benchmarks import registry as datasets
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item
-from harness import api, score
+from harness import score
+from harness.api import scores as api
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.scoring import composites

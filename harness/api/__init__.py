@@ -1,0 +1,21 @@
+"""The harness from Python: what a notebook needs, as pandas DataFrames.
+
+    from harness.api import load, run, score, to_datasets
+
+    results = run(metrics=["bleu", "./my_metric.py"], datasets=["fed-turn"])      # or load("results")
+    results.correlations(), results.comparisons(), results.rankings(), results.reliability()
+    results.leads(dimension="relevance")              who leads over a board, and whether that is established
+    results.items("fed-turn", texts=True)             ratings, scores and texts, an item a row
+    results.plot("fed-turn", "Overall", "bleu-1")     the picture that the pages have of it
+    score("bleu", rows)                               scores alone; rows of dicts, a DataFrame, a datasets.Dataset
+
+`docs/notebook.ipynb` has each of them. pandas and datasets come with the extra [all], and are imported when asked for.
+"""
+
+from __future__ import annotations
+
+from harness.api.results import Picture, Results, load
+from harness.api.runs import run
+from harness.api.scores import score
+
+__all__ = ["Picture", "Results", "load", "run", "score"]

@@ -1,0 +1,111 @@
+"""From settings to what runs: the plan, the models, who scores, and the command that does it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+
+from benchmarks import registry as datasets
+from benchmarks.storage.files import sweep
+from harness import own
+from harness.errors import BadConfig
+from harness.run import plan
+from harness.run.plan import Plan, Selection
+from harness.run.settings import Settings, command_line, home_folder, statistics_beside
+from harness.run.workspace import Workers, Workspace, open_workspace
+from harness.scoring.executors.scheduler import Limits
+from harness.scoring.progress import LOG
+from metrics import registry
+from metrics.external.isolation.settings import size
+from metrics.models.service import Choice
+
+UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
+          "memory", "log_json"}
+"""Settings that change no number, and are not part of the command in the results."""
+
+
+def prepare(requested: Settings) -> tuple[Plan, Workspace]:
+    """The plan of these settings, and what it needs to run; nothing is scored or written yet."""
+    check(requested)
+    if not requested.dry_run:
+        sweep(requested.out)
+    draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
+                       statistics=statistics_beside(requested.statistic, requested.level))
+    home = home_folder(requested.home)
+    datasets.know(home)
+    requested = dataclasses.replace(requested, dataset=own.named(requested.dataset, home))
+    selection = Selection(
+        metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
+        qualities=requested.quality, limit=requested.limit, sample=requested.sample,
+        seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
+    made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
+                     ratings=requested.ratings, command=command(requested))
+    return made, open_workspace(made, home, requested.out, choice=choice(requested),
+                                workers=workers(requested))
+
+
+def check(requested: Settings) -> None:
+    """Refuse a run of nothing, and flags that mean nothing."""
+    selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
+                  requested.split)
+    jobs, executor, ray = requested.jobs, requested.executor, requested.executor == "ray"
+    for wrong, message in (
+            (not any(selections),
+             "say what to run: --all, or a selection by --metric, --dataset, --split or --quality"),
+            (requested.limit is not None and requested.limit < 1,
+             f"--limit should be 1 or more, not {requested.limit}"),
+            (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),
+             "--sample should be 1 or more, and stand without --limit"),
+            (requested.draws < 0 or requested.permutations < 0, "--draws and --permutations should be 0 or more"),
+            (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
+            (jobs < 0 or not 0 <= requested.timeout < math.inf,
+             "--jobs and --timeout should be 0 or more; 0 is for no limit"),
+            (jobs and executor.startswith("local:") and executor != f"local:{jobs}",
+             f"--jobs {jobs} and --executor {executor}: they differ; say one of them"),
+            (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
+             f"--gpus {requested.gpus:g}: 0 or more, for --executor ray; local:N takes --device cuda:0,cuda:1"),
+            (requested.address and not ray,
+             f"--address {requested.address}: is of a Ray cluster, and for --executor ray"),
+            (requested.memory and ray,
+             "--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")):
+        if wrong:
+            raise BadConfig(message)
+
+
+def choice(requested: Settings) -> Choice:
+    """The models of the settings."""
+    return Choice(
+        encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
+        precision=requested.precision, batch_tokens=requested.batch_tokens, keep_embeddings=requested.keep_embeddings,
+        download=not (requested.offline or requested.dry_run))
+
+
+def workers(requested: Settings) -> Workers:
+    """Who scores, by the settings, and what a part may take."""
+    memory = size(requested.memory) if requested.memory else 0
+    if memory is None:
+        raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
+    logs = (requested.out / LOG, *([requested.log_json] if requested.log_json else []))
+    return Workers(_executor(requested), requested.address, requested.jobs, requested.gpus, requested.store,
+                   Limits(requested.timeout, memory), logs)
+
+
+def _executor(requested: Settings) -> str:
+    """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself.
+
+    A dry run starts no cluster: it counts the workers that one on this machine would have.
+    """
+    if requested.dry_run and requested.executor == "ray" and not requested.address:
+        return f"local:{requested.jobs or os.cpu_count() or 1}"
+    if requested.executor == "local" and (requested.jobs or requested.timeout or requested.memory):
+        return f"local:{requested.jobs or 1}"
+    return requested.executor
+
+
+def command(requested: Settings) -> str:
+    """The command line that repeats the run, without the folders of this machine."""
+    said = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
+            if field.name not in UNSAID and getattr(requested, field.name) != field.default}
+    said |= {name: tuple(map(registry.without_folders, said[name])) for name in ("metric", "with_") if name in said}
+    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in said.items()})

@@ -1,0 +1,78 @@
+"""Results from Python: the rows of a run as tables, joined by id; what is not there is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.api import load, run, score
+from harness.cli import main
+from harness.errors import BadConfig, BadReport
+from tests.suite_run import SuiteRun
+
+pandas = pytest.importorskip("pandas")
+
+
+def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
+    results = load(str(suite_run.out))
+    rows = suite_run.results
+    for table, own in ((results.correlations(), rows.correlations), (results.rankings(), rows.ranking),
+                       (results.reliability(), rows.reliability),
+                       (results.comparisons(), [row for one in rows.comparisons for row in one])):
+        names = [field.name for field in dataclasses.fields(own[0])]
+        assert len(table) == len(own)
+        for number in (0, len(own) - 1):
+            np.testing.assert_equal([None if pandas.isna(value) else value for value in table[names].iloc[number]],
+                                    [None if pandas.isna(getattr(own[number], name)) else getattr(own[number], name)
+                                     for name in names])
+    correlations = results.correlations()
+    assert set(correlations["split"]) == {"dev", "test"}
+    assert set(correlations.query("quality == 'Fluent'")["dimension"]) == {"fluency"}
+    leads = results.leads(board="dev")
+    assert (leads["better"] == leads["better"][0]).all()
+    assert (leads["established"] == (leads["p"] < 0.05)).all()
+    assert ((leads["low"] > 0) == leads["established"]).all()
+    assert "simulated raters" in results._repr_html_()
+
+
+def test_items_hold_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
+    results = load(suite_run.out, os.environ["HARNESS_HOME"])
+    items = results.items("persona-usr", texts=True)
+    assert score("bleu", items)["bleu-1"].tolist() == pytest.approx(items["score:bleu-1"].tolist(), nan_ok=True)
+    one = next(points for points in suite_run.results.points if points.dataset == "persona-usr")
+    assert items["human:Overall"].tolist() == one.human["Overall"].tolist()
+    entries = tuple(dataclasses.replace(entry, fingerprint="0") for entry in results.rows.datasets)
+    other = dataclasses.replace(results, rows=dataclasses.replace(results.rows, datasets=entries))
+    with pytest.raises(BadReport, match="the items here are others"):
+        other.items("persona-usr", texts=True)
+
+
+def test_a_picture_is_that_of_the_pages(suite_run: SuiteRun) -> None:
+    results = load(suite_run.out)
+    page = (suite_run.out / "site" / "metric" / "length.html").read_text()
+    dots = results.plot("fed-turn", "Overall", "length").svg.split('<path class="d0"')[1]
+    assert dots in page
+    assert "bar people" in results.plot("fed-turn", "Overall").svg
+
+
+def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, tmp_path: Path) -> None:
+    results = load(suite_run.out)
+    for call in (lambda: results.items("fed-tunr"), lambda: results.plot("fed-turn", "Overal"),
+                 lambda: results.plot("fed-turn", "Overall", "lenght"), lambda: results.leads("lenght"),
+                 lambda: run("length", smaple=3, out=tmp_path)):
+        with pytest.raises(BadConfig, match="did you mean"):
+            call()
+
+
+def test_a_run_is_that_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = run(["distinct", "length"], "fed-turn", sample=30, draws=20, out=tmp_path / "a")
+    assert "100%" in capsys.readouterr().err
+    assert main(["run", "--metric", "length", "--metric", "distinct", "--dataset", "fed-turn", "--sample", "30",
+                 "--draws", "20", "--out", str(tmp_path / "b")]) == 0
+    assert results.rows.run.command == load(tmp_path / "b").rows.run.command
+    for name in ("correlations.parquet", "comparisons.parquet", "ranking.parquet", "reliability.parquet"):
+        assert (tmp_path / "a" / "report" / name).read_bytes() == (tmp_path / "b" / "report" / name).read_bytes()
