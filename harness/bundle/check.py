@@ -194,7 +194,8 @@ def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str
 
 def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
-    split, _, references = board.partition("-")
+    whole, _, dimension = board.partition(":")
+    split, _, references = whole.partition("-")
     targets = set()
     for entry in bundle.datasets:
         kind = "sample" if entry.origin == "sample" else "real"
@@ -202,7 +203,8 @@ def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str)
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
             if entry.name in here:
                 usable = {one.quality.name for one in judged(bundle, here[entry.name]) if one.usable}
-            targets |= {(entry.name, name) for name in usable}
+            targets |= {(entry.name, one.name) for one in entry.qualities
+                        if one.name in usable and dimension in ("", one.dimension)}
     return frozenset(targets)
 
 

@@ -69,8 +69,10 @@ class Pool:
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
-        """The rated targets of a board (`dev`, `test-references`) and kind of data, and of a dimension."""
-        part, _, need = split.partition("-")
+        """The rated targets of a board (dev, test-references, dev:fluency) and kind of data, and of a dimension."""
+        whole, _, own = split.partition(":")
+        part, _, need = whole.partition("-")
+        dimension = dimension or own
         return tuple((entry.name, quality.name) for entry, quality in self._usable()
                      if part in ("", entry.split) and (not need or need in entry.has)
                      and origin in ("", "sample" if entry.origin == "sample" else "real")

@@ -225,10 +225,11 @@ class Reliability:
 class RankingRow:
     """A column's place on a board under a ranking rule.
 
-    `board` is dev or test, or dev-references or test-references for the datasets that have some; `origin` is sample
-    or real, which never share an average. `value` is NaN and `rank` None where the column has no correlation on some
-    target of the board; it has one on `covered` of `targets`. `low` to `high` is the 95 % interval of the rank, where
-    it was computed. `letters`: columns that share one cannot be distinguished by the draws behind those intervals.
+    `board` is dev or test, dev-references or test-references for the datasets that have some, dev:fluency for one
+    dimension; `origin` is sample or real, which never share an average. `value` is NaN and `rank` None where the column
+    has no correlation on some target of the board; it has one on `covered` of `targets`. `low` to `high` is the 95 %
+    interval of the rank, on other contexts and datasets, where it was computed; `error` is the standard error of the
+    value on other contexts of these datasets. `letters`: columns that share one cannot be distinguished by the draws.
     """
 
     board: str
@@ -244,6 +245,7 @@ class RankingRow:
     low: float = math.nan
     high: float = math.nan
     letters: str = ""
+    error: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

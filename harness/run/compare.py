@@ -14,7 +14,6 @@ from harness.run import correlate
 from harness.run.cache import Cache
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
-from harness.run.rank import RULES
 from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
@@ -99,35 +98,37 @@ def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -
 def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Draws, cache: Cache,
            ) -> Iterator[RankingRow]:
     """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
-    intervals: dict[tuple[str, str, str], tuple[float, float, str]] = {}
+    intervals: dict[tuple[str, str, str], tuple[float, float, str, float]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
         shared: dict[int, Array] = {}  # the targets that share their scores go on sharing those of some columns
         for target in targets:
             if id(target.scores) not in shared:
                 shared[id(target.scores)] = target.scores[[target.names.index(name) for name in complete]]
-        scores = [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)])
-                  for target in targets]
+        scores = [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)],
+                                              target.context) for target in targets]
         resampled = functools.cache(
             lambda: rank_intervals.drawn(scores, np.random.default_rng(draws.seed), draws.ranks))
         observed = functools.cache(lambda: rank_intervals.correlations(scores))
-        for rule in RULES:
+        for rule in dict.fromkeys(row.rule for row in rows):
             def drawn(rule: str = rule) -> list[list[object]]:
                 whole = VECTORISED[rule](observed())
                 ranks = rank_intervals.ranked(whole, resampled().values(VECTORISED[rule]))
-                return [ranks.low.tolist(), ranks.high.tolist(), list(ranks.letters)]
+                return [ranks.low.tolist(), ranks.high.tolist(), list(ranks.letters),
+                        resampled().error(VECTORISED[rule]).tolist()]
 
             key = [rule, draws.seed, draws.ranks, complete,
-                   [[target.dataset, _digest(target.human, target.scores)] for target in scores]]
-            rows_of = zip(*cache.get("ranking", key, drawn), strict=True)
+                   [[target.dataset, _digest(target.judged.means, shared[id(target.scores)], target.context)]
+                    for target in targets]]
+            rows_of = zip(*cache.get("ranks", key, drawn), strict=True)
             intervals |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:
         interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == "spearman" else None
         if interval is None:
             yield row
         else:
-            low, high, letters = interval
-            yield replace(row, low=low, high=high, letters=letters)
+            low, high, letters, error = interval
+            yield replace(row, low=low, high=high, letters=letters, error=error)
 
 
 def labels(names: Sequence[tuple[str, str]]) -> list[str]:

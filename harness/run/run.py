@@ -227,11 +227,14 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
 def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
+    A dimension has a board of its own, under the first rule: the mean over the datasets that have it.
+
     The correlation of a column whose weights were learned on the dataset's ratings does not count.
     """
     known = [entry for rows in datasets for entry in rows.datasets]
     real = {entry.name for entry in known if entry.origin != "sample"}
     referenced = {entry.name for entry in known if "references" in entry.has}
+    dimensions = {(entry.name, quality.name): quality.dimension for entry in known for quality in entry.qualities}
     learned = {(chosen.label, dataset) for chosen in plan.chosen
                for dataset in composites.learned_on(chosen.metric, work.models) if dataset in real}
     correlations = [dataclasses.replace(row, value=math.nan) if (row.metric, row.dataset) in learned else row
@@ -245,7 +248,11 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> It
         own = [Board(split, kind, targets)]
         if some and some != targets:
             own.append(Board(f"{split}-references", kind, some))
+        own += [Board(f"{split}:{dimension}", kind, frozenset(
+                    one for one in targets if dimensions.get(one) == dimension))
+                for dimension in sorted({dimensions[one] for one in targets if one in dimensions})]
         for board in own:
             data = [target for rows in datasets for target in rows.data
                     if (target.dataset, target.quality) in board.cells]
-            yield from compare.ranked(tuple(ranking(board, correlations)), data, plan.draws, work.cache)
+            listed = tuple(row for row in ranking(board, correlations) if ":" not in board.split or row.rule == "dev")
+            yield from compare.ranked(listed, data, plan.draws, work.cache)

@@ -1,7 +1,8 @@
 """Ranks of metrics, each with the interval in which it would lie on other items and other datasets.
 
-A joint bootstrap: in each draw the datasets are drawn with replacement and, within each dataset drawn, its items (the
-same items for all its qualities and all metrics, so that comparisons stay paired). The ranking rule is applied to the
+A joint bootstrap: in each draw the datasets are drawn with replacement and, within each dataset drawn, its items or,
+where they are known, its contexts whole (the same for all its qualities and all metrics, so that comparisons stay
+paired). The ranking rule is applied to the
 values so obtained; of all draws, the interval takes the percentiles of each metric's rank that were in fact reached
 (Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
 A dataset drawn twice comes with two independent samples of its items. The same draws separate metrics: one is better
@@ -12,6 +13,7 @@ in which a quality or a metric is constant gives no rank where that counts; inte
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -73,6 +75,12 @@ class Drawn:
         draws = len(self.places)
         return np.array([rule([self.resampled[dataset][(draw + place) % draws] for place, dataset in enumerate(row)])
                          for draw, row in enumerate(self.places)])
+
+    def error(self, rule: Rule) -> Vector:
+        """The standard error of the metrics' values under a rule, the datasets being kept; a linear rule alone."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a column without a value in any draw
+            return np.asarray(np.nanstd(rule([own.swapaxes(0, 1) for own in self.resampled]), axis=0, ddof=1))
 
 
 def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -> list[Array]:

@@ -66,8 +66,8 @@ class Board:
 
 
 def names(results: Results) -> list[tuple[str, str]]:
-    """List the boards as split and origin: development first, real before sample."""
-    return sorted({(row.board, row.origin) for row in results.ranking},
+    """List the boards of all qualities as split and origin: development first, real before sample."""
+    return sorted({(row.board, row.origin) for row in results.ranking if ":" not in row.board},
                   key=lambda pair: (split_order(pair[0]), pair[1]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +45,17 @@ def test_a_metric_without_a_value_has_neither_rank_nor_letter() -> None:
     assert board.letters == ("a", "b", "b", "")
     assert np.isnan([board.rank[3], board.low[3], board.high[3]]).all()
     assert np.isfinite(board.rank[:3]).all()
+
+
+def test_the_error_of_a_value_is_that_of_the_datasets_at_hand_and_items_of_one_context_count_once() -> None:
+    """A mean of six independent correlations near 0 on 60 items has an error of about 1 / sqrt(6 * 59)."""
+    single = [target(f"d{seed}", seed) for seed in range(6)]
+    twice = [replace(one, human=np.tile(one.human, 2), scores=np.tile(one.scores, 2), context=np.tile(np.arange(60), 2))
+             for one in single]
+    once, again = (rank_intervals.drawn(targets, np.random.default_rng(0), 400).error(mean)
+                   for targets in (single, twice))
+    assert 0.04 < once[3] < 0.065
+    np.testing.assert_allclose(again, once, rtol=0.2)
 
 
 def test_datasets_that_disagree_widen_the_interval() -> None:
