@@ -57,7 +57,8 @@ class MetricEntry:
 
     `system` says how it stands to its paper's system, `departures` where it differs, `fitted_on` what its weights or
     those of its inputs were fitted on: nothing, dialogues or ratings. `models` names the models whose numbers the
-    scores are made of; none for a metric without. `learned_on` names the datasets that it is scored on with weights
+    scores are made of, none for a metric without, and `parameters` how many these and its own networks have.
+    `learned_on` names the datasets that it is scored on with weights
     that were learned on their ratings.
     """
 
@@ -76,6 +77,7 @@ class MetricEntry:
     system: str = ""
     departures: tuple[str, ...] = ()
     fitted_on: str = ""
+    parameters: int = 0
 
     @property
     def badge(self) -> str:

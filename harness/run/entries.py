@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models.service import Models
+from metrics.models.weights import parameters
 from metrics.registry import Chosen
 from metrics.training.checkpoint import Checkpoint
 
@@ -54,7 +56,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
         learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
-        fitted_on=_fitted_on(chosen.metric),
+        fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
     )
 
 
@@ -107,6 +109,18 @@ def _fitted_on(metric: Metric) -> str:
     learns = "ratings" if isinstance(metric, Composite) and metric.learns else ""
     own = {learns, metric.card.fitted_on if not isinstance(metric, Composite) else "", *map(_fitted_on, parts)}
     return next((level for level in ("ratings", "dialogues") if level in own), "")
+
+
+def _parameters(metric: Metric, models: Models) -> int:
+    """How many parameters the networks behind a metric have, each counted once; 0 for a metric without any."""
+    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    networks = {(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models}
+    trained = {(name, getattr(one, "encoder", "")) for one in (metric, *parts) for name in checkpoints(one)}
+    total = sum(models.parameters(kind, str(name)) for kind, name in networks)
+    for name, encoder in sorted(trained):
+        with contextlib.suppress(MissingResource):
+            total += parameters(models.checkpoint(name, encoder).folder)
+    return total
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:

@@ -181,6 +181,16 @@ class Models:
         name, _, rest = identity.partition("@")
         return " ".join([name, *rest.split()[1:]])
 
+    def parameters(self, kind: str, name: str = "") -> int:
+        """How many parameters a model has; 0 for word vectors from a file, and where the model is absent."""
+        if kind == "vectors" and (name or self.choice.vectors):
+            return 0
+        try:
+            weights = self._language_model(name) if kind == "lm" else self._encoder_weights(name * (kind == "encoder"))
+        except MissingResource:
+            return 0
+        return files.parameters(weights.folder, "word_embeddings" if kind == "vectors" else "")
+
     def close(self) -> None:
         """Write what is to be kept for later runs."""
         for key, loaded in self._loaded.items():

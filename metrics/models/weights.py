@@ -15,6 +15,7 @@ import difflib
 import hashlib
 import importlib.util
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,17 @@ class Weights:
     def identity(self) -> str:
         """The name with what tells these weights from others of that name."""
         return f"{self.name}@{self.digest[:12]}.{self.settings[:6]}"
+
+
+def parameters(folder: Path, only: str = "") -> int:
+    """How many numbers the tensors in a folder hold, or those with `only` in their name, by their headers."""
+    total = 0
+    for path in folder.glob("*.safetensors"):
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        total += sum(math.prod(entry["shape"]) for name, entry in header.items()
+                     if name != "__metadata__" and only in name)
+    return total
 
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
