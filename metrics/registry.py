@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import metrics as package
 from benchmarks.errors import nearest
+from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import GROUP, Metric, MetricCard, as_metric, unsigned
 
@@ -111,15 +112,15 @@ def is_built_in(name: str) -> bool:
     return name in _built_in()
 
 
-def without_folders(requested: str) -> str:
+def without_folders(requested: str, here: str = paths.HERE) -> str:
     """The name of a metric without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
     name, options = split(requested)
-    prefix, colon, path = name.rpartition(":")
+    prefix, _, path = name.partition(":")
     if is_path(name):
-        name = f"./{Path(name).resolve().name}"
-    elif colon and Path(path).is_absolute():
-        name = f"{prefix}:{Path(path).name}"
-    return f"{name}[{options}]" if options else name
+        name = here + paths.last(name)
+    elif prefix == "scores":
+        name = f"scores:{here}{paths.last(path)}"
+    return paths.bare(f"{name}[{options}]" if options else name, here)
 
 
 def _kind(name: str) -> type[Metric]:
@@ -182,7 +183,8 @@ def choose(requested: str, **defaults: Any) -> Chosen:
         kind = for_options(values)
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     set_ = {key: value for key, value in values.items() if value != known[key].default and key not in unsigned(kind)}
-    suffix = "[" + ",".join(f"{key}={value}" for key, value in sorted(set_.items())) + "]" if set_ else ""
+    shown = ",".join(f"{key}={value}" for key, value in sorted(set_.items()))
+    suffix = f"[{paths.bare(shown)}]" if set_ else ""
     arguments = {key: value for key, value in defaults.items() if key in known} | values
     return Chosen(kind(**arguments), suffix, requested)
 

@@ -90,7 +90,8 @@ def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) 
         try:
             loaded = plan.load(datasets.card(entry.name), home, selection)
         except BenchmarkError as error:
-            checked.not_here[entry.name] = str(error)
+            unknown = entry.name not in datasets.names()
+            checked.not_here[entry.name] = "no dataset of that name is here; import its card" if unknown else str(error)
             continue
         if loaded is None or loaded.fingerprint != entry.fingerprint:
             checked.not_here[entry.name] = "its items are not here" if loaded is None else "the items here are others"

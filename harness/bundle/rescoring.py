@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from benchmarks.dataset import Dataset
+from benchmarks.errors import nearest
 from harness.bundle import Bundle, ScoreTable, placeless
 from harness.bundle.check import TOLERANCE, Checked, Mismatch
+from harness.errors import BadConfig
 from harness.results.rows import MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
@@ -26,11 +28,16 @@ How = Literal["auto", "always", "never"]
 """auto: the metrics that read no model, which take seconds."""
 
 
-def rescore(bundle: Bundle, here: Mapping[str, Dataset], home: Path, how: How, checked: Checked) -> None:
-    """Score the datasets at hand again and compare with what is packed."""
+def rescore(bundle: Bundle, here: Mapping[str, Dataset], home: Path, how: How, checked: Checked,
+            beside: Sequence[str] = ()) -> None:
+    """Score the datasets at hand again and compare with what is packed; `beside` are metrics that are not installed."""
     models = Models(home, Choice(device="cpu"))
+    own = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in beside)}
+    if unknown := sorted(own.keys() - {entry.name for entry in bundle.metrics}):
+        raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
+                        f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
     for entry in bundle.metrics if here else ():
-        chosen, reason = _same(entry, models, bundle.run.seed)
+        chosen, reason = _same(entry, models, bundle.run.seed, own)
         if chosen is not None and how != "always":
             reason = "not asked for" if how == "never" else _costs(chosen.metric)
         if chosen is None or reason:
@@ -42,15 +49,16 @@ def rescore(bundle: Bundle, here: Mapping[str, Dataset], home: Path, how: How, c
             _dataset(chosen, dataset, models, bundle.scores.get(name), checked)
 
 
-def _same(entry: MetricEntry, models: Models, seed: int) -> tuple[Chosen | None, str]:
-    """The metric of this installation with that name and signature; else why there is none."""
+def _same(entry: MetricEntry, models: Models, seed: int, own: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
+    """The metric with that name and signature, of this installation or named beside it; else why there is none."""
     name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
-    if name not in registry.names():
-        return None, "no metric of that name is installed here"
-    if any(sign in options for sign in "/\\~:"):  # a path: what lies there is none of the bundle's business
-        return None, "its options name a file or a model"
+    if entry.name not in own:
+        if name not in registry.names():
+            return None, "no metric of that name is installed here; --with takes its file or folder"
+        if any(sign in options for sign in "/\\~:"):  # a path: what lies there is none of the bundle's business
+            return None, "its options name a file or a model; --with takes it"
     try:
-        chosen = registry.choose(entry.name, seed=seed)
+        chosen = own.get(entry.name) or registry.choose(entry.name, seed=seed)
         mine = entries.metric_entry(chosen, models)
     except MetricError as error:
         return None, placeless(str(error))

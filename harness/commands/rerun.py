@@ -7,22 +7,26 @@ import contextlib
 import hashlib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from benchmarks import registry as datasets
 from benchmarks.errors import BadStore
+from benchmarks.storage.store import ratings_fingerprint
 from harness.commands import run as command
 from harness.errors import BadConfig
 from harness.results import differences, files
 from harness.results.differences import TableDifference
 from harness.results.rows import Results
-from harness.run import environment
+from harness.run import entries, environment
 from harness.run.plan import Plan, load
 from harness.run.prepare import UNSAID, prepare
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace
 from leaderboard.model import causes
+from metrics import paths
 
 DIGEST = "ratings sha256"
 
@@ -41,6 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("rerun"),
                         help="scores, report and site of the repetition go here (default: ./rerun)")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="the private ratings, where the run had some")
+    parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
+                        help="where files and folders that the run read are now: metrics, models, cards of datasets; "
+                             "may be repeated (default: the working folder)")
     parser.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                         help="numbers that differ by no more are the same (default: 0)")
     command.configure_models(parser)
@@ -91,7 +98,30 @@ def _settings(before: Results, args: argparse.Namespace) -> Settings:
     for name, value in vars(args).items():
         if value is not None:
             setattr(repeated, name, value)
-    return settings(repeated)
+    return _placed(settings(repeated), args)
+
+
+def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
+    """The settings with the paths that files, folders and cards of datasets have now."""
+    places = [*args.folders, Path()]
+    try:
+        values: dict[str, Any] = {name: tuple(paths.placed(each, places) for each in getattr(requested, name))
+                                  for name in ("metric", "with_")}
+        values |= {name: paths.placed(getattr(requested, name), places) for name in ("encoder", "lm", "vectors")}
+    except FileNotFoundError as error:
+        raise BadConfig(f"{args.report}: the run read {error}, which is not in {_listed(places)}; name its folder with "
+                        "--from") from error
+    cards = {name: str(place / f"{name}.toml") for name in requested.dataset if name not in datasets.built_in()
+             for place in reversed(places if name not in datasets.names() else args.folders)
+             if (place / f"{name}.toml").is_file()}
+    if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
+        raise BadConfig(f"{args.report}: the run had a dataset {lacking!r}, which is not here; `harness import` its "
+                        f"card, or name with --from the folder of {lacking}.toml")
+    return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
+
+
+def _listed(places: Sequence[Path]) -> str:
+    return ", ".join(str(place.resolve()) for place in places)
 
 
 def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
@@ -103,8 +133,18 @@ def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[s
     for card in plan.cards:
         with contextlib.suppress(BadStore):  # reported when the run comes to it
             dataset = load(card, work.home, plan.selection)
-            if dataset and card.name in known and dataset.fingerprint != known[card.name].fingerprint:
-                yield f"items of {card.name}: {known[card.name].origin} then, {dataset.origin} now, and not the same"
+            if dataset is None or card.name not in known:
+                continue
+            old = known[card.name]
+            if dataset.fingerprint != old.fingerprint:
+                yield f"items of {card.name}: {old.origin} then, {dataset.origin} now, and not the same"
+            elif DIGEST not in before.run.options and old.ratings_fingerprint != ratings_fingerprint(dataset.ratings):
+                yield f"ratings of {card.name}: not the same"
+    signatures = {entry.name: entry.signature for entry in before.metrics}
+    for chosen in plan.chosen:
+        entry = entries.metric_entry(chosen, work.models)
+        for cause in causes.signature_causes(signatures.get(entry.name, entry.signature), entry.signature):
+            yield f"{entry.name}, {cause.name}: {cause.old or 'none'} then, {cause.new or 'none'} now"
 
 
 def _line(drift: TableDifference) -> str:

@@ -21,6 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Which bundles, with which ratings, and how thoroughly."""
     parser.add_argument("bundle", type=Path, nargs="+", help="a .zip that `harness submit` made")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json, .csv or .tsv")
+    parser.add_argument("--with", dest="with_", action="append", default=[], metavar="NAME",
+                        help="a metric of the bundle that is not installed, by its file, folder or model; may be "
+                             "repeated")
     parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
                         help="run the metrics again that are installed here with the same signature; auto: those that "
                              "read no model (default)")
@@ -34,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             bundle, checked = reading.read(path), check.Checked()
             here = check.at_hand(bundle, args.home, args.ratings, checked)
-            rescore(bundle, here, args.home, args.rescore, checked)
+            rescore(bundle, here, args.home, args.rescore, checked, args.with_)
             check.ranking(bundle, here, check.correlations(bundle, here, checked), checked)
         except BadBundle as error:
             worst = 2
@@ -65,7 +68,7 @@ def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
     for name, reason in checked.not_here.items():
         yield f"not here: {name}: {reason}"
     for name, columns in checked.rescored.items():
-        yield f"scored again: {name}, {columns} columns"
+        yield f"scored again: {name}, {columns} column{'s' * (columns != 1)}"
     for name, reason in checked.not_rescored.items():
         yield f"not scored again: {name}: {reason}"
     for row in checked.rows:

@@ -119,7 +119,9 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
             own = pick.metric.card.name
             if places.setdefault(own, _place(name)) != _place(name):
                 raise BadConfig(f"two different metrics are named {own!r}, {name} is one of them; rename one of them")
-            chosen[pick.label] = pick
+            if chosen.setdefault(pick.label, pick).metric != pick.metric:
+                raise BadConfig(f"{name}: another metric of this run is called {pick.label!r} as well; rename the "
+                                "folder or file that it reads")
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)  # so that their order changes nothing
 
 

@@ -18,6 +18,7 @@ from benchmarks.dataset import Split
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
+from metrics import paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,6 @@ def command_line(*words: str, flags: Mapping[str, object]) -> str:
     line = ["harness", *words]
     for flag, value in flags.items():
         for entry in value if isinstance(value, list | tuple) else (value,):
-            bare = Path(str(entry)).name if isinstance(entry, Path) or Path(str(entry)).is_absolute() else str(entry)
+            bare = entry.name if isinstance(entry, Path) else paths.bare(str(entry), paths.HERE)
             line += [f"--{flag}"] if entry is True else [f"--{flag}", bare]
     return shlex.join(line)

@@ -33,6 +33,7 @@ from benchmarks.errors import nearest
 from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource
 from metrics.metric import Columns, Metric, MetricCard
 from metrics.models.service import Models
+from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
 
 EXCUSED = (ValueError, ArithmeticError)
@@ -170,7 +171,7 @@ class EvaluateModule:
 def metric_class(name: str) -> type[Metric]:
     """The metric of one module, with an option for each of its arguments that has a plain default."""
     script, field = find(name)
-    full_name = f"evaluate:{name}"
+    full_name = label("evaluate", name)
     card = MetricCard(
         name=full_name, title=f"{script.names[0]} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
         needs=("references",) if script.wants_references else (),

@@ -31,6 +31,7 @@ from metrics.judges.prompt import JudgedQuality, Prompt, Question
 from metrics.judges.sampling import Reading, Sampler, SamplingOptions
 from metrics.metric import Columns, Metric, MetricCard
 from metrics.models.service import Models
+from metrics.paths import label
 
 ALTERNATIVES = 20
 """Tokens whose probabilities are asked for in place of each; the most that endpoints give."""
@@ -135,7 +136,7 @@ def metric_class(name: str) -> type[Metric]:
     """The metric of one prompt, whose options begin as the prompt has them."""
     prompt = prompt_file.find(name)
     card = MetricCard(
-        name=f"judge:{name}", title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
+        name=label("judge", name), title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
         family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,
         notes="Asked over the network: the dialogues are sent to the endpoint that is named.")
     own = [(field, kind, dataclasses.field(default=getattr(prompt, field)))

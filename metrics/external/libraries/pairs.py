@@ -36,6 +36,7 @@ from metrics.models.hub import quiet
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.weights import Weights
+from metrics.paths import label
 from metrics.text.similarity import cosines
 from metrics.text.words import over_references, reply, unscored
 
@@ -60,7 +61,8 @@ class OfPairs:
     @classmethod
     def named(cls, name: str, model: str) -> type[Self]:
         """The class for one model, bearing its name."""
-        card = dataclasses.replace(cls.card, name=name, columns=(name,), title=f"{cls.card.title} of {model}")
+        title = f"{cls.card.title} of {name.partition(':')[2]}"
+        card = dataclasses.replace(cls.card, name=name, columns=(name,), title=title)
         return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card, "model": model})
 
     @classmethod
@@ -251,9 +253,9 @@ def _predicted(network: Any, pairs: list[list[str]], *, several: bool) -> Any:
 
 def st(model: str) -> type[Metric]:
     """The metric of one sentence encoder."""
-    return cast("type[Metric]", SentenceCosine.named(f"st:{model}", model))
+    return cast("type[Metric]", SentenceCosine.named(label("st", model), model))
 
 
 def ce(model: str) -> type[Metric]:
     """The metric of one cross-encoder."""
-    return cast("type[Metric]", CrossEncoderScore.named(f"ce:{model}", model))
+    return cast("type[Metric]", CrossEncoderScore.named(label("ce", model), model))

@@ -23,6 +23,7 @@ from metrics.column import of_quality
 from metrics.errors import CannotScore, MetricError
 from metrics.metric import Column, Columns, Metric, MetricCard
 from metrics.models.service import Models
+from metrics.paths import label
 
 ROWS = 2_000_000
 """Rows that a file may have: every quality of every item there is makes a quarter of a million."""
@@ -60,7 +61,7 @@ class ScoresOfFile:
 def metric_class(name: str) -> type[Metric]:
     """The metric of one file; MetricError with the reason where it cannot be taken."""
     path = Path(name).expanduser()
-    metric = f"scores:{path.name}"
+    metric = label("scores", name)
     try:
         ending, content = scorefile.opened(path)
         rows = scorefile.rows(content, ending, ROWS)

@@ -17,6 +17,23 @@ from harness.cli import main
 from harness.results import files
 from harness.results.rows import Comparisons, Results
 
+SIZE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from metrics.metric import MetricCard
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    card: ClassVar[MetricCard] = MetricCard(name="size", title="Size", columns=("size",), family="control")
+
+    def score(self, items, models):
+        return {"size": np.array([float(len(item.response.text)) for item in items])}
+"""
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -79,6 +96,58 @@ def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, home: P
     printed = capsys.readouterr()
     assert "not as it was: items of esl: sample then, imported now" in printed.err
     assert "likely cause: data: items" in printed.out
+
+
+def test_what_is_ones_own_is_found_again_by_what_it_holds(
+        tmp_path: Path, tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """A dataset by its card, a metric in a file, a model in a folder: repeated elsewhere, packed and verified."""
+    pytest.importorskip("sentence_transformers")
+    assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
+    card = tmp_path / "tea-talk" / "src" / "tea_talk" / "tea-talk.toml"
+    mine, made, packed = tmp_path / "mine" / "size.py", tmp_path / "made", tmp_path / "packed.zip"
+    mine.parent.mkdir()
+    mine.write_text(SIZE)
+    assert main(["run", "--dataset", str(card), "--metric", str(mine), "--with", f"st:{tiny_encoder}", "--with",
+                 f"cosine[encoder={tiny_encoder}]", "--draws", "0", "--out", str(made)]) == 0
+    results = files.read(made / "report")
+    assert [entry.name for entry in results.metrics] == [
+        f"cosine[encoder={tiny_encoder.name}]", "size", f"st:{tiny_encoder.name}"]
+    assert str(tmp_path) not in (made / "report" / "report.json").read_text()
+    again = ["rerun", str(made), "--out", str(tmp_path / "again"), "--from", str(mine.parent), "--from",
+             str(tiny_encoder.parent)]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "another home"))
+    for words, part in ((again[:4], "the run read size.py, which is not in"),
+                        (again, "name with --from the folder of tea-talk.toml")):
+        assert main(words) == 2
+        assert part in capsys.readouterr().err
+    again += ["--from", str(card.parent)]
+    assert main(again) == 0
+    assert "not as it was" not in capsys.readouterr().err
+    assert main(["submit", "--results", str(made), "--out", str(packed)]) == 0
+    verify = ["verify", str(packed), "--rescore", "always"]
+    assert main([*verify, "--with", str(mine), "--with", f"st:{tiny_encoder}"]) == 0
+    printed = capsys.readouterr().out
+    assert "scored again: size, 1 column" in printed
+    assert f"scored again: st:{tiny_encoder.name}, 1 column" in printed
+    mine.write_text(SIZE.replace("len(", "-len("))
+    table = card.with_suffix(".csv")
+    table.write_text(table.read_text().replace(",2\n", ",3\n"))
+    assert main(again) == 1
+    printed = capsys.readouterr()
+    assert "not as it was: ratings of tea-talk: not the same" in printed.err
+    assert "not as it was: size, code: " in printed.err
+    assert "likely cause: data: ratings; code: code" in printed.out
+    assert main([*verify, "--with", str(mine)]) == 0
+    printed = capsys.readouterr().out
+    assert "not here: tea-talk: the ratings here are others" in printed
+    monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "third home"))
+    assert main(verify) == 0
+    assert "not here: tea-talk: no dataset of that name is here" in capsys.readouterr().out
+    assert main([*verify, "--with", "bleu"]) == 2
+    assert "the bundle has no metric of that name" in capsys.readouterr().err
 
 
 def test_private_ratings_are_asked_for(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
