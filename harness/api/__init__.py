@@ -8,14 +8,16 @@
     results.items("fed-turn", texts=True)             ratings, scores and texts, an item a row
     results.plot("fed-turn", "Overall", "bleu-1")     the picture that the pages have of it
     score("bleu", rows)                               scores alone; rows of dicts, a DataFrame, a datasets.Dataset
+    to_datasets("fed-turn")                           items and votes as a DatasetDict; results.to_datasets() likewise
 
 `docs/notebook.ipynb` has each of them. pandas and datasets come with the extra [all], and are imported when asked for.
 """
 
 from __future__ import annotations
 
+from harness.api.hub import to_datasets
 from harness.api.results import Picture, Results, load
 from harness.api.runs import run
 from harness.api.scores import score
 
-__all__ = ["Picture", "Results", "load", "run", "score"]
+__all__ = ["Picture", "Results", "load", "run", "score", "to_datasets"]

@@ -24,6 +24,7 @@ from harness.run.compare import labels
 from harness.run.settings import home_folder
 
 if TYPE_CHECKING:
+    import datasets as hub
     import pandas
 
 PALETTE = ("<style>.plot{--text:currentColor;--muted:#808080;--link:#3b7dd8;max-width:26rem}.plot text{font:10px "
@@ -114,6 +115,15 @@ class Results:
         columns |= {f"score:{name}": values
                     for name, values in zip(labels(list(points.scores)), points.scores.values(), strict=True)}
         return _pandas().DataFrame(columns)
+
+    def to_datasets(self) -> hub.DatasetDict:
+        """The four tables as those of the library datasets."""
+        import datasets as hub
+
+        tables = {"correlations": self.correlations(), "comparisons": self.comparisons(), "rankings": self.rankings(),
+                  "reliability": self.reliability()}
+        return hub.DatasetDict({name: hub.Dataset.from_pandas(table, preserve_index=False)
+                                for name, table in tables.items()})
 
     def plot(self, dataset: str, quality: str, column: str = "") -> Picture:
         """The picture of the pages: a column's scores against the ratings, or without one how the ratings lie."""

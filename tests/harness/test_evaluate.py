@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from evaluate import config
 
     monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
 
 
 def truth(metric: str) -> dict[str, list[float]]:
@@ -70,6 +72,32 @@ def test_it_is_a_metric_of_the_library_with_declared_inputs() -> None:
     assert {"length", "mean_length", "bleu-4"} <= set(together)
 
 
+def test_the_library_loads_every_metric_from_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import evaluate
+
+    script = shutil.copy(ours.SCRIPT, tmp_path / "anywhere.py")  # as in a Space of one's own: nothing lies beside it
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for path, metric in ((ours.SCRIPT, "chrf"), (str(script), "bleu[references=max]")):
+        loaded: Any = evaluate.load(path, metric, seed=1)
+        computed = loaded.compute(predictions=RESPONSES, references=REFERENCES, contexts=CONTEXTS)
+        for name, column in truth(metric).items():
+            np.testing.assert_array_equal(computed[name], column)
+    with pytest.raises(BadConfig, match=r"name a metric: .* bleu"):
+        evaluate.load(ours.SCRIPT)
+
+
+def test_a_suite_of_the_library_runs_a_metric_over_the_boards(monkeypatch: pytest.MonkeyPatch) -> None:
+    import evaluate
+
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    suite: Any = evaluate.EvaluationSuite.load(ours.SCRIPT)
+    assert len(suite.suite) >= 19
+    suite.suite = [task for task in suite.suite if task.data in ("fed-turn", "jsalt")]
+    rows = suite.run("length")
+    assert {row["task_name"] for row in rows} >= {"fed-turn/Overall", "jsalt/appropriateness"}
+    assert all(-1 <= row["value"] <= 1 for row in rows if row["statistic"] == "spearman")
+
+
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CannotScore, match="no item has references"):
         load("bleu").compute(predictions=["a"])
@@ -79,9 +107,9 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             load("bleu").compute(**inputs)
     with pytest.raises(BadConfig, match="takes no 'responses'"):
         load("bleu").add_batch(responses=["a"])
-    ours._kind.cache_clear()
+    ours.metric_class.cache_clear()
     monkeypatch.setitem(sys.modules, "evaluate", None)
     with pytest.raises(BadConfig, match=r"evaluate is not installed; pip install 'dialogue-harness\[all\]'"):
         load("bleu")
     monkeypatch.undo()
-    ours._kind.cache_clear()
+    ours.metric_class.cache_clear()

@@ -1,0 +1,146 @@
+"""A dataset of the harness as one of the library datasets, and as a folder that the hub takes.
+
+    items    id, context (speaker, text), response, references (text, weight), facts, system; of a whole dialogue
+             `dialogue` in place of context and response
+    votes    item, quality, vote: one a row
+
+    FOLDER/README.md, items.parquet, votes.parquet        `datasets.load_dataset(FOLDER, "items")`
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import registry
+from benchmarks.dataset import Dataset, Item
+from benchmarks.storage.files import write_atomically
+from harness.errors import BadConfig
+from harness.run.settings import home_folder
+
+if TYPE_CHECKING:
+    import datasets as hub
+    import pyarrow as pa
+
+OPEN = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pddl|[oc]-uda|cdla-(permissive|sharing))"
+                  r"(-\d(-clause)?)*(-universal)?")
+"""Licences that let anybody pass data on as they are; none with ND, under which a changed form may not be."""
+
+SAMPLE = "**The bundled sample: made by a script, with simulated raters.**"
+
+
+def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
+    """Items and votes of a dataset, with features, card, licence and citation; the bundled sample where it is not here.
+
+    `score(metric, to_datasets(name)["items"])` gives what a run gives.
+    """
+    try:
+        import datasets as hub
+    except ImportError as error:
+        raise BadConfig("datasets is not installed; pip install 'dialogue-harness[all]' brings it") from error
+    dataset = at_hand(name, home_folder(Path(home) if home else None))
+    card = dataset.card
+    info = hub.DatasetInfo(description=readme(dataset), citation=card.citation, homepage=card.homepage,
+                           license=card.licence)
+    return hub.DatasetDict({part: hub.Dataset(table, info=info.copy())
+                            for part, table in tables(dataset).items()})
+
+
+def at_hand(name: str, home: Path) -> Dataset:
+    """A dataset by its name, those of one's own that were imported among them."""
+    registry.know(home)
+    return registry.load(registry.card(name.casefold()).name, home)
+
+
+def files(dataset: Dataset) -> dict[str, bytes]:
+    """The files of a folder that the hub takes, the same bytes for the same dataset."""
+    import pyarrow.parquet as pq
+
+    content = {"README.md": readme(dataset).encode()}
+    for part, table in tables(dataset).items():
+        sink = io.BytesIO()
+        pq.write_table(table, sink, compression="zstd")
+        content[f"{part}.parquet"] = sink.getvalue()
+    return content
+
+
+def export(dataset: Dataset, folder: Path) -> None:
+    """Write such a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files(dataset).items():
+        write_atomically(folder / name, content)
+
+
+def push(folder: Path, repo: str) -> str:
+    """Upload such a folder as a dataset of the hub, in the name of who is logged in there; its address."""
+    import huggingface_hub
+
+    try:
+        huggingface_hub.create_repo(repo, repo_type="dataset", exist_ok=True)
+        huggingface_hub.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BadConfig(f"{repo}: the hub does not take it ({reason:.200}); `hf auth login` first") from error
+    return f"https://huggingface.co/datasets/{repo}"
+
+
+def forbidden(dataset: Dataset) -> str:
+    """Why a dataset may not be passed on; empty where its licence lets anybody do so."""
+    name, licence = dataset.card.name, dataset.card.licence
+    if dataset.origin == "sample":
+        return f"{name}: here is the bundled sample alone, whose raters are simulated; import or fetch it first"
+    if licence in ("", "not stated"):
+        return f"{name}: its card states no licence, so nobody but its authors may pass it on"
+    if "(" in licence:
+        return f"{name}: the licence {licence!r} is not of all its texts and ratings"
+    if not OPEN.fullmatch(_spelled(licence)):
+        return f"{name}: the licence {licence!r} is not known to let anybody pass it on"
+    return ""
+
+
+def tables(dataset: Dataset) -> dict[str, pa.Table]:
+    """Items and votes as Arrow."""
+    import pyarrow as pa
+
+    text, number = pa.string(), pa.float64()
+    turns = pa.list_(pa.struct({"speaker": text, "text": text}))
+    judged = {"dialogue": turns} if dataset.card.level == "dialogue" else {"context": turns, "response": text}
+    items = pa.schema({"id": text, **judged, "references": pa.list_(pa.struct({"text": text, "weight": number})),
+                       "facts": pa.list_(text), "system": text})
+    votes = [{"item": rating.item, "quality": rating.quality, "vote": vote}
+             for rating in dataset.ratings for vote in rating.votes]
+    return {"items": pa.Table.from_pylist(list(map(_row, dataset.items)), schema=items),
+            "votes": pa.Table.from_pylist(votes, schema=pa.schema({"item": text, "quality": text, "vote": number}))}
+
+
+def readme(dataset: Dataset) -> str:
+    """The card, with the head that the hub reads."""
+    card = dataset.card
+    licence = _spelled(card.licence, dots=True) if OPEN.fullmatch(_spelled(card.licence)) else "other"
+    head = {"pretty_name": card.title, "language": card.language, "license": licence,
+            **({"license_name": card.licence} if licence == "other" else {}),
+            "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
+    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items())
+    votes = sum(len(rating.votes) for rating in dataset.ratings)
+    qualities = "\n".join(f"- {one.name} (dimension {one.dimension}): " + (
+        "scale not known" if one.low is None or one.high is None else f"{one.low:g} to {one.high:g}")
+        for one in card.qualities)
+    parts = (f"---\n{lines}\n---", f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
+             f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
+             f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _row(item: Item) -> dict[str, Any]:
+    turns = [{"speaker": turn.speaker, "text": turn.text} for turn in item.context]
+    judged = {"dialogue": turns} if item.response is None else {"context": turns, "response": item.response.text}
+    return {"id": item.id, **judged, "facts": item.facts, "system": item.system,
+            "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references]}
+
+
+def _spelled(licence: str, *, dots: bool = False) -> str:
+    """A licence as the hub spells it: cc-by-4.0."""
+    return re.sub(r"[^a-z0-9.]+" if dots else r"[^a-z0-9]+", "-", licence.casefold()).strip("-")

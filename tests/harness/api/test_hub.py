@@ -1,0 +1,77 @@
+"""A dataset for the library datasets and the hub: nothing is lost, and nothing is passed on that may not be."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+
+from benchmarks import registry
+from benchmarks.storage.store import save_own
+from harness.api import hub, load, score, to_datasets
+from harness.cli import main
+from tests.conftest import make_dataset
+from tests.suite_run import SuiteRun
+
+datasets = pytest.importorskip("datasets")
+
+
+@pytest.mark.parametrize("name", ["persona-usr", "fed-dial"])
+def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    dataset, parts = registry.sample(registry.card(name)), to_datasets(name)
+    assert parts["items"].info.license == dataset.card.licence
+    assert parts["items"].info.citation == dataset.card.citation
+    assert "simulated raters" in parts["votes"].info.description
+    assert [(row["item"], row["quality"], row["vote"]) for row in parts["votes"]] == [
+        (rating.item, rating.quality, vote) for rating in dataset.ratings for vote in rating.votes]
+    scored = score("length", parts["items"])["length"]
+    if name == "fed-dial":
+        assert parts["items"][0]["dialogue"][0]["text"] == dataset.items[0].context[0].text
+    else:
+        np.testing.assert_array_equal(scored, score("length", dataset)["length"])
+        assert parts["items"][0]["references"] == [
+            {"text": one.text, "weight": one.weight} for one in dataset.items[0].references]
+    assert main(["export", name, "--out", str(tmp_path / "out")]) == 0
+    assert f"{len(dataset.items)} items" in capsys.readouterr().out
+    for part, table in parts.items():
+        read = datasets.load_dataset(str(tmp_path / "out"), part, split="train")
+        assert read.features == table.features
+        assert read.to_list() == table.to_list()
+
+
+def test_only_what_its_licence_lets_is_passed_on(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(huggingface_hub, "create_repo", lambda repo, **more: sent.append(repo))
+    monkeypatch.setattr(huggingface_hub, "upload_folder", lambda folder_path, **more: sent.append(
+        sorted(path.name for path in folder_path.iterdir())))
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "fed-turn", "--push", "me/fed"]) == 2
+    assert "simulated" in capsys.readouterr().err
+    own = make_dataset(["a", "b", "c"], [(1.0,), (2.0,), (3.0,)], split="own", sources=())
+    for licence, reason in (("not stated", "no licence"), ("Apache-2.0 (code)", "is not of all"),
+                            ("CC BY-ND 4.0", "not known to let"), ("CC BY 4.0", ""), ("MIT", ""), ("CC0-1.0", ""),
+                            ("Apache-2.0", ""), ("all rights reserved", "not known to let"), ("CC BY-NC-SA 4.0", "")):
+        card = dataclasses.replace(own.card, licence=licence)
+        assert reason in hub.forbidden(dataclasses.replace(own, card=card))
+        assert bool(reason) is bool(hub.forbidden(dataclasses.replace(own, card=card)))
+    save_own(dataclasses.replace(own, card=dataclasses.replace(own.card, licence="CC BY 4.0")), home)
+    assert sent == []
+    assert main(["export", "toy", "--push", "me/toy"]) == 0
+    assert sent == ["me/toy", ["README.md", "items.parquet", "votes.parquet"]]
+    assert 'license: "cc-by-4.0"' in Path("toy/README.md").read_text()
+    Path("other").mkdir()
+    Path("other/file").touch()
+    assert main(["export", "toy", "--out", "other"]) == 2
+
+
+def test_results_are_tables_of_the_library(suite_run: SuiteRun) -> None:
+    tables = load(suite_run.out).to_datasets()
+    assert tables["correlations"].num_rows == len(suite_run.results.correlations)
+    assert set(tables) == {"correlations", "comparisons", "rankings", "reliability"}
