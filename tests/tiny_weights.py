@@ -13,8 +13,9 @@ from metrics.models.service import Models
 from metrics.training import checkpoint, trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
+from metrics.training.recipe import of as recipe_of
 
-METRICS = tuple(name for name in trainables.shipped() if name not in ("lm", "mlm"))
+METRICS = tuple(name for name in trainables.shipped() if name not in trainables.BACKBONES)
 """Every trained metric that comes with the project, and the variants."""
 THINGS = ("tea", "a good reply", "the rain", "hello there", "what is not", "you and i", "what they like", "to be there")
 
@@ -46,7 +47,7 @@ def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
     try:
         with randomness(0, models.machine):
             objective = trainable.objective(TrainingData({"toy": corpus()}, models, seed=0))
-        fitted = fit(objective, dataclasses.replace(trainable.recipe, **changes), models.machine, seed=0)
+        fitted = fit(objective, dataclasses.replace(recipe_of(trainable), **changes), models.machine, seed=0)
     finally:
         torch.set_num_threads(threads)
     identity = models.encoder().weights.identity

@@ -26,6 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="a trainable metric or shared model, NAME or NAME[option=value,...]")
     parser.add_argument("--all", action="store_true",
                         help="everything that can be trained and was not yet by the same command")
+    parser.add_argument("--recipe", metavar="NAME", default="",
+                        help="small (what is shipped, the default) or paper (what the metric's paper says)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
+                        help="a setting of the recipe, such as rate=2e-5 or batch=16; may be repeated")
+    parser.add_argument("--eight-bits", action="store_true",
+                        help="keep large matrices in eight bits, a quarter of the size (default: float16)")
     parser.add_argument("--encoder", metavar="MODEL", default="", help="for which encoder (default: the embedded one)")
     parser.add_argument("--lm", metavar="MODEL", default="", help="the causal language model, where one is taken")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
@@ -35,6 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="auto: bf16 on CUDA, else fp32 (default)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")
     parser.add_argument("--steps", type=int, metavar="N", help="in place of the recipe's number")
+    parser.add_argument("--minutes", type=float, metavar="M",
+                        help="end at the first look after so many minutes; the same command with more goes on")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="the checkpoint's folder (default: in the home); of several each has one below it")
     parser.add_argument("--fresh", action="store_true", help="begin anew, whatever is there from before")
@@ -50,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
     load = functools.cache(lambda name: corpora.load(name, args.home))
-    names = trainables.shipped() if args.all else tuple(args.metric)
+    names = trainables.shipped() if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
+                                                        for name in args.metric)
     failed, left_out = [], []
     for name in names:
         try:
@@ -79,15 +88,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
-                               args.steps, args.offline)
-
+                            args.steps, args.offline, tuple(args.settings))
     out = args.out / trainables.choose(name).weights if args.out and several else args.out
     plan = train.plan(name, request, args.home, load, out)  # type: ignore[arg-type]
     saved = None if args.fresh else plan.there()
     if saved is not None:
         print(f"{name}: is there, trained by the same command ({saved.folder}); --fresh trains it anew")
         return
-    saved = train.train(plan, train.say, args.fresh)
+    saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)
     if args.out is None:
         entry = training_entry(saved)
         write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))

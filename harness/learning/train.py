@@ -11,6 +11,8 @@ import functools
 import hashlib
 import inspect
 import json
+import math
+import os
 import platform
 import sys
 import time
@@ -27,12 +29,15 @@ from harness.run.settings import command_line
 from harness.scoring.progress import EVERY, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
+from metrics.models import networks
+from metrics.models.batches import out_of_memory
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
 from metrics.training.checkpoint import Checkpoint
-from metrics.training.loop import Fitted, fit, randomness
+from metrics.training.loop import Fitted, fit, randomness, together
 from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import of as recipe_of
 from metrics.training.trainables import Learner
 
 SHOWN = ("numpy", "torch", "transformers")
@@ -51,6 +56,7 @@ class Request:
     seed: int = 0
     steps: int | None = None
     offline: bool = False
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Training:
         """The digest of everything that decides the weights, its source as it was when this was first asked."""
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
-                 dataclasses.asdict(self.recipe), str(self.models.machine),
+                 self.recipe.settings, str(self.models.machine),
                  [f"{corpus.digest} {_digest(dialogue.id for dialogue in corpus.dialogues)}"
                   for corpus in self.corpora.values()], self.others,
                  inspect.getsource(module) if module else ""]
@@ -82,12 +88,13 @@ class Training:
         """The other weights that it reads, by name: the masked language model's, for some."""
         card = getattr(self.learner.trainable, "card", None)
         return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
-                for name in (card.checkpoints[1:] if card else ())}
+                for name in (*(card.checkpoints[1:] if card else ()), *filter(None, [self.recipe.start]))}
 
     @property
     def state(self) -> Path:
-        """Where a training that was cut has left off."""
-        return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}.state"
+        """Where a training that was cut has left off; each of several processes has its own."""
+        rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
+        return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
     def there(self) -> Checkpoint | None:
         """The checkpoint that this very plan has made before."""
@@ -95,7 +102,8 @@ class Training:
             existing = checkpoint.read(self.learner.weights, self.folder)
         except MissingResource:
             return None
-        return existing if existing.card.get("fingerprint") == self.fingerprint else None
+        whole = existing.card.get("fingerprint") == self.fingerprint and not self.state.exists()
+        return existing if whole else None
 
 
 @dataclass(slots=True)
@@ -130,9 +138,9 @@ class Pace:
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Training:
     """Make a request definite; an error tells what is not here."""
     learner = trainables.choose(name)
-    recipe = learner.trainable.recipe
-    recipe = dataclasses.replace(recipe, steps=request.steps or recipe.steps,
-                                 corpora=request.corpora or recipe.corpora)
+    recipe = recipe_of(learner.trainable).with_settings(request.settings)
+    recipe = dataclasses.replace(recipe, corpora=request.corpora or recipe.corpora, steps=request.steps or recipe.steps,
+                                 epochs=0.0 if request.steps else recipe.epochs)
     corpora = [load(name) for name in recipe.corpora]
     if len({corpus.card.name for corpus in corpora}) < len(corpora):
         raise BadConfig(f"two corpora have one name: {', '.join(corpus.card.name for corpus in corpora)}")
@@ -140,39 +148,74 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline))
     encoder = "" if learner.encoder is None else models.encoder(learner.encoder).weights.identity
+    if recipe.start:  # an error where it is not here
+        models.checkpoint(recipe.start, learner.encoder or "")
     folder = out or checkpoint.place(learner.weights, encoder, home)
     checkpoint.check_place(folder)
     return Training(learner, recipe, {corpus.card.name: corpus for corpus in corpora}, models, request.seed, encoder,
                     folder, _command(name, request))
 
 
-def train(plan: Training, tell: Callable[[str], None], fresh: bool = False) -> Checkpoint:
-    """Train, and write the checkpoint; a training that was cut goes on unless it is to be a fresh one."""
+def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
+          minutes: float | None = None) -> Checkpoint:
+    """Train, and write the checkpoint; a training that was cut goes on unless it is to be a fresh one.
+
+    One that ends after some `minutes` keeps its state, so that the same plan can go on later.
+    """
     if fresh:
         plan.state.unlink(missing_ok=True)
     start = time.perf_counter()
     many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
-    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell))
-    pace = Pace(plan.learner.label, plan.recipe.steps)
-    with randomness(plan.seed, plan.models.machine), repeated(lambda: tell(pace.line()), EVERY):
-        objective = plan.learner.trainable.objective(data)
-    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
-        raise MetricError(f"{plan.learner.label} reads an encoder and has no option for it: let its class have the "
-                          "field encoder: str = ''")  # or the weights' config would not tell of it
-    prepared = time.perf_counter() - start
-    if plan.state.exists():
-        tell(f"{plan.learner.label}: goes on where it was cut")
-    with repeated(lambda: tell(pace.line()), EVERY):
-        fitted = fit(objective, plan.recipe, plan.models.machine, plan.seed, plan.state,
-                     lambda look: tell(f"{plan.learner.label}: step {look.step} of {plan.recipe.steps}, loss "
-                                       f"{look.loss:.4f}, held out {look.held_out:.4f}"), pace.stepped)
+    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell),
+                        plan.recipe)
+    while True:
+        try:
+            objective, fitted, prepared = _fitted(plan, data, tell, start, minutes)
+            break
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error) or data.recipe.batch < 4:
+                raise
+            data.recipe = dataclasses.replace(data.recipe, batch=data.recipe.batch // 2,
+                                              accumulate=2 * data.recipe.accumulate)
+            tell(f"{plan.learner.label}: a batch does not fit into memory; begins anew with {data.recipe.batch} rows, "
+                 f"{data.recipe.accumulate} times a step")
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
+    if (all_ := together(plan.models.machine)) is not None and not all_.is_main_process:
+        all_.wait_for_everyone()
+        return checkpoint.read(plan.learner.weights, plan.folder)
     config = {"network": dict(objective.config), "encoder": {
         "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
-    saved = checkpoint.save(plan.folder, fitted.weights, config, card)
-    plan.state.unlink(missing_ok=True)
+    saved = checkpoint.save(plan.folder, fitted.weights, config, card, eight_bits)
+    if fitted.done:
+        plan.state.unlink(missing_ok=True)
+    if all_ is not None:
+        all_.wait_for_everyone()
     return saved
+
+
+def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
+            start: float, minutes: float | None) -> tuple[Objective, Fitted, float]:
+    """The objective, what was fitted, and the seconds that preparing took."""
+    machine, label = plan.models.machine, plan.learner.label
+    pace = Pace(label, data.recipe.steps)
+    with randomness(plan.seed, machine), repeated(lambda: tell(pace.line()), EVERY):
+        objective = plan.learner.trainable.objective(data)
+    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
+        raise MetricError(f"{label} reads an encoder and has no option for it: let its class have the "
+                          "field encoder: str = ''")  # or the weights' config would not tell of it
+    recipe = data.recipe.over(objective.rows)
+    if recipe.start:
+        networks.begin(objective.network, plan.models.checkpoint(recipe.start, plan.learner.encoder or ""))
+    prepared, pace.steps = time.perf_counter() - start, recipe.steps
+    if plan.state.exists():
+        tell(f"{label}: goes on where it was cut")
+    with repeated(lambda: tell(pace.line()), EVERY):
+        fitted = fit(objective, recipe, machine, plan.seed, plan.state,
+                     lambda look: tell(f"{label}: step {look.step} of {recipe.steps}, loss "
+                                       f"{look.loss:.4f}, held out {look.held_out:.4f}"), pace.stepped,
+                     math.inf if minutes is None else time.monotonic() + 60 * minutes)
+    return objective, fitted, prepared
 
 
 def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
@@ -202,7 +245,7 @@ def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitt
         device = str(torch.cuda.get_device_name(machine.devices[0]))
     return {
         "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
-        "recipe": dataclasses.asdict(plan.recipe), "steps": fitted.steps, "best_step": fitted.step,
+        "recipe": data.recipe.settings, "steps": fitted.steps, "best_step": fitted.step,
         "held_out": round(fitted.held_out, 6), "told": dict(objective.notes(objective.network)),
         "corpora": [{
             "name": name, "title": corpus.card.title, "digest": corpus.digest, "licence": corpus.card.licence,
@@ -222,8 +265,8 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def _command(name: str, request: Request) -> str:
-    flags = {{"corpora": "corpus"}.get(field.name, field.name): value for field in dataclasses.fields(request)
-             if (value := getattr(request, field.name)) != field.default}
+    flags = {{"corpora": "corpus", "settings": "set"}.get(field.name, field.name): value
+             for field in dataclasses.fields(request) if (value := getattr(request, field.name)) != field.default}
     return command_line("train", registry.without_folders(name), flags=flags)
 
 

@@ -7,7 +7,7 @@ Where neither side has a keyword v_g = 0, and all such items have the same score
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -39,7 +39,7 @@ class MmeTcm:
             "Keywords by word lists; five corpora, larger batches, a higher rate.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200, rate=1e-3, every=100)}
     encoder: str = ""
     graph: Literal["neighbours", "conceptnet"] = "neighbours"
     tagger: Tagger = "lists"

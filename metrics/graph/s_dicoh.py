@@ -11,7 +11,7 @@ brought to scale, negatives drawn and steps counted as for DynaEval.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,7 +39,8 @@ class SDiCoh:
             "The cosine with the utterance before is given to the network.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)}
     encoder: str = ""
     negatives: Negatives = "ur"
 

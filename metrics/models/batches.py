@@ -124,12 +124,12 @@ def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | 
     try:
         return forward(batch)
     except (MemoryError, RuntimeError) as error:
-        if not _out_of_memory(error):
+        if not out_of_memory(error):
             raise
     return None
 
 
-def _out_of_memory(error: Exception) -> bool:
+def out_of_memory(error: Exception) -> bool:
     """Whether memory ran out: torch says so by a class of its own on CUDA, and in words elsewhere."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True

@@ -98,12 +98,15 @@ class Encoder:
         """One vector per word of each sentence, the mean of its tokens: (words, width); zeros where a word has none."""
         return self._all("words", sentences, self._read_words)
 
-    def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls") -> Vectors:
-        """One vector per context and response, read as one sequence: (pairs, width)."""
-        def states(some: list[tuple[str, str]]) -> list[Vectors]:
-            return self._all("pairs", some, lambda missing: self._forward(self.tokenizer.pairs(missing)))
+    def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls", limit: int | None = None) -> Vectors:
+        """One vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
+        def read(missing: list[tuple[str, str]]) -> list[Vectors]:
+            return self._forward(self.tokenizer.pairs(missing, limit))
 
-        return self._pooled("pair", pairs, pooling, states, 0)
+        def states(some: list[tuple[str, str]]) -> list[Vectors]:
+            return self._all(f"pairs {limit}", some, read)
+
+        return self._pooled(f"pair {limit}", pairs, pooling, states, 0)
 
     def embeddings(self) -> Vectors:
         """The network's input embeddings: (vocabulary, width)."""

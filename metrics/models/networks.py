@@ -19,6 +19,9 @@ NEAR = 0.01
 PRIMITIVES = "64"
 """How many kernels oneDNN keeps: there is one for every shape of batch, and most are not met again soon."""
 
+BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
+"""How the names of a transformer's trained weights begin, of the adapters to them, and of the head's behind it."""
+
 _NOT_NEEDED = ("pooler", "position_ids")
 """Parts of a network that its files may lack: none of what is read goes through them."""
 
@@ -57,7 +60,7 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
         _check_causal(weights, config, kind)
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
-    return network
+    return network if weights.trained is None else tuned(network, weights.trained)
 
 
 def _check_causal(weights: Weights, config: Any, kind: str) -> None:
@@ -110,13 +113,47 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
 
     try:
         network = kind(**checkpoint.config["network"])
-        stored = load_file(checkpoint.folder / "model.safetensors")
-        missing, foreign = network.load_state_dict(storage.unpacked(stored), strict=False)
+        stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
+        head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
+        missing, foreign = network.load_state_dict(head or stored, strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
     if apart := sorted({*foreign, *(set(missing) & learned(network).keys())}):
         raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
+
+
+def begin(network: Any, checkpoint: Checkpoint) -> None:
+    """Let a training begin with the weights of a checkpoint, as far as it has those of that name and shape."""
+    from safetensors.torch import load_file
+
+    own = learned(network)
+    stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
+    shared = {name: tensor for name, tensor in stored.items() if name in own and own[name].shape == tensor.shape}
+    if not shared:
+        raise _of_another(checkpoint, "no weight of it has its place in the network that is to be trained")
+    network.load_state_dict(shared, strict=False)
+
+
+def tuned(network: Any, checkpoint: Checkpoint) -> Any:
+    """The transformer with what was trained of it: its own weights, or the adapters added to them."""
+    from safetensors.torch import load_file
+
+    from metrics.training.adapters import Adapters, linears
+
+    stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
+    body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
+    changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items() if name.startswith(ADAPTERS)}
+    try:
+        if body:
+            network.load_state_dict(body, strict=False)
+        else:
+            adapters = Adapters(len(changes["down.0"]), linears(network))
+            adapters.load_state_dict(changes)
+            adapters.to(network.dtype).merge(network)
+    except (KeyError, RuntimeError) as error:
+        raise _of_another(checkpoint, "it holds no transformer's weights and no adapters of this one") from error
+    return network
 
 
 def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:

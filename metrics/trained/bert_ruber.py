@@ -11,7 +11,7 @@ cos) / 2 and not by the least and largest of a dataset, so that a score depends 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -42,7 +42,7 @@ class BertRuber:
             "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_500, rate=1e-3)}
     encoder: str = ""
     blend: Blend = "mean"
     pooling: Literal["mean", "max"] = "mean"

@@ -24,15 +24,18 @@ from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import GOOD, ReplyPairs, drawn, pairs
+from metrics.trained.heads import cross_encoder
+from metrics.trained.heads.data import ReplyPairs, drawn, pairs
 from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, last_turns, pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.replies import ADVERSARIAL, GOOD, Answered, answered, others
 
 SMALL = 64
 """Contexts of DailyDialog++ in a batch."""
 PAIRS = 256
 """Pairs of the other corpora in a batch: the false replies of each are those of all others."""
-ADVERSARIAL = "adversarial_negative_responses"
+CONTEXT, HIDDEN = 12, 768
+"""Of the recipes that train a whole BERT: the utterances before a response at most, and its pooling layer's width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +53,31 @@ class Deb:
             "Adversarial replies are those of DailyDialog++'s dev split where its train split is not to be had.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200)
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200),
+        "pretrain": Recipe(FIVE, steps=20_000, epochs=1, rate=5e-5, every=1_000, encoder="bert-base-uncased", batch=16,
+                           departures=(
+            "Five corpora in place of 727 million pairs of Reddit, and the next response alone: no masked words.",)),
+        "paper": Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
+                        encoder="bert-base-uncased", batch=16, start="deb-pretrain", departures=(
+            "Pretrained on five corpora in place of 727 million pairs of Reddit, without masked words.",
+            "Batches are drawn at random with replacement; the released code goes through the data in order.")),
+    }
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
     negatives: Literal["random", "adversarial", "both"] = "random"
+    recipe: Literal["small", "pretrain", "paper"] = "small"
 
     @property
     def weights_name(self) -> str:
-        """The checkpoint of this kind of false replies."""
-        return "deb" if self.negatives == "random" else f"deb-{self.negatives}"
+        """The checkpoint of this kind of false replies, by this recipe."""
+        parts = ("deb", self.negatives * (self.negatives != "random"), self.recipe * (self.recipe != "small"))
+        return "-".join(filter(None, parts))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1; NaN without a context."""
+        if self.recipe != "small":
+            return {"deb": cross_encoder.pair_probabilities(items, models, self.weights_name, self.encoder)}
         from metrics.trained.heads.networks import NextResponse
 
         network = models.trained(self.weights_name, NextResponse, self.encoder)
@@ -69,6 +85,8 @@ class Deb:
 
     def objective(self, data: TrainingData) -> Objective:
         """Find the own reply among many, and classify good and false ones of DailyDialog++."""
+        if self.recipe != "small":
+            return self._from_tokens(data)
         from metrics.trained.heads.losses import accuracy, deb_loss
         from metrics.trained.heads.networks import NextResponse
 
@@ -91,6 +109,29 @@ class Deb:
         batches = drawn(table, batch, (training, held), data.rng, 12)
         report = accuracy([batch["judged"] for batch in batches.held], "false")
         return batches.objective(NextResponse, deb_loss, report, turns=TURNS)
+
+
+    def _from_tokens(self, data: TrainingData) -> Objective:
+        """Tell good replies from false ones, each read together with all that was said before it."""
+        from metrics.training.tuned import Parts, contrasts
+
+        least = 1 if self.recipe == "pretrain" else 2
+        training, held = (answered(dialogues, CONTEXT, least) for dialogues in (data.dialogues(), data.held_out()))
+
+        def examples(part: Sequence[Answered], rng: Any, many: int) -> list[Any]:
+            chosen = rng.integers(len(part), size=many)
+            false = others(part, chosen, rng)
+            pairs = []
+            for place, row in enumerate(chosen):
+                hard = part[row].hard if self.negatives == "adversarial" or (
+                    self.negatives == "both" and rng.random() < 0.5) else ()
+                good = part[row].good[int(rng.integers(len(part[row].good)))]
+                wrong = hard[int(rng.integers(len(hard)))] if hard else false[place]
+                pairs.append(((part[row].context(), good), (part[row].context(), wrong)))
+            return pairs
+
+        rows = sum(len(one.good) for one in training)
+        return contrasts(data, Parts(training, held, examples, rows), hidden=HIDDEN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ class Engagement:
             "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("convai2_2018_human_bot", "engagement_utterances"), steps=1_000, rate=5e-4,
-                                      every=50)
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(("convai2_2018_human_bot", "engagement_utterances"), steps=1_000, rate=5e-4, every=50)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

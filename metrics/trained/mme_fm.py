@@ -11,7 +11,7 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,7 +39,7 @@ class Fluency:
             "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

@@ -12,7 +12,7 @@ instead of DailyDialog alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,7 +46,7 @@ class MmeRm:
             "Likeness of replies is the encoder's cosine, not word2vec's; five corpora in place of one.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_500, rate=1e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_500, rate=1e-3)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

@@ -14,7 +14,7 @@ not by the least and largest of a dataset, so that a score depends on its item a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -61,7 +61,7 @@ class Ruber:
              "not by a dataset's extremes."),
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200, rate=1e-3)}
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"

@@ -14,7 +14,7 @@ Five corpora instead of DailyDialog alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -49,7 +49,7 @@ class UslH:
             "Quartiles are those of held-out replies of the training, not of the dataset scored.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_000, rate=2e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_000, rate=2e-3)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

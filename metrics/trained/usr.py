@@ -15,7 +15,7 @@ telling the own reply among all of a batch, not by one false reply for each. Fac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -70,7 +70,7 @@ class UsrMetric:
             "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_000, rate=2e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_000, rate=2e-3)}
     encoder: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

@@ -1,4 +1,4 @@
-"""A masked language model over a frozen encoder: low-rank adapters on its linear layers, and a head on its states.
+"""What is trained of an encoder in place of its weights: low-rank adapters on its linear layers; and the masked model.
 
 An adapted layer computes W·x + b + U·(D·x), with W frozen, D of shape (rank, in) and U of shape (out, rank), which
 begins at zero (LoRA, Hu et al. 2022). Once trained, U·D is added to W: reading costs what the encoder costs. The head
@@ -19,14 +19,40 @@ from torch.nn import functional
 from metrics.models.vocabulary import log_likelihoods
 
 
-class Adapted(torch.nn.Module):  # type: ignore[misc]
-    """The head and the adapters; `linears` holds name, inputs and outputs of each layer that is adapted."""
+class Adapters(torch.nn.Module):  # type: ignore[misc]
+    """A change of low rank to each linear layer; `linears` holds name, inputs and outputs of each that is changed."""
 
-    def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
+    def __init__(self, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__()
         self.names = [name for name, _, _ in linears]
         self.down = torch.nn.ParameterList(torch.randn(rank, inputs) / inputs ** 0.5 for _, inputs, _ in linears)
         self.up = torch.nn.ParameterList(torch.zeros(outputs, rank) for _, _, outputs in linears)
+
+    @contextlib.contextmanager
+    def over(self, encoder: Any) -> Iterator[None]:
+        """Let the encoder read with the adapters."""
+        layers = dict(encoder.named_modules())
+        hooks = [layers[name].register_forward_hook(_adapter(down, up))
+                 for name, down, up in zip(self.names, self.down, self.up, strict=True)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def merge(self, encoder: Any) -> None:
+        """Add the adapters to the encoder's own weights, once and for all."""
+        layers = dict(encoder.named_modules())
+        with torch.no_grad():
+            for name, down, up in zip(self.names, self.down, self.up, strict=True):
+                layers[name].weight += up @ down
+
+
+class Adapted(Adapters):
+    """The adapters, an embedding of the mask's own, and the head that tells masked words."""
+
+    def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
+        super().__init__(rank, linears)
         self.mask = torch.nn.Parameter(torch.zeros(width), requires_grad=bool(linears))
         self.dense = torch.nn.Linear(width, width)
         self.norm = torch.nn.LayerNorm(width)
@@ -42,30 +68,24 @@ class Adapted(torch.nn.Module):  # type: ignore[misc]
         return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
 
     @contextlib.contextmanager
-    def over(self, encoder: Any, mask: int) -> Iterator[None]:
+    def masking(self, encoder: Any, mask: int) -> Iterator[None]:
         """Let the encoder read with the adapters, and with an embedding of its own for the token `mask`."""
         def marked(_: Any, ids: Any, embedded: Any) -> Any:
             return embedded + (ids[0] == mask)[..., None] * self.mask
 
-        layers = dict(encoder.named_modules())
-        hooks = []
-        if self.names:
-            hooks.append(encoder.get_input_embeddings().register_forward_hook(marked))
-        hooks += [layers[name].register_forward_hook(_adapter(down, up))
-                  for name, down, up in zip(self.names, self.down, self.up, strict=True)]
+        hook = encoder.get_input_embeddings().register_forward_hook(marked) if self.names else None
         try:
-            yield
+            with self.over(encoder):
+                yield
         finally:
-            for hook in hooks:
+            if hook:
                 hook.remove()
 
-    def merge(self, encoder: Any, mask: int) -> None:
-        """Add the adapters to the encoder's own weights, once and for all."""
-        layers = dict(encoder.named_modules())
+    def merge_masking(self, encoder: Any, mask: int) -> None:
+        """Add the adapters and the mask's embedding to the encoder's own weights, once and for all."""
         with torch.no_grad():
             encoder.get_input_embeddings().weight[mask] += self.mask
-            for name, down, up in zip(self.names, self.down, self.up, strict=True):
-                layers[name].weight += up @ down
+        self.merge(encoder)
 
 
 def _adapter(down: Any, up: Any) -> Any:
@@ -90,7 +110,7 @@ class Merged(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
         super().__init__()
         table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask gets its own embedding
-        adapted.merge(encoder, mask)
+        adapted.merge_masking(encoder, mask)
         self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
         self.decoder = torch.nn.Linear(*table.shape[::-1], dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias

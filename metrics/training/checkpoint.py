@@ -102,7 +102,8 @@ def here(home: Path) -> Iterator[Checkpoint | str]:
                 yield str(error)
 
 
-def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any]) -> Checkpoint:
+def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any],
+         eight_bits: bool = False) -> Checkpoint:
     """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
     from safetensors.torch import save_file
 
@@ -110,7 +111,7 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     try:
-        save_file(storage.packed(weights), beside / WEIGHTS)
+        save_file(storage.packed(weights, eight_bits), beside / WEIGHTS)
         (beside / WEIGHTS).chmod(0o644)
         (beside / CONFIG).write_bytes(_text(config))
         digests = {file: hashlib.sha256((beside / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}

@@ -15,6 +15,7 @@ import dataclasses
 import io
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,15 +27,12 @@ import numpy as np
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError
 from metrics.models.device import Machine
+from metrics.models.networks import ADAPTERS, BODY
 from metrics.training.checkpoint import learned
 from metrics.training.recipe import Objective, Recipe
 
 if TYPE_CHECKING:
     import torch
-
-CLIP = 1.0
-"""The longest a gradient may be."""
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -54,6 +52,8 @@ class Fitted:
     steps: int
     curve: tuple[Look, ...]
     seconds: float
+    done: bool = True
+    """Whether it took all its steps, or its patience ran out; else it was ended by the clock."""
 
     @property
     def held_out(self) -> float:
@@ -62,10 +62,12 @@ class Fitted:
 
 
 def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state: Path | None = None,
-        tell: Callable[[Look], None] = lambda look: None, stepped: Callable[[int], None] = lambda step: None) -> Fitted:
+        tell: Callable[[Look], None] = lambda look: None, stepped: Callable[[int], None] = lambda step: None,
+        until: float = math.inf) -> Fitted:
     """Fit the network; `state` is the file from which a training that was cut goes on.
 
-    `tell` receives each look, `stepped` the number of each step.
+    `tell` receives each look, `stepped` the number of each step. It ends at the first look after `until` on the
+    monotonic clock.
     """
     if recipe.steps < 1 or recipe.every < 1:
         raise MetricError(f"a training takes 1 step or more, and looks after 1 or more: {recipe}")
@@ -81,6 +83,8 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
                 state.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(state, training.written())
             tell(look)
+            if time.monotonic() >= until:
+                break
         return training.fitted()
 
 
@@ -96,12 +100,12 @@ def on_device(batch: Any, device: str) -> Any:
     return batch
 
 
-def rate(recipe: Recipe, step: int) -> float:
-    """The learning rate of a step, counted from 0: a linear rise, then a linear fall that ends after the last."""
+def share_of_rate(recipe: Recipe, step: int) -> float:
+    """What a step, counted from 0, has of the rate: a linear rise, then a linear fall that ends after the last."""
     warm = max(1, round(recipe.warmup * recipe.steps))
     if step < warm:
-        return recipe.rate * (step + 1) / warm
-    return recipe.rate * (recipe.steps - step) / max(1, recipe.steps - warm)
+        return (step + 1) / warm
+    return 1.0 if recipe.schedule == "constant" else (recipe.steps - step) / max(1, recipe.steps - warm)
 
 
 class _Training:
@@ -116,11 +120,16 @@ class _Training:
         self.parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         if not self.parameters:
             raise MetricError("the network has no parameter that requires a gradient")
-        matrices, vectors = ([parameter for parameter in self.parameters if (parameter.ndim > 1) == whether]
-                             for whether in (True, False))
-        groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": vectors, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=recipe.rate)
-        self.generator = np.random.default_rng(seed)
+        self.together = together(machine)
+        groups: dict[tuple[float, float], list[Any]] = {}
+        for name, parameter in self.network.named_parameters():
+            if parameter.requires_grad:
+                own = recipe.body_rate if name.startswith((BODY, ADAPTERS)) and recipe.body_rate else recipe.rate
+                groups.setdefault((own, recipe.decay if parameter.ndim > 1 else 0.0), []).append(parameter)
+        self.optimizer = torch.optim.AdamW([
+            {"params": parameters, "lr": own, "rate": own, "weight_decay": decay}
+            for (own, decay), parameters in sorted(groups.items(), key=lambda group: group[0], reverse=True)])
+        self.generator = np.random.default_rng(seed if self.together is None else (seed, self.together.process_index))
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Look] = []
         self.step, self.seconds = 0, 0.0
@@ -168,27 +177,35 @@ class _Training:
         import torch
 
         for group in self.optimizer.param_groups:
-            group["lr"] = rate(self.recipe, self.step)
+            group["lr"] = group["rate"] * share_of_rate(self.recipe, self.step)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(self.objective.draw(self.generator))
-        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-        torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
+        total = torch.zeros((), device=self.device)
+        for _ in range(self.recipe.accumulate):
+            loss = self._loss(self.objective.draw(self.generator)) / self.recipe.accumulate
+            loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+            total += loss.detach()
+        if self.together is not None:
+            for parameter in self.parameters:
+                if parameter.grad is not None:
+                    parameter.grad = self.together.reduce(parameter.grad, "mean")
+            total = self.together.reduce(total, "mean")
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
         self.optimizer.step()
         self.step += 1
-        return loss.detach()
+        return total
 
     def _loss(self, batch: Any) -> Any:
         import torch
 
         with torch.autocast(self.machine.kind, dtype=torch.bfloat16,
-                            enabled=self.machine.kind == "cuda" and self.machine.precision == "bf16"):
+                            enabled=self.machine.kind != "mps" and self.machine.precision == "bf16"):
             return self.objective.loss(self.network, on_device(batch, self.device))
 
     def fitted(self) -> Fitted:
         """Put the best weights into the network, and hand them over."""
         self.network.load_state_dict(self.best, strict=False)
         self.network.eval()
-        return Fitted(self.best, self._least.step, self.step, tuple(self.curve), self.seconds)
+        return Fitted(self.best, self._least.step, self.step, tuple(self.curve), self.seconds, self.done)
 
     @property
     def _about(self) -> str:
@@ -230,6 +247,15 @@ class _Training:
         torch.set_rng_state(state["torch"])
         if state["cuda"] is not None:
             torch.cuda.set_rng_state(state["cuda"], self.device)
+
+
+def together(machine: Machine) -> Any:
+    """What joins the processes that `accelerate launch` started, each with batches of its own; None for one process."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return None
+    from accelerate import Accelerator
+
+    return Accelerator(cpu=machine.kind == "cpu")
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """What training is made of: a recipe, the data, an objective; `harness train` brings them together.
 
-    metric.recipe                   which corpora, how many steps, at which rate
+    metric.recipes                  by name: which corpora, how many steps, at which rate, on which encoder
     metric.objective(data)          -> Objective: network, batches, loss           in the metric's own file
     fit(objective, recipe, ...)     -> the best weights and the curve              metrics/training/loop.py
     checkpoint.save(folder, ...)    -> model.safetensors, config.json, card.json   metrics/training/checkpoint.py
@@ -11,15 +11,18 @@ that the digest of the weights is in the signature.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from benchmarks.corpora.corpora import Corpus, Dialogue
-from metrics.errors import MetricError
+from benchmarks.errors import nearest
+from metrics.errors import BadOption, MetricError
+from metrics.metric import MetricCard
 from metrics.models.memory import Vectors
 
 if TYPE_CHECKING:
@@ -31,7 +34,12 @@ HELD_OUT = 20
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is fitted by default: AdamW with a warm-up and a linear fall, stopped on the held-out loss."""
+    """Everything that decides how a network is fitted: by AdamW, the best weights by the held-out loss.
+
+    What stands below `patience` is for transformers that are trained from their tokens. With `epochs` the steps are as
+    many as these take. `rank` is that of the adapters, 0 trains the body itself; `body_rate` is the rate of either, 0
+    for the same as the head's. `start` names the checkpoint whose weights are the first; `network` holds sizes.
+    """
 
     corpora: tuple[str, ...]
     steps: int
@@ -40,6 +48,74 @@ class Recipe:
     decay: float = 0.01
     every: int = 100
     patience: int = 5
+    schedule: Literal["linear", "constant"] = "linear"
+    clip: float = 1.0
+    encoder: str = ""
+    batch: int = 0
+    accumulate: int = 1
+    epochs: float = 0.0
+    length: int = 128
+    rank: int = 0
+    body_rate: float = 0.0
+    checkpointing: bool = False
+    start: str = ""
+    network: Mapping[str, float] = field(default_factory=dict)
+    departures: tuple[str, ...] | None = None
+    """Where it differs from the paper's system; None where the metric's card says so."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the weights, by name."""
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "departures"}
+
+    def over(self, rows: int) -> Recipe:
+        """The recipe with the steps that its epochs take of so many examples."""
+        if not self.epochs:
+            return self
+        if not rows:
+            raise MetricError(f"epochs={self.epochs:g}: this training draws at random and has steps alone")
+        return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
+
+    def with_settings(self, settings: Iterable[str]) -> Recipe:
+        """The recipe with settings such as `rate=2e-5`; a name that is no setting is one of the network's sizes."""
+        recipe = self
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            known = {**recipe.settings, **recipe.network}
+            del known["network"], known["corpora"]
+            if not equals or name not in known:
+                raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
+            try:
+                held = _read(value, known[name])
+            except ValueError:
+                raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
+            changes = {"network": {**recipe.network, name: held}} if name in recipe.network else {name: held}
+            recipe = dataclasses.replace(recipe, **changes)
+        return recipe
+
+
+def _read(value: str, like: Any) -> Any:
+    """A setting's value, of the type it has by default."""
+    if isinstance(like, bool):
+        return {"true": True, "false": False}[value] if value in ("true", "false") else int("")
+    return type(like)(value)
+
+
+def card_by(kind: Any, name: str, encoder: str) -> MetricCard:
+    """The card of a metric trained by one of its recipes on an encoder: how that departs from its paper."""
+    card: MetricCard = kind.card
+    recipe: Recipe = kind.recipes[name]
+    if recipe.departures is None:
+        return card
+    other = (f"Encoder {encoder} in place of {recipe.encoder}.",) if encoder != recipe.encoder else ()
+    return dataclasses.replace(card, system="same method, smaller model" if other else "as published",
+                               departures=(*other, *recipe.departures), trained_on=", ".join(recipe.corpora))
+
+
+def of(trainable: Any) -> Recipe:
+    """The recipe by which something is trained: the one that its option `recipe` names, else its only one."""
+    recipes: Mapping[str, Recipe] = trainable.recipes
+    return recipes[getattr(trainable, "recipe", next(iter(recipes)))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +124,7 @@ class Objective:
 
     A batch is a tensor, or a tuple, list or dict of tensors. Of the network the parameters that require a gradient are
     kept. `notes` go into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
+    `rows` is how many examples an epoch has.
     """
 
     network: Any
@@ -56,6 +133,7 @@ class Objective:
     held_out: Sequence[Any]
     loss: Callable[[Any, Any], Any]
     notes: Callable[[Any], Mapping[str, float | int | str]] = lambda network: {}
+    rows: int = 0
 
 
 @dataclass
@@ -67,6 +145,7 @@ class TrainingData:
     seed: int
     encoder: str = ""
     read: Callable[[Sequence[str]], Vectors] | None = None
+    recipe: Recipe = Recipe((), 1)
     _split: dict[str, tuple[list[Dialogue], list[Dialogue]]] = field(default_factory=dict)
 
     @property
@@ -109,7 +188,7 @@ class TrainingData:
 class Trainable(Protocol):
     """A metric, or a model that metrics share, whose weights come out of a training."""
 
-    recipe: ClassVar[Recipe]
+    recipes: ClassVar[Mapping[str, Recipe]]
 
     def objective(self, data: TrainingData) -> Objective:
         """Prepare the network and its batches."""

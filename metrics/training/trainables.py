@@ -1,6 +1,6 @@
 """Trainables: the metrics with weights of their own, and the models that metrics share, by name.
 
-A metric is trainable where its class has a `recipe` and a method `objective`, as those of BACKBONES have. Both are
+A metric is trainable where its class has `recipes` and a method `objective`, as those of BACKBONES have. Both are
 named `NAME[option=value,...]`. The checkpoint bears the first name of the metric's card, unless a property
 `weights_name` gives that of a variant; `variants` are the options of those that are trained with all others. What has
 a field `encoder` belongs to the encoder it was trained with.
@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.errors import nearest
 from metrics import registry
-from metrics.errors import BrokenPlugin, UnknownMetric
+from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.training.recipe import Trainable
 
-BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel"}
+BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel", "dialogue": "DialogueEncoder"}
 """The classes of the models that metrics share, each in the module of training/backbones of that name."""
 
 
@@ -70,8 +70,22 @@ def choose(requested: str) -> Learner:
     return Learner(chosen.label, str(getattr(trainable, "weights_name", first)), trainable)
 
 
+def by_recipe(requested: str, recipe: str, encoder: str) -> str:
+    """The request with a recipe, and the encoder to take in place of the recipe's own; an unknown recipe is refused."""
+    if not recipe:
+        return requested
+    name, options = registry.split(requested)
+    recipes = getattr(_kind(name), "recipes", {})
+    if recipe not in recipes:
+        raise BadOption(f"{name} has no recipe {recipe!r}; {nearest(recipe, recipes)}")
+    if recipe == next(iter(recipes)):
+        return requested
+    parts = [options, f"recipe={recipe}", f"encoder={encoder}" if encoder else ""]
+    return f"{name}[{','.join(filter(None, parts))}]"
+
+
 def _trains(thing: Any) -> bool:
-    return hasattr(thing, "recipe") and callable(getattr(thing, "objective", None))
+    return hasattr(thing, "recipes") and callable(getattr(thing, "objective", None))
 
 
 def _kind(name: str) -> Any:

@@ -39,6 +39,7 @@ from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models
 from metrics.trained.heads.table import TextTable
 from metrics.training.recipe import Recipe, TrainingData
+from metrics.training.recipe import of as recipe_of
 
 Scores = npt.NDArray[np.float64]
 KINDS: tuple[Negatives, ...] = ("ur", "ss")
@@ -133,7 +134,7 @@ class Training:
     @property
     def learns(self) -> bool:
         """Whether the system is to be trained."""
-        return hasattr(self.metric, "recipe")
+        return hasattr(self.metric, "recipes")
 
     @property
     def reads(self) -> bool:
@@ -222,7 +223,7 @@ class Work:
     @property
     def recipe(self) -> Recipe:
         """The metric's own, on one corpus and with fewer steps."""
-        own: Recipe = self.training.metric.recipe
+        own = recipe_of(self.training.metric)
         steps = self.training.part.steps
         return dataclasses.replace(own, corpora=(self.training.part.corpus,), steps=steps, every=max(1, steps // 4))
 

@@ -76,7 +76,8 @@ class DynaEval:
              "negatives kept, 0.5."),
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)}
     variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"

@@ -75,7 +75,7 @@ class Grade:
             "Keywords by word lists unless tagger=nltk or spacy; five corpora, batches of 128 at 1e-3.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(FIVE, steps=1_200, rate=1e-3, every=100)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200, rate=1e-3, every=100)}
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
     encoder: str = ""
     graph: Literal["neighbours", "conceptnet"] = "neighbours"

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -95,7 +95,7 @@ class FinedEvaluation:
             "The second strategy of likability and both of topic depth were chosen here; five corpora in place of two.",
         ),
     )
-    recipe: ClassVar[Recipe] = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100)
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(CORPORA, steps=1_200, rate=2e-3, every=100)}
     shared: ClassVar[bool] = False
     encoder: str = ""
 

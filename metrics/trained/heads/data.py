@@ -14,11 +14,10 @@ from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TURNS, Rows, TextTable, last_turns
 from metrics.training import negatives
 from metrics.training.recipe import Objective, TrainingData
+from metrics.training.replies import GOOD
 
 BATCH = 128
 """Pairs, contexts or texts in a batch; the false reply of a pair is that of another."""
-GOOD = "positive_responses"
-"""The label of a dialogue that holds several good replies to it."""
 CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)
 
 

@@ -16,7 +16,7 @@ their gradient at once, while they lie in the cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,10 +58,10 @@ class Stream:
 class CausalLanguageModel:
     """Cross entropy of each token after those before it."""
 
-    recipe: ClassVar[Recipe] = Recipe(
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia",
                  "self_dialogue", "cmu_dog", "dream", "multi_session_chat", "wizard_of_internet"),
-        steps=3_000, rate=3e-3, warmup=0.04, decay=0.1, every=150)
+        steps=3_000, rate=3e-3, warmup=0.04, decay=0.1, every=150)}
     pieces: int = 6_144
     width: int = 192
     layers: int = 4
@@ -134,7 +134,7 @@ def _told(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, flo
     per_token = len(stream.tokens) / stream.characters / math.log(2)
     whole = _loss(network, batches) * per_token
     trained = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-    network.load_state_dict(unpacked(packed(trained)))
+    network.load_state_dict(unpacked(packed(trained, eight_bits=True)))
     stored = _loss(network, batches) * per_token
     network.load_state_dict(trained)
     return {"parameters": sum(parameter.numel() for parameter in network.parameters()),

@@ -45,9 +45,9 @@ SMOOTHING = 0.1
 class MaskedLanguageModel:
     """Cross entropy of the masked tokens, each over the whole vocabulary."""
 
-    recipe: ClassVar[Recipe] = Recipe(
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia"),
-        steps=1_600, rate=2e-3, every=100)
+        steps=1_600, rate=2e-3, every=100)}
     encoder: str = ""
     rank: int = 8
 
@@ -131,7 +131,7 @@ def _scores(network: Adapted, body: Any, batch: Mapping[str, Any], mask: int) ->
     """The scores over the vocabulary for every masked token: (masked, vocabulary)."""
     inputs = {name: part for name, part in batch.items() if name not in ("targets", "places")}
     body.to(batch["targets"].device)
-    with network.over(body, mask):
+    with network.masking(body, mask):
         states = body(**inputs).last_hidden_state
     return network.logits(states.flatten(0, 1)[batch["places"]], body.get_input_embeddings().weight)
 

@@ -51,7 +51,7 @@ def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
         ids = read["input_ids"].clone()
         target = int(ids[0, place])
         ids[0, place] = tokenizer.mask_token_id
-        with torch.no_grad(), head.over(body, tokenizer.mask_token_id):
+        with torch.no_grad(), head.masking(body, tokenizer.mask_token_id):
             states = body(input_ids=ids, token_type_ids=read["token_type_ids"]).last_hidden_state
             scores = head.logits(states[0, place], body.get_input_embeddings().weight)
         found.append(float(scores.log_softmax(0)[target]))

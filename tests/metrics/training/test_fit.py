@@ -78,7 +78,7 @@ def test_a_line_is_found_and_only_what_learns_is_handed_over() -> None:
 
 def test_the_rate_rises_and_falls_in_a_line() -> None:
     recipe = Recipe(corpora=(), steps=10, rate=1.0, warmup=0.4)
-    assert [loop.rate(recipe, step) for step in range(10)] == pytest.approx(
+    assert [recipe.rate * loop.share_of_rate(recipe, step) for step in range(10)] == pytest.approx(
         [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
 
 

@@ -4,7 +4,7 @@ reply among those of other dialogues. `harness train my-metric` trains it, for t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,7 +29,8 @@ class MyMetric:
         name="my-metric", title="My metric", columns=("my-metric",), family="plug-in", needs=("context",),
         models=("encoder",), checkpoints=("my-metric",), trained_on="DailyDialog",
         notes="Whether the response follows the last utterance.")
-    recipe: ClassVar[Recipe] = Recipe(corpora=("dailydialog",), steps=400, every=50, rate=1e-3)
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(corpora=("dailydialog",), steps=400, every=50, rate=1e-3)}
     encoder: str = ""  # the weights belong to the encoder that they were trained with
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

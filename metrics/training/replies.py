@@ -1,0 +1,56 @@
+"""Replies of dialogues with what was said before them, as texts: what transformers are trained on from their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from metrics.errors import MetricError
+
+GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
+"""The labels of a dialogue that hold good replies to it, and false ones that share words with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What was said, the good replies to it, and false ones that are hard to tell, where there are some."""
+
+    turns: tuple[str, ...]
+    good: tuple[str, ...]
+    hard: tuple[str, ...] = ()
+
+    def context(self, turns: int = 0) -> str:
+        """The last turns as one text; all of them where `turns` is 0."""
+        return " ".join(self.turns[-turns:])
+
+
+def answered(dialogues: Iterable[Dialogue], turns: int, least: int = 0) -> list[Answered]:
+    """Each utterance with up to `turns` before it, and each dialogue with the good replies that its corpus has.
+
+    With `least` only those with so many good replies.
+    """
+    several = []
+    for dialogue in dialogues:
+        said = [turn.text for turn in dialogue.utterances if turn.text.strip()]
+        good, hard = (tuple(text for text in dialogue.labels.get(label, ()) if text.strip())
+                      for label in (GOOD, ADVERSARIAL))
+        if good and said:
+            several.append(Answered(tuple(said[-turns:]), good, hard))
+        several += [Answered(tuple(said[max(0, place - turns) : place]), (said[place],))
+                    for place in range(1, len(said))]
+    chosen = [one for one in several if len(one.good) >= least]
+    if len(chosen) < 2:
+        raise MetricError("the corpora have fewer than two replies" + (
+            f" with {least} good ones to the same context; take dailydialog_pp as well" if least else
+            "; take larger ones"))
+    return chosen
+
+
+def others(rows: Sequence[Answered], chosen: np.ndarray[tuple[int], np.dtype[np.intp]],
+           rng: np.random.Generator) -> list[str]:
+    """For each chosen row a good reply of another row, drawn at random."""
+    far = (chosen + rng.integers(1, len(rows), size=len(chosen))) % len(rows)
+    return [rows[row].good[int(rng.integers(len(rows[row].good)))] for row in far]

@@ -1,0 +1,244 @@
+"""Training a transformer from its tokens: its weights, or low-rank adapters, with a head on its pooled states.
+
+    Tuned(body, head, rank)         rank 0 trains the body's own weights, any other rank adapters
+    contrasts(data, parts, ...)     a right and a wrong text, or pair of texts, read together       (cross-encoder)
+    retrieval(data, parts, ...)     what was said and its reply, each read alone, among the batch   (bi-encoder)
+
+The checkpoint holds `adapters.*` or `body.*`, and `head.*`. The body with its trained weights is an encoder of its
+own, `ENCODER+CHECKPOINT`, and reads as every encoder reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from metrics.errors import MetricError
+from metrics.models import networks
+from metrics.training.adapters import Adapters, linears
+from metrics.training.loop import on_device
+from metrics.training.recipe import Objective, TrainingData
+
+if TYPE_CHECKING:
+    from metrics.models.tokens import Tokenizer
+
+Reading: TypeAlias = str | tuple[str, str]
+"""What is read as one sequence: a text, or a context and its response."""
+Contrast: TypeAlias = tuple[Reading, Reading]
+"""A right reading and a wrong one."""
+Pooling: TypeAlias = Literal["cls", "mean", "max"]
+Part = TypeVar("Part")
+HELD_OUT = 8
+"""Batches that are held out."""
+CHUNK = 512
+"""Tokens that the processor reads at a time, which is enough for its products and leaves little padding."""
+SHARPNESS = 20.0
+"""What cosines are multiplied by where the reply is found among those of the batch."""
+
+
+class Classifier(nn.Module):  # type: ignore[misc]
+    """A linear layer on a pooled state, behind a hidden layer with a tanh where `hidden` is not 0.
+
+    `pooling` and `length` (in tokens) are how the rows were read.
+    """
+
+    def __init__(self, width: int, hidden: int = 0, dropout: float = 0.1, pooling: Pooling = "cls",
+                 length: int = 128) -> None:
+        super().__init__()
+        self.pooling, self.length = pooling, length
+        self.dense = nn.Linear(width, hidden) if hidden else None
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(hidden or width, 1)
+
+    def forward(self, pooled: Any) -> Any:
+        """The logit of each row: (B, width) to (B,)."""
+        states = pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
+        return self.out(self.dropout(states)).squeeze(-1)
+
+
+class Tuned(nn.Module):  # type: ignore[misc]
+    """A transformer, what of it is trained, and a head."""
+
+    def __init__(self, body: Any, head: Any, rank: int, pooling: Pooling, tokens: int) -> None:
+        """`tokens` is how many are read at a time, padding included."""
+        super().__init__()
+        self.body, self.head, self.pooling, self.tokens = body.requires_grad_(not rank), head, pooling, tokens
+        self.adapters = Adapters(rank, linears(body)) if rank else None
+        for name, parameter in body.named_parameters():
+            if name.startswith("pooler"):
+                parameter.requires_grad_(False)  # nothing reads through it
+
+    def train(self, mode: bool = True) -> Tuned:
+        """Dropout in the body where its own weights are trained; adapters of low rank do without."""
+        super().train(mode)
+        if self.adapters is not None:
+            self.body.eval()
+        return self
+
+    def pooled(self, rows: Mapping[str, Any]) -> Any:
+        """One vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width)."""
+        lengths = rows["lengths"]
+        order = lengths.argsort(descending=True, stable=True)
+        parts = [self._read(rows, chunk) for chunk in self._chunks(order, lengths)]
+        return torch.cat(parts)[order.argsort()]
+
+    def forward(self, rows: Mapping[str, Any]) -> Any:
+        """The head's logit of each row: (B,)."""
+        return self.head(self.pooled(rows))
+
+    def _chunks(self, order: Any, lengths: Any) -> Iterator[Any]:
+        """Rows of like length, as many as may be read at a time."""
+        start = 0
+        while start < len(order):
+            many = max(1, self.tokens // max(1, int(lengths[order[start]])))
+            yield order[start : start + many]
+            start += many
+
+    def _read(self, rows: Mapping[str, Any], chunk: Any) -> Any:
+        longest = int(rows["lengths"][chunk].max())
+        mask = torch.arange(longest, device=chunk.device) < rows["lengths"][chunk, None]
+        inputs = {"input_ids": rows["ids"][chunk, :longest], "attention_mask": mask.long()}
+        if "types" in rows:
+            inputs["token_type_ids"] = rows["types"][chunk, :longest]
+        with self.adapters.over(self.body) if self.adapters else contextlib.nullcontext():
+            states = self.body(**inputs).last_hidden_state.float()
+        if self.pooling == "cls":
+            return states[:, 0]
+        if self.pooling == "max":
+            return states.masked_fill(~mask[..., None], torch.finfo(states.dtype).min).amax(1)
+        return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int) -> dict[str, Any]:
+    """The readings as rows of numbers, with the length of each; all are texts, or all are pairs."""
+    if readings and isinstance(readings[0], str):
+        rows = tokenizer.texts([str(text) for text in readings], longest)
+    else:
+        rows = tokenizer.pairs([(pair[0], pair[1]) for pair in readings], longest)
+    ids = np.full((len(rows), max(len(row.ids) for row in rows)), tokenizer.pad, dtype=np.int64)
+    types = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row.ids)] = row.ids
+        if row.types:
+            types[place, : len(row.ids)] = row.types
+    held = {"ids": ids, "lengths": np.array([len(row.ids) for row in rows])}
+    return {name: torch.from_numpy(array) for name, array in (held | ({"types": types} if types.any() else {})).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[Part]):
+    """What is trained on and what is held out, and how examples of either are drawn: (part, generator, how many)."""
+
+    training: Part
+    held_out: Part
+    draw: Callable[[Part, np.random.Generator, int], Sequence[Any]]
+    rows: int = 0
+    """How many examples an epoch has."""
+
+
+def contrasts(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", margin: float = 0.0,
+              **head: Any) -> Objective:
+    """A right and a wrong reading each: cross entropy, or with a margin that of the two sigmoids (a ranking)."""
+    network, tokenizer, config = _network(data, pooling, head)
+    longest = data.recipe.length
+
+    def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
+        examples: Sequence[Contrast] = parts.draw(part, rng, many)
+        return {name: tokenized([example[place] for example in examples], tokenizer, longest)
+                for place, name in enumerate(("right", "wrong"))}
+
+    def loss(network: Any, batch: Mapping[str, Any]) -> Any:
+        right, wrong = network(batch["right"]), network(batch["wrong"])
+        if margin:
+            return (margin - torch.sigmoid(right) + torch.sigmoid(wrong)).clamp_min(0).mean()
+        return (functional.softplus(-right).mean() + functional.softplus(wrong).mean()) / 2
+
+    def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
+        right, wrong = network(batch["right"]), network(batch["wrong"])
+        return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong}
+
+    return _objective(data, parts, batch, network, config, loss, shares)
+
+
+def retrieval(data: TrainingData, parts: Parts[Any]) -> Objective:
+    """Find the own reply among those of the batch and the hard ones beside it, by cosine; the way back likewise.
+
+    An example is what was said, its reply, and a hard wrong reply or "". Replies of the same words do not count as
+    wrong.
+    """
+    network, tokenizer, config = _network(data, "mean", None)
+    longest = data.recipe.length
+
+    def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
+        said, replies, hard = zip(*parts.draw(part, rng, many), strict=True)
+        every = [*replies, *(text for text in hard if text)]
+        same = [[other == own and place != row for place, other in enumerate(every)]
+                for row, own in enumerate(replies)]
+        return {"said": tokenized(said, tokenizer, longest), "replies": tokenized(every, tokenizer, longest),
+                "same": torch.tensor(same)}
+
+    def cosines(network: Any, batch: Mapping[str, Any]) -> Any:
+        said, replies = (functional.normalize(network.pooled(batch[side]), dim=-1) for side in ("said", "replies"))
+        return (SHARPNESS * said @ replies.T).masked_fill(batch["same"], -torch.inf)
+
+    def loss(network: Any, batch: Mapping[str, Any]) -> Any:
+        logits = cosines(network, batch)
+        own = torch.arange(len(logits), device=logits.device)
+        return (functional.cross_entropy(logits, own)
+                + functional.cross_entropy(logits[:, : len(logits)].T, own)) / 2
+
+    def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
+        logits = cosines(network, batch)
+        return {"replies found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
+
+    return _objective(data, parts, batch, network, config, loss, shares)
+
+
+def _network(data: TrainingData, pooling: Pooling, head: Mapping[str, Any] | None) -> tuple[Tuned, Tokenizer, Any]:
+    """A fresh network over the encoder of the training, the encoder's tokenizer, and the network's config."""
+    recipe, machine = data.recipe, data.models.machine
+    encoder = data.models.encoder(data.encoder)
+    body = networks.loaded("AutoModel", encoder.weights, machine).float()
+    if recipe.checkpointing:
+        body.gradient_checkpointing_enable({"use_reentrant": False})
+    config: dict[str, Any] = {}
+    top = nn.Identity()
+    if head is not None:
+        config = {"width": int(body.config.hidden_size), "pooling": pooling, "length": recipe.length, **recipe.network,
+                  **head}
+        top = Classifier(**config)
+        _take_pooler(top, body)
+    tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4
+    return Tuned(body, top, recipe.rank, pooling, tokens), encoder.tokenizer, config
+
+
+def _take_pooler(head: Classifier, body: Any) -> None:
+    """Let the hidden layer on the first token begin as BERT's, which was pretrained to tell the next sentence."""
+    pooler = getattr(getattr(body, "pooler", None), "dense", None)
+    if head.pooling == "cls" and pooler is not None and head.dense is not None \
+            and head.dense.weight.shape == pooler.weight.shape:
+        head.dense.load_state_dict(pooler.state_dict())
+
+
+def _objective(data: TrainingData, parts: Parts[Any], batch: Callable[..., Any], network: Tuned, config: Any,
+               loss: Callable[..., Any], shares: Callable[..., Mapping[str, Any]]) -> Objective:
+    rows, rng = data.recipe.batch, data.rng
+    if rows < 2:
+        raise MetricError(f"batch={rows}: a batch of a transformer's training has 2 rows or more")
+    held_out = [batch(parts.held_out, rng, rows) for _ in range(HELD_OUT)]
+
+    def notes(network: Any) -> dict[str, float | int | str]:
+        device = next(network.parameters()).device
+        with torch.no_grad():
+            told = [shares(network, on_device(one, device)) for one in held_out]
+        return {name: round(torch.cat([one[name] for one in told]).float().mean().item(), 4) for name in told[0]}
+
+    return Objective(network, config, lambda rng: batch(parts.training, rng, rows), held_out, loss, notes,
+                     rows=parts.rows)

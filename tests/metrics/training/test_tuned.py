@@ -1,0 +1,214 @@
+"""Transformers that are trained from their tokens: what they read, what they learn, and that they score as trained."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from harness.cli import main  # noqa: E402
+from metrics import registry  # noqa: E402
+from metrics.errors import BadOption  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.training import checkpoint, tuned  # noqa: E402
+from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
+from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
+from metrics.training.recipe import of as recipe_of  # noqa: E402
+from metrics.training.tuned import Classifier, Parts, Tuned, contrasts, tokenized  # noqa: E402
+from tests import tiny_weights  # noqa: E402
+from tests.conftest import make_item  # noqa: E402
+
+TINY = Recipe(("toy",), steps=4, rate=1e-2, every=2, batch=4, length=16)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def data(tmp_path: Path, tiny_encoder: Path) -> TrainingData:
+    models = Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu"))
+    return TrainingData({"toy": tiny_weights.corpus()}, models, 0, recipe=TINY)
+
+
+def toy(part: str, rng: np.random.Generator, many: int) -> list[Any]:
+    return [((f"do you like {part}", f"yes i like {part}"), (f"do you like {part}", "the rain")) for _ in range(many)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """The toy corpus as a file."""
+    path = tmp_path / "toy.jsonl"
+    path.write_text("".join(json.dumps({
+        "dialogue_id": one.id, "source": "toy", "split": "train",
+        "utterances": [{"speaker": turn.speaker, "text": turn.text} for turn in one.utterances],
+        **{key: value for key, value in one.labels.items() if key.endswith("responses")}}) + "\n"
+        for one in tiny_weights.corpus().dialogues))
+    return path
+
+
+def test_a_row_is_read_the_same_whatever_is_read_beside_it(data: TrainingData) -> None:
+    for pooling in ("cls", "mean", "max"):
+        network, tokenizer, _ = tuned._network(data, pooling, {"hidden": 3})
+        network.eval()
+        rows = tokenized(["tea", "do you like the rain", "hello there what is not"], tokenizer, 16)
+        alone = [network(tokenized([text], tokenizer, 16)) for text in ("tea", "do you like the rain")]
+        network.tokens = 8  # one row at a time
+        torch.testing.assert_close(network(rows)[:2], torch.cat(alone))
+
+
+def test_the_body_is_trained_or_its_adapters_and_its_pooler_never(data: TrainingData) -> None:
+    for rank, begins in ((0, ("body.", "head.")), (2, ("adapters.", "head."))):
+        data.recipe = dataclasses.replace(TINY, rank=rank)
+        network = contrasts(data, Parts("tea", "rain", toy)).network
+        names = set(checkpoint.learned(network))
+        assert {name.partition(".")[0] + "." for name in names} == set(begins)
+        assert not any("pooler" in name for name in names)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_losses_by_hand(data: TrainingData, margin: float) -> None:
+    objective = contrasts(data, Parts("tea", "rain", toy), margin=margin)
+    right, wrong = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 3.0])
+
+    def network(rows: Any) -> Any:
+        return {"r": right, "w": wrong}[rows]
+
+    def sigmoid(x: float) -> float:
+        return 1 / (1 + np.exp(-x))
+
+    by_hand = (np.mean([max(0, 0.1 - sigmoid(2) + sigmoid(0.5)), 0.1 - sigmoid(-1) + sigmoid(3)]) if margin else
+               np.mean([np.log1p(np.exp(-2)), np.log1p(np.exp(1)), np.log1p(np.exp(0.5)), np.log1p(np.exp(3))]))
+    assert objective.loss(network, {"right": "r", "wrong": "w"}).item() == pytest.approx(by_hand)
+
+
+def test_a_reply_of_the_same_words_is_no_false_one(data: TrainingData) -> None:
+    data.recipe = dataclasses.replace(TINY, rank=2)
+    objective = tuned.retrieval(data, Parts("", "", lambda part, rng, many: [
+        ("do you like tea", "yes", "the rain"), ("is it good", "yes", ""), ("hello there", "hello", "")]))
+    batch = objective.held_out[0]
+    assert batch["same"].tolist() == [[False, True, False, False], [True, False, False, False], [False] * 4]
+    assert torch.isfinite(objective.loss(objective.network, batch))
+
+
+def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
+    """The merged encoder gives the vectors that the network gave when it was trained."""
+    models, metric = data.models, DialogueEncoder()
+    data.recipe = dataclasses.replace(recipe_of(metric), steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
+    objective = metric.objective(data)
+    before = models.encoder().sentences(["do you like tea"])
+    fitted = tuned_weights("dialogue", objective, data)
+    after = models.encoder("+dialogue")
+    assert after.name.endswith("+dialogue")
+    assert after.weights.identity != models.encoder().weights.identity
+    rows = tokenized(["do you like tea"], after.tokenizer, 16)
+    with torch.no_grad():
+        expected = objective.network.eval().pooled(rows).numpy()
+    assert fitted.steps == 4
+    assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
+    np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # kept as float16
+
+
+def tuned_weights(name: str, objective: Any, data: TrainingData) -> Any:
+    fitted = tuned_fit(objective, data)
+    identity = data.models.encoder().weights.identity
+    checkpoint.save(checkpoint.place(name, identity, data.models.home), fitted.weights,
+                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
+                    {"name": name})
+    return fitted
+
+
+def tuned_fit(objective: Any, data: TrainingData) -> Any:
+    from metrics.training.loop import fit
+
+    return fit(objective, data.recipe, data.models.machine, seed=0)
+
+
+def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus: Path, tiny_encoder: Path,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """Both stages with a tiny encoder; cut in the middle and continued, the weights are the same, bit for bit."""
+    home = ["--home", str(tmp_path)]
+    settings = ["--recipe", "paper", "--set", "batch=4", "--set", "every=10", "--set", "patience=9", "--encoder",
+                str(tiny_encoder), "--corpus", str(corpus)]
+    first = ["train", "deb", "--recipe", "pretrain", "--steps", "2", *settings[2:], *home]
+    assert main(first) == 0
+    assert main(["train", "deb", *settings, "--set", "steps=20", "--set", "epochs=0", *home]) == 0
+    where = tmp_path / "checkpoints" / "deb-paper"
+    whole = checkpoint.read("deb-paper", next(where.iterdir()))
+    assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (20, 5e-5)
+    assert whole.card["weights_read"].keys() == {"deb-pretrain"}
+    begun = ["train", "deb", *settings, "--set", "steps=20", "--set", "epochs=0", "--fresh", "--minutes", "0", *home]
+    assert main(begun) == 0
+    assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
+    assert main([part for part in begun if part not in ("--fresh", "--minutes", "0")]) == 0
+    assert "goes on where it was cut" in capsys.readouterr().err
+    assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
+    chosen = registry.choose(f"deb[recipe=paper,encoder={tiny_encoder}]").metric
+    assert chosen.card.system == "same method, smaller model"
+    assert "in place of bert-base-uncased" in chosen.card.departures[0]
+    items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
+    column = chosen.score(items, Models(tmp_path, Choice(device="cpu")))["deb"]
+    assert 0 < column[0] < 1
+    assert np.isnan(column[1])
+
+
+def test_settings() -> None:
+    recipe = Recipe(("toy",), 10, network={"hidden": 4}).with_settings(["rate=2e-5", "batch=16", "hidden=8"])
+    assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
+    for wrong, message in (("speed=1", "no setting of that name"), ("batch=many", "should be like batch=16"),
+                           ("batch", "no setting"), ("checkpointing=yes", "checkpointing=False")):
+        with pytest.raises(BadOption, match=message):
+            recipe.with_settings([wrong])
+    assert Recipe((), 1, batch=4, accumulate=2, epochs=3).over(80).steps == 30
+
+
+def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_encoder: Path,
+                                             monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    read = Tuned._read
+
+    def small(self: Tuned, rows: Any, chunk: Any) -> Any:
+        if len(rows["ids"]) > 4:
+            raise RuntimeError("CUDA out of memory")
+        return read(self, rows, chunk)
+
+    monkeypatch.setattr(Tuned, "_read", small)
+    assert main(["train", "deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8", "--encoder",
+                 str(tiny_encoder), "--corpus", str(corpus), "--home", str(tmp_path)]) == 0
+    assert "begins anew with 4 rows, 2 times a step" in capsys.readouterr().err
+
+
+def test_two_processes_end_in_the_same_weights(tmp_path: Path, corpus: Path, tiny_encoder: Path) -> None:
+    """Each has batches of its own, the gradients are their mean; the first one keeps the weights."""
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
+               "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
+               "pretrain", "--steps", "2", "--set", "batch=4", "--set", "every=1", "--encoder", str(tiny_encoder),
+               "--corpus", str(corpus), "--home", str(tmp_path), "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    (folder,) = (tmp_path / "checkpoints" / "deb-pretrain").iterdir()
+    assert checkpoint.read("deb-pretrain", folder).card["steps"] == 2
+
+
+def test_the_first_layer_of_the_head_begins_as_the_pooler() -> None:
+    body = torch.nn.Module()
+    body.pooler = torch.nn.Module()
+    body.pooler.dense = torch.nn.Linear(3, 3)
+    head = Classifier(3, hidden=3)
+    tuned._take_pooler(head, body)
+    assert torch.equal(head.dense.weight, body.pooler.dense.weight)
