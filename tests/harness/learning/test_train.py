@@ -98,7 +98,7 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     assert used["training"] + used["held_out"] == 80
     assert used["held_out"] > 0
     assert (used["name"], used["licence"], used["left_out"]) == ("small", "unknown", {})
-    assert card["command"] == ("harness train follows --encoder tiny-encoder --corpus small.jsonl --device cpu "
+    assert card["command"] == ("harness train follows --encoder ./tiny-encoder --corpus ./small.jsonl --device cpu "
                                "--steps 100")
     assert (card["seed"], card["steps"], card["precision"]) == (0, 100, "fp32")
     assert card["held_out"] == min(row[2] for row in card["curve"])
