@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
 from tests import suite_run as suite
 from tests import tiny
@@ -32,7 +33,9 @@ settings.load_profile("unhurried")
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the data of whoever runs it."""
-    monkeypatch.setenv("HARNESS_HOME", str(tmp_path_factory.mktemp("home")))
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HARNESS_HOME", str(home))
+    registry.know(home)
 
 
 @pytest.fixture(autouse=True)

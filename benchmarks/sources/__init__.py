@@ -3,7 +3,9 @@
 The `form` of a source is the name of the module whose `convert` reads it; the two sources below need none.
 """
 
-from benchmarks.dataset import Source
+from dataclasses import replace
+
+from benchmarks.dataset import DatasetCard, Source
 
 CHATEVAL = "https://chateval.org/dstc10"
 MIRROR = Source("https://huggingface.co/datasets/mario-rc/dstc11.t4", form="mirror")
@@ -13,3 +15,15 @@ MIRROR = Source("https://huggingface.co/datasets/mario-rc/dstc11.t4", form="mirr
 def official(sha256: str | None = None) -> Source:
     """The organisers' own file, which stands behind a registration."""
     return Source(CHATEVAL, sha256, by_hand=True)
+
+
+LANGUAGES = {"arabic": "ar", "chinese": "zh", "english": "en", "french": "fr", "german": "de", "hindi": "hi",
+             "japanese": "ja", "korean": "ko", "russian": "ru", "spanish": "es"}
+"""The languages of translated datasets, with their codes."""
+
+
+def translated(card: DatasetCard, name: str, language: str, how: str, citation: str) -> DatasetCard:
+    """The card of a dataset in another language: of the split `more`, with the ratings of the original."""
+    return replace(card, name=name, title=f"{card.title}, {how}", split="more", language=language, sources=(),
+                   citation=f"{citation} {card.citation}", dialogues=card.dialogues or card.name,
+                   notes="Ratings are those of the English original; no translation was rated again.")

@@ -17,6 +17,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
+from benchmarks.sources import dstc11, xdial
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
@@ -35,9 +36,10 @@ class ImportedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a folder holds: the datasets, a copy of WordNet, and JSON files that are neither."""
+    """What a folder holds: the datasets, translations of them, a copy of WordNet, and JSON files that are neither."""
 
     datasets: tuple[ImportedDataset, ...]
+    more: tuple[Dataset, ...]
     wordnet: bytes | None
     ignored: tuple[str, ...]
 
@@ -51,15 +53,18 @@ def read(path: Path, required: bool = True) -> Release:
         datasets = {name: by_name[f"{stem}.json"] for name in registry.names()
                     for stem in reversed(registry.stems(name)) if f"{stem}.json" in by_name}
         wordnet = by_name.get(WORDNET)
-        if required and not datasets and not wordnet:
+        parsed = {file: official.parse(file, registry.card(name)) for name, file in datasets.items()}
+        more = (*xdial.translations(files, registry.built_in()),
+                *dstc11.translations(files, {dataset.card.name: dataset for dataset in parsed.values()}))
+        if required and not (datasets or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")
         if wordnet:
             check_wordnet(wordnet, str(wordnet))
-        parsed = {file: official.parse(file, registry.card(name)) for name, file in datasets.items()}
         return Release(
             tuple(ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
                   for file, dataset in parsed.items()),
+            more,
             wordnet.read_bytes() if wordnet else None,
             tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in parsed),
         )

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     if edges:
         names = ", ".join(file.name for file in edges)
         print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
-    what = ("; `harness run --all` evaluates it" if read.datasets
+    what = ("; `harness run --all` evaluates it" if read.datasets else "; `harness run --split more` evaluates it" if
+            read.more
             else "; `harness train` takes it" if corpora else "")
     print(f"kept in {args.home}{what}")
     return 0
@@ -54,6 +55,9 @@ def _keep_release(read: Release, home: Path) -> None:
         remarks = f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
         items, ratings = len(entry.dataset.items), len(entry.dataset.ratings)
         print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
+    for dataset in read.more:
+        store.save_own(dataset, home)
+        print(f"{dataset.card.name:<22} {len(dataset.items):>6} items, {dataset.card.title}")
     if read.wordnet:
         target = resources.path(home, "wordnet")
         target.parent.mkdir(parents=True, exist_ok=True)

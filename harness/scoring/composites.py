@@ -69,19 +69,26 @@ def unmet(metric: Metric, dataset: Dataset) -> str:
 
 
 def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
-    """The datasets that a metric is scored on with weights that were learned on them."""
+    """The datasets that a metric is scored on with weights that were learned on them, or on the originals."""
     if not isinstance(metric, Composite) or not metric.in_sample:
         return ()
     try:
-        return learned(metric, models).datasets
+        names = learned(metric, models).datasets
     except MissingResource:
         return ()
+    conversations = {_conversations(registry.card(name)) for name in names if name in registry.names()}
+    return (*names, *(name for name, card in registry.cards().items()
+                      if card.split == "more" and _conversations(card) in conversations))
 
 
 def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
     """The dataset and those made of the same conversations, by name."""
-    alike = (other.name for other in registry.cards().values() if card.dialogues and other.dialogues == card.dialogues)
+    alike = (other.name for other in registry.built_in().values() if _conversations(other) == _conversations(card))
     return tuple(sorted({card.name, *alike}))
+
+
+def _conversations(card: DatasetCard) -> str:
+    return card.dialogues or card.name
 
 
 def _evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:

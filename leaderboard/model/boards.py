@@ -14,7 +14,8 @@ from leaderboard.model.index import Column, is_complete, ordered, split_order, s
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
           "test": "Test datasets", "test-references": "Test datasets with references",
-          "own": "Datasets of one's own", "own-references": "Datasets of one's own with references"}
+          "own": "Datasets of one's own", "own-references": "Datasets of one's own with references",
+          "more": "Further datasets", "more-references": "Further datasets with references"}
 RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, then over the datasets"),
          "test": ("Mean of qualities", "Mean over all qualities of all datasets at once")}
 

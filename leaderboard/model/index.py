@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 STATISTIC = "spearman"
 """The statistic of everything that is shown by one statistic alone."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
-SPLITS = ("dev", "dev-references", "test", "test-references", "own", "own-references")
+SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "own", "more") for part in ("", "-references"))
 ORIGINS: tuple[Origin, ...] = ("real", "sample")
 ORIGIN_TITLES = {"real": "real data", "sample": "bundled sample"}
 DATA = {

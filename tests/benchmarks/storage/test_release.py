@@ -5,14 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
+from benchmarks import registry
 from benchmarks.errors import BadArchive, BenchmarkError
+from benchmarks.sources import LANGUAGES, xdial
 from benchmarks.storage import fetch as fetching
 from benchmarks.storage import release, resources
 from harness.commands import import_
+from harness.scoring import composites
 from tests.benchmarks.made import run
 
 LINES = "Cats\tIsA\tpet_animal\t2.5\n<p>\tRelatedTo\tna\tNA\ncats\tRelatedTo\tmilk\t1\nx\tIsA\ty\tnan\n"
@@ -116,3 +120,81 @@ def test_the_real_release(real_data: Path) -> None:
     read = release.read(real_data / "human_evaluation_data")
     assert len(read.datasets) == 10
     assert [found.remarks for found in read.datasets] == [()] * 10
+
+
+def test_translations_are_further_datasets_with_the_votes_of_the_originals(
+        tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files in the forms of xDial-Eval and of DSTC11 Track 4."""
+    tables = tmp_path / "xdial"
+    tables.mkdir()
+    rows = [[f"{language}_ctx", f"{language}_res"] for language in LANGUAGES]
+    head = ",".join(("dialogue_id", *chain.from_iterable(rows), "ratings"))
+    texts = ['"Hi\nTea?",Yes'] * len(LANGUAGES)
+    content = f"{head}\nfed-turn_00000,{','.join(texts)},2.5\nfed-turn_00001,{','.join(texts)},1\n"
+    (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.encode()))
+    talks = ",".join(("dialogue_id", *(f"{language}_dial" for language in LANGUAGES), "ratings"))
+    turns = ",".join(['"A\nB"'] * len(LANGUAGES))
+    (tables / "fed-dial.csv").write_text(f"{talks}\nfed-dial_00000,{turns},3\n")
+    assert run(import_, home, str(tables)) == 0
+    registry.know(home)
+    zh, talk = registry.load("fed-turn-zh", home), registry.load("fed-dial-ja", home)
+    assert (zh.card.split, zh.card.language, [one.name for one in zh.card.qualities]) == ("more", "zh", ["Overall"])
+    assert [(turn.speaker, turn.text) for turn in zh.items[0].utterances] == [
+        ("system", "Hi"), ("user", "Tea?"), ("system", "Yes")]
+    assert [rating.votes for rating in zh.ratings] == [(2.5,), (1.0,)]
+    assert [turn.speaker for turn in talk.items[0].context] == ["first", "second"]
+    assert composites.same_dialogues(zh.card) == ("fed-dial", "fed-turn", "fed-turn-zh")
+    assert not {name for name in registry.names("dev") if name.endswith("-zh")}
+    (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.replace("2.5", "good").encode()))
+    with pytest.raises(BenchmarkError, match=r"fed-turn\.csv\.gz: record fed-turn_00000, field 'ratings'"):
+        run(import_, home, str(tables))
+
+    track = tmp_path / "DSTC_11_Track_4"
+    for path in ("metadata/dev/en/fed-turn", "task1/dev/en_es", "task2/dev"):
+        (track / path).mkdir(parents=True)
+    records = [{"dialogue_id": f"fed-turn_0000{place}", "context": "User: Hi\n\nSystem: Tea?",
+                "response": "System: Yes", "annotations": {"Overall": [2, 3]}} for place in range(2)]
+    records.insert(1, {**records[0], "dialogue_id": "fed-turn_x", "annotations": {}})
+    (track / "metadata/dev/en/fed-turn/fed-turn_eval.json").write_text(json.dumps(records))
+    spanish = [("Hi", "Hola"), ("Tea?", "User: ¿Té?"), ("System: Yes", "Sí")]
+    es, back = track / "task1/dev/en_es/fed-turn_multilingual_en_es.csv", track / "task2/dev/fed-turn_paraphrases.csv"
+    lines = [f"fed-turn-000{one}-000{place},s,{seg},{text}" for one in range(2) for place, (seg, text) in
+             enumerate(spanish)]
+    es.write_text("\n".join(["UID,SID,SEG,TRANSLATION", *lines]) + "\n")
+    back.write_text("\n".join(["UID,SID,SEG,BACKTRANSLATION", *lines]) + "\n")
+    capsys.readouterr()
+    assert run(import_, home, str(track)) == 0
+    assert "fed-turn-dstc11-back" in capsys.readouterr().out
+    registry.know(home)
+    dataset = registry.load("fed-turn-dstc11-es", home)
+    assert [item.id for item in dataset.items] == ["fed-turn_00000", "fed-turn_00001"]
+    assert [(turn.speaker, turn.text) for turn in dataset.items[1].utterances] == [
+        ("user", "Hola"), ("system", "¿Té?"), ("system", "Sí")]
+    assert [rating.votes for rating in dataset.ratings if rating.quality == "Overall"] == [(2.0, 3.0)] * 2
+    for bad, part in ((lines[1:], "line 2: field 'SEG': should be 'Hi' of record fed-turn_00000, is 'Tea?'"),
+                      (lines[:-1], "should be 'Yes' of record fed-turn_00001, is ''"),
+                      ([*lines, lines[0]], "line 8: field 'SEG': 'Hi' is of no record of fed-turn")):
+        es.write_text("\n".join(["UID,SID,SEG,TRANSLATION", *bad]) + "\n")
+        with pytest.raises(BenchmarkError) as refused:
+            run(import_, home, str(track))
+        assert part in str(refused.value)
+
+
+def test_real_translations_have_ids_texts_and_mean_votes_of_the_originals(real_data: Path) -> None:
+    """The English texts but for spaces, in the seven sets where they are those of the organisers."""
+    if not (real_data / "multilingual").is_dir():
+        pytest.skip("no translations there")
+    made = {dataset.card.name: dataset for dataset in release.read(real_data / "multilingual").more}
+    originals = {one.dataset.card.name: one.dataset
+                 for one in release.read(real_data / "human_evaluation_data").datasets}
+    assert len(made) == 90
+    for name in xdial.RATED:
+        english, original = made[f"{name}-en"], originals[name]
+        assert [item.id for item in english.items] == [item.id for item in original.items]
+        said, meant = ([" ".join(" ".join(turn.text for turn in item.utterances).split()) for item in dataset.items]
+                       for dataset in (english, original))
+        assert name.startswith("fed-") or said == meant, name
+        means = {rating.item: sum(rating.votes) / len(rating.votes) for rating in original.ratings
+                 if rating.quality == xdial.RATED[name] and rating.votes}
+        for rating in english.ratings:
+            assert rating.votes[0] == pytest.approx(means[rating.item], abs=1e-6)
