@@ -18,6 +18,7 @@ from harness.published import measured
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import unchanged
+from harness.run.entries import untrained
 from harness.run.plan import Plan
 from harness.run.prepare import UNSAID, choice, prepare
 from harness.run.run import run as run_plan
@@ -120,6 +121,9 @@ def run(args: argparse.Namespace) -> int:
             else:
                 print(f"{text}\n{_page(requested)}\nnothing has changed since these results were made")
         return 0
+    if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
+        print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; "
+              f"`harness train --all --encoder {requested.encoder}` trains them", file=sys.stderr)
     results = carry_out(plan, work, requested)
     if requested.json:
         print_correlations(results)

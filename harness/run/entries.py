@@ -75,6 +75,25 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
     return tuple(training_entry(used[key], tuple(readers[key])) for key in sorted(used))
 
 
+def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
+    """The metrics that have no weights for the encoder of the run, or whose inputs have none."""
+    return tuple(one.label for one in chosen if any(_lacks_weights(each, models) for each in _with_inputs(one.metric)))
+
+
+def _with_inputs(metric: Metric) -> list[Metric]:
+    """The metric; of a composition its inputs."""
+    return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else [metric]
+
+
+def _lacks_weights(metric: Metric, models: Models) -> bool:
+    try:
+        for name in checkpoints(metric):
+            models.checkpoint(name, getattr(metric, "encoder", ""))
+    except MissingResource:
+        return True
+    return False
+
+
 def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
     """How weights were made, as their card tells."""
     card = weights.card

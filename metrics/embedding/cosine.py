@@ -4,7 +4,8 @@ Sentence encoders such as SimCSE (Gao et al., 2021) and sentence-transformers ar
 is the model's own: `mean` for the embedded model, `cls` for SimCSE. The layer that SimCSE puts behind its first token
 is not read: its authors leave it out for the unsupervised models, for the supervised ones they take it.
 
-`against=context` needs no reference: it compares with the last utterance of the context.
+`against=context` needs no reference: it compares with the last utterance of the context, or with the last `turns`
+read as one text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
+from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
@@ -48,6 +50,12 @@ class Cosine:
     against: Literal["context", "references"] = "context"
     pooling: Literal["mean", "cls", "max"] = "mean"
     references: Aggregation = "standard"
+    turns: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of utterances."""
+        if self.turns < 1:
+            raise BadOption(f"turns={self.turns}: a response is compared with 1 utterance or more")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A cosine, −1 to 1; 0 for an empty response, NaN without what it is compared with."""
@@ -67,9 +75,9 @@ class Cosine:
                     yield row, [(text, reference.text) for reference in together]
         else:
             for row, item in enumerate(items):
-                text = reply(item)
-                if item.context and item.context[-1].text.strip():
-                    yield row, [(text, item.context[-1].text)]
+                said = " ".join(turn.text for turn in item.context[-self.turns :])
+                if said.strip():
+                    yield row, [(reply(item), said)]
 
 
 def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from harness.run.entries import metric_entry
+from harness.run.entries import metric_entry, untrained
+from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
@@ -46,3 +47,9 @@ def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature
+
+
+def test_metrics_without_weights_for_the_encoder_are_named_before_a_run(tiny_encoder: Path, tmp_path: Path) -> None:
+    chosen = [registry.choose(name) for name in ("deb", "length", "cosine", "mme-crs", "rank-average[inputs=length]")]
+    assert untrained(chosen, Models(tmp_path, Choice(encoder=str(tiny_encoder)))) == ("deb", "mme-crs")
+    assert untrained(chosen, Models(tmp_path)) == ()

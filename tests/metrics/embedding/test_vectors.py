@@ -153,6 +153,9 @@ def test_sentence_cosine_by_hand() -> None:
     found = score(Cosine(), make_item("1", "north-east", context=("west", "east")),
                   make_item("2", "west", "west", context=("west", "north")), make_item("3", "", context=("east",)))
     np.testing.assert_allclose(found, [HALF, 0, 0], atol=1e-7)
+    last_two = score(Cosine(turns=2), make_item("1", "east", context=("west", "north", "east")),
+                     make_item("2", "east", context=("north", "")))
+    np.testing.assert_allclose(last_two, [0, 0], atol=1e-7)  # "north east" is no direction, "north " neither
     ways: dict[Any, float] = {"standard": HALF, "max": HALF, "mean": (0 - 1 + HALF) / 3, "first": 0}
     item = make_item("1", "east", "north", "west", " ", "north-east", context=())
     for how, expected in ways.items():
