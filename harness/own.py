@@ -172,4 +172,4 @@ def named(names: Iterable[str], home: Path) -> tuple[str, ...]:
     cards = {name_of(name): card_of(name) for name in names}
     for card in filter(None, cards.values()):
         keep(card, home)
-    return tuple(sorted(cards))
+    return tuple(cards)

@@ -22,6 +22,11 @@ LANGUAGES = {"arabic": "ar", "chinese": "zh", "english": "en", "french": "fr", "
 """The languages of translated datasets, with their codes."""
 
 
+def renamed(item: str, original: str, name: str) -> str:
+    """The id of an item of an original in a dataset of another name, so that no score is taken for both."""
+    return f"{name}{item.removeprefix(original)}" if item.startswith(original) else f"{name}_{item}"
+
+
 def translated(card: DatasetCard, name: str, language: str, how: str, citation: str) -> DatasetCard:
     """The card of a dataset in another language: of the split `more`, with the ratings of the original."""
     return replace(card, name=name, title=f"{card.title}, {how}", split="more", language=language, sources=(),

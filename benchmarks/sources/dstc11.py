@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Item, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.sources import translated
+from benchmarks.sources import renamed, translated
 
 CITATION = ("Rodríguez-Cantelar, Zhang, Tang, Shi, Ghazarian, Sedoc, D'Haro and Rudnicky (2023). Overview of Robust "
             "and Multilingual Automatic Evaluation Metrics for Open-Domain Dialogue Systems at DSTC 11 Track 4.")
@@ -52,12 +52,13 @@ def _dataset(file: Path, column: str, original: Dataset, card: DatasetCard) -> D
             raise BadRecord(file.name, None, min(lacking), "is no column of the table")
         turns = ((f"{file.name}, line {reader.line_num}", row["SEG"], row[column]) for row in reader)
         rated = {rating.item for rating in original.ratings if rating.votes}
-        items = tuple(_item(file.name, item, column, turns) for item in original.items
-                      if item.id in rated and (item.response is None or item.response.text))
+        ids = {item.id: renamed(item.id, original.card.name, card.name) for item in original.items
+               if item.id in rated and (item.response is None or item.response.text)}
+        items = tuple(replace(_item(file.name, item, column, turns), id=ids[item.id]) for item in original.items
+                      if item.id in ids)
         if extra := next(turns, None):
             raise BadRecord(extra[0], None, "SEG", f"{extra[1]!r:.60} is of no record of {original.card.name}")
-    ids = {item.id for item in items}
-    ratings = tuple(rating for rating in original.ratings if rating.item in ids)
+    ratings = tuple(replace(rating, item=ids[rating.item]) for rating in original.ratings if rating.item in ids)
     return Dataset(replace(card, size=len(items)), items, ratings, original.origin)
 
 

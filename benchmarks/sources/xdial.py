@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats.official import alternating, lines, number
-from benchmarks.sources import LANGUAGES, translated
+from benchmarks.sources import LANGUAGES, renamed, translated
 
 CITATION = ("Zhang, D'Haro, Tang, Shi, Tang and Li (2023). xDial-Eval: A Multilingual Open-Domain Dialogue Evaluation "
             "Benchmark. Findings of EMNLP.")
@@ -45,7 +45,7 @@ def _dataset(file: str, rows: Sequence[dict[str, str]], card: DatasetCard, langu
     own = replace(own, size=len(rows), qualities=tuple(one for one in card.qualities if one.name == quality))
     items, ratings = [], []
     for place, row in enumerate(rows):
-        name = row.get("dialogue_id") or f"{card.name}_{place:05d}"
+        name = renamed(row.get("dialogue_id") or f"{card.name}_{place:05d}", card.name, own.name)
         rating = number(row["ratings"])
         fields = [f"{language}_dial"] if card.level == "dialogue" else [f"{language}_ctx", f"{language}_res"]
         if lacking := next((field for field in fields if row.get(field) is None), None):

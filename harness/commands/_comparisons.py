@@ -128,9 +128,10 @@ def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
 
 def _table(report: Results, chosen: ReportRows, place: Place, caption: str, heads: dict[str, Kind],
            rows: Iterable[Sequence[str]]) -> str:
-    origin = next(entry.origin for entry in report.datasets if entry.name == place[0])
+    entry = next(entry for entry in report.datasets if entry.name == place[0])
+    data = "own" if entry.split == "own" else "sample" if entry.origin == "sample" else "real"
     title = f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}{caption}"
-    return table(title, heads.items(), DATA["sample" if origin == "sample" else "real"], rows)
+    return table(title, heads.items(), DATA[data], rows)
 
 
 def _warning(report: Results, chosen: ReportRows, place: Place) -> str:

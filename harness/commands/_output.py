@@ -23,7 +23,8 @@ LISTING = ".published.json"
 WRITERS = 8
 """How many pages are written at once: each waits for the disk."""
 
-DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
+DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
+        "own": "datasets of one's own"}
 
 
 def configure_results(parser: argparse.ArgumentParser, flag: str = "--out") -> None:

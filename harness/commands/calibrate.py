@@ -33,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draw", type=int, metavar="N",
                         help="items drawn of each dataset; 0 for all (default: the composition's own)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the draw (default: 0)")
-    parser.add_argument("--encoder", metavar="MODEL", default="", help="as for a run (default: the embedded one)")
-    parser.add_argument("--lm", metavar="MODEL", default="", help="the causal language model, likewise")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda, cuda:N or mps")
+    parser.add_argument("--encoder", metavar="MODEL", default="", help="as for `harness run`")
+    parser.add_argument("--lm", metavar="MODEL", default="", help="as for `harness run`")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as for `harness run`")
     parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
     parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
                         help="the --out of runs, whose scores are taken and added to (default: ./results)")

@@ -21,6 +21,7 @@ from harness.run.prepare import choice
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
+from leaderboard.pages.about import pairs, without_value
 
 EXTREMES = 3
 """How many of the qualities are shown on which the metric has its best places, and as many of the worst."""
@@ -29,8 +30,7 @@ EXTREMES = 3
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which metric, among those of which run."""
     parser.add_argument("--with", dest="metric", metavar="NAME", required=True, action="append",
-                        help="whatever `harness run --metric` takes: a name with options, a plug-in, ./file.py, "
-                             "scores:FILE, ...; may be repeated")
+                        help="whatever `harness run --metric` takes; may be repeated")
     configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
     parser.add_argument("--split", choices=SPLITS, help="only the board of one split")
@@ -64,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
         for failure in own.failures:
             print(f"crashed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
-            print("no place: no correlation on any dataset of the report")
+            for reason, rows in without_value(own):
+                print(f"no value: {pairs(rows)}: {reason}")
+            print(f"no place: no correlation on {', '.join(entry.name for entry in own.datasets)}")
     return 1 if own.failures else 0
 
 
@@ -99,8 +101,9 @@ def _shown(board: Around) -> str:
         rows.append((str(row.rank), row.column, _number(row.value), *verdict))
     caption = (f"{board.column} would stand at rank {place} of {board.ranked} on the board {board.split}: "
                f"Spearman by the rule {board.rule}, on {on}")
+    data = DATA["own" if board.split.startswith("own") else board.origin]
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
-                            ("worse in", "number")), DATA[board.origin], rows)
+                            ("worse in", "number")), data, rows)
     meaning = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with "
                f"people than that line,\nby Williams' test, 5 %, adjusted by Holm over the {board.tests} comparisons "
                "shown.")

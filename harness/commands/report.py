@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
                         help="with --compare: comparisons of this column instead of the best one; may be repeated")
+    parser.add_argument("--metric", action="append", metavar="NAME", help="likewise, every column of this metric")
     parser.add_argument("--every-pair", action="store_true", help="with --compare: every pair of columns")
     configure_statistics(parser, {})
     parser.add_argument("--test", choices=TEST_NAMES, default="williams",
@@ -67,9 +68,8 @@ def run(args: argparse.Namespace) -> int:
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     names = tuple(map(own.name_of, args.dataset or ()))
     chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
-                        tuple(args.column or ()), statistic if level == "items" else f"{statistic} {level}",
+                        _columns(report, args), statistic if level == "items" else f"{statistic} {level}",
                         args.test, args.every_pair)
-    _check("column", [row.column for row in report.correlations], chosen.columns)
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON; --compare --json has every comparison behind them")
     if args.draws < 0:
@@ -137,6 +137,14 @@ def _targets(report: Results, datasets: Sequence[str], qualities: Sequence[str])
     _check("quality", [name for _, _, own in names for name in own], qualities)
     return frozenset((dataset, quality) for dataset, quality, own in names
                      if (not datasets or dataset in datasets) and (not qualities or own & set(qualities)))
+
+
+def _columns(report: Results, args: argparse.Namespace) -> tuple[str, ...]:
+    """The columns that are asked for, by their names or as those of a metric."""
+    columns, metrics = tuple(args.column or ()), tuple(args.metric or ())
+    _check("column", [row.column for row in report.correlations], columns)
+    _check("metric", [row.metric for row in report.correlations], metrics)
+    return tuple(dict.fromkeys((*columns, *(row.column for row in report.correlations if row.metric in metrics))))
 
 
 def _check(what: str, known: Sequence[str], names: Sequence[str]) -> None:

@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Which study, of what."""
     many: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
     parser.add_argument("study", metavar="NAME", help=f"which one: {', '.join(names())}")
-    parser.add_argument("--metric", help="NAME or NAME[option=value,...]; may be repeated (default: all)", **many)
-    parser.add_argument("--dataset", help="may be repeated (default: all)", **many)
-    parser.add_argument("--quality", help="a quality or dimension; may be repeated (default: all)", **many)
+    parser.add_argument("--metric", help="as for `harness run`", **many)
+    parser.add_argument("--dataset", help="as for `harness run`", **many)
+    parser.add_argument("--quality", help="as for `harness run`", **many)
     parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
     parser.add_argument("--data", choices=("auto", "real", "sample"), default="auto",
                         help="auto: what was imported or fetched, else the sample (default)")
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoder", default="", metavar="MODEL", help="as for `harness run`")
     parser.add_argument("--lm", default="", metavar="MODEL", help="as for `harness run`")
     parser.add_argument("--vectors", default="", metavar="FILE", help="as for `harness run`")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda or mps (default: auto)")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as for `harness run`")
     parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR",
                         help="scores are taken from here and kept here, studies go here (default: ./results)")

@@ -1,4 +1,4 @@
-"""`harness template`: write the empty score file to fill in, for those who cannot share code."""
+"""`harness template`: write the score file to fill in, or the texts to score, for those who cannot share code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import registry
 from benchmarks.dataset import SPLITS, Dataset
 from benchmarks.errors import UnknownDataset
 from benchmarks.formats.scorefile import FORMS, template
-from benchmarks.formats.scorefile.expected import template_keys
+from benchmarks.formats.scorefile.expected import template_keys, texts
 from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.errors import BadConfig
@@ -24,10 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="may be repeated (default: all that were imported or fetched, else the bundled sample)")
     parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
     parser.add_argument("--by", choices=("item", "quality"),
-                        help="a row for each item, or for each of its qualities (default: as the organisers asked, by "
-                             "quality on development sets, by item on test sets)")
+                        help="a row for each item, or each of its qualities (default: by quality on development sets)")
+    parser.add_argument("--texts", action="store_true",
+                        help="write ids, contexts, responses, references and facts, for who scores elsewhere")
     parser.add_argument("--out", type=Path, metavar="FILE",
-                        help=".csv, .tsv, .jsonl or .json (default: CSV, printed)")
+                        help=".csv, .tsv, .jsonl or .json (default: CSV, of texts JSON Lines, printed)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,13 +41,16 @@ def run(args: argparse.Namespace) -> int:
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
+    ending = args.out.suffix.casefold() if args.out else ".jsonl" if args.texts else ".csv"
     keys = template_keys(chosen, args.by)
-    content = template(keys, args.out.suffix.casefold() if args.out else ".csv")
+    content = texts(chosen, ending) if args.texts else template(keys, ending)
     if args.out is None:
         sys.stdout.write(content.decode())
     else:
         write_atomically(args.out, content)
-    print(f"{len(keys):,} scores to fill in, for {listed(chosen)}", file=sys.stderr)
+    items = sum(len(one.items) for one in chosen)
+    print(f"{items:,} items of {listed(chosen)}; `harness template` is the file for their scores" if args.texts else
+          f"{len(keys):,} scores to fill in, for {listed(chosen)}", file=sys.stderr)
     if made_up := [one for one in chosen if one.origin == "sample"]:
         print(f"of the bundled sample, which is no real data: {listed(made_up)}", file=sys.stderr)
     elif sample:

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lm", metavar="MODEL", default="", help="the causal language model, where one is taken")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
                         help="in place of the recipe's corpora; may be repeated")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda, cuda:N or mps")
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as for `harness run`")
     parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16"),
                         help="auto: bf16 on CUDA, else fp32 (default)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")

@@ -89,6 +89,8 @@ class Pool:
               draws: int = DRAWS) -> list[Lead]:
         """Each pair of columns over the targets; one that lacks a value on some has a difference of NaN."""
         wanted = list(pairs)
+        if not wanted:  # a column alone leads nobody
+            return []
         names = list(dict.fromkeys(name for pair in wanted for name in pair))
         places = [(names.index(first), names.index(second)) for first, second in wanted]
         tested = differences([self._scores(target, names) for target in targets], places,

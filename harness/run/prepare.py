@@ -34,7 +34,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        statistics=statistics_beside(requested.statistic, requested.level))
     home = home_folder(requested.home)
     datasets.know(home)
-    requested = dataclasses.replace(requested, dataset=own.named(requested.dataset, home))
+    requested = dataclasses.replace(requested, dataset=tuple(sorted(own.named(requested.dataset, home))))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         qualities=requested.quality, limit=requested.limit, sample=requested.sample,

@@ -34,6 +34,8 @@ DATA = {
     "real": "real human judgements (imported or fetched datasets)",
     "sample": "the bundled sample (made by a script, simulated raters)",
 }
+OWN = "datasets of one's own"
+"""What DATA is where nobody but the user knows who rated."""
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
 
@@ -92,9 +94,11 @@ class Index:
 
     def data(self, origin: str, board: str | None = None) -> str:
         """Say which data a table is on: people or the script, the number of datasets of a board, what is left out."""
-        first = self.results.run.options.get("first")
+        first, datasets = self.results.run.options.get("first"), self.on(origin, board)
+        own = {entry.split == "own" for entry in datasets} if origin == "real" else {False}
         return "; ".join(filter(None, (
-            DATA[origin], "" if board is None else plural(len(self.on(origin, board)), "dataset"),
+            OWN if own == {True} else DATA[origin] + f", and {OWN}" * len(own - {False}),
+            "" if board is None else plural(len(datasets), "dataset"),
             part(self.results),
             f"{first}, the others are being scored" if first else "")))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.cells import count_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
-from leaderboard.model.index import Index, make_index, origin_of, plural
+from leaderboard.model.index import STATISTIC, Index, make_index, origin_of, plural
 
 DATA = "the whole run, whatever the origin of its datasets"
 REPEAT = "Make the datasets available whose fingerprints are listed below, then, in a checkout:"
@@ -49,8 +49,22 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def skips(results: Results) -> list[tuple[str, list[Skip]]]:
     """Group the skips by reason, the most frequent first."""
+    return _by_reason(results.skips)
+
+
+def without_value(results: Results) -> list[tuple[str, list[Skip]]]:
+    """Group by reason the columns, as metrics, that have no value on any quality of a dataset."""
+    notes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in results.correlations:
+        if row.statistic == STATISTIC:
+            notes[row.dataset, row.column].add("" if math.isfinite(row.value) else row.note)
+    return _by_reason(Skip(dataset, column, *why) for (dataset, column), why in notes.items()
+                      if len(why) == 1 and "" not in why)
+
+
+def _by_reason(skipped: Iterable[Skip]) -> list[tuple[str, list[Skip]]]:
     by_reason: dict[str, list[Skip]] = defaultdict(list)
-    for skip in sorted(results.skips, key=lambda skip: (skip.metric, skip.dataset)):
+    for skip in sorted(skipped, key=lambda skip: (skip.metric, skip.dataset)):
         by_reason[skip.reason].append(skip)
     return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 

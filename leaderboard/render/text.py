@@ -18,7 +18,7 @@ from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
 from leaderboard.model.index import Column, Index, make_index, plural, real_alone, statistic_title
-from leaderboard.pages.about import pairs, skips
+from leaderboard.pages.about import pairs, skips, without_value
 from leaderboard.pages.dataset import tables
 from leaderboard.pages.front import why_nothing
 from leaderboard.render.html import BANNER
@@ -45,10 +45,12 @@ def summary(results: Results) -> str:
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
     failed = [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}")
               for row in sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error))]
+    empty = [textwrap.fill(plain(f"No value: {pairs(rows)}: {reason}"), WIDTH, subsequent_indent="  ",
+                           break_on_hyphens=False) + "\n" for reason, rows in without_value(results)]
     few = (index.correlations and len(index.datasets) <= FEW_DATASETS
            and all(len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets))
     full = [text(tables(index, entry)[0]) for entry in index.datasets] if few else []
-    return "\n".join([*full, *(parts or nothing), *skipped, *failed])
+    return "\n".join([*full, *(parts or nothing), *empty, *skipped, *failed])
 
 
 def text(table: Table, width: int = WIDTH) -> str:

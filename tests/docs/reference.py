@@ -73,6 +73,7 @@ def command(name: str, parser: argparse.ArgumentParser, texts: list[str], of_run
     flags = [action for action in parser._actions if not EVERYWHERE & set(action.option_strings)
              and not isinstance(action, argparse._SubParsersAction)]
     rows = list(map(flag, flags))
+    of_run = of_run | {row for row in rows if row.endswith("| as for `harness run` |")}
     if own := [row for row in rows if row not in of_run]:
         yield from ("| flag | meaning |", "| --- | --- |", *own, "")
     if shared := [row.split("`")[1].split()[0] for row in rows if row in of_run]:

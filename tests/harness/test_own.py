@@ -282,9 +282,16 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     results = files.read(out / "report")
     assert {row.board.partition(":")[0] for row in results.ranking} == {"own", "test"}
     assert results.run.command == "harness run --metric distinct --metric length --dataset jsalt --dataset tea-talk"
-    capsys.readouterr()
+    printed = capsys.readouterr().out
+    assert "No value: distinct-1, distinct-2 on tea-talk: every score is the same" in printed
+    assert "Data: datasets of one's own; 1 dataset." in printed
     assert main(run) == 0
     assert "nothing has changed" in capsys.readouterr().out
+    assert main(["leaderboard", "--with", "distinct", "--out", str(out)]) == 0
+    assert "no place: no correlation on tea-talk" in capsys.readouterr().out
+    assert main(["report", "--out", str(out), "--compare", "--metric", "length"]) == 0
+    assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
+    assert "did you mean 'length'?" in capsys.readouterr().err
     assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--executor", "local:2",
                  "--out", str(tmp_path / "workers")]) == 0
     assert main(["report", "--out", str(out), "--dataset", card, "--json"]) == 0

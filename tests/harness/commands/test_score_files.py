@@ -79,3 +79,32 @@ def test_a_template_is_printed_or_written_but_never_over_scores(tmp_path: Path,
     assert main(["template", "--out", str(path)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert path.read_text() == "mine"
+
+
+def test_the_texts_are_enough_to_score_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A whole dialogue and a response, in lines of JSON and in a table."""
+    lines, table = tmp_path / "texts.jsonl", tmp_path / "texts.csv"
+    for path in (lines, table):
+        assert main(["template", "--texts", "--dataset", "persona-usr", "--dataset", "fed-dial", "--out",
+                     str(path)]) == 0
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert {row["dataset"]: row["response"] is None for row in rows} == {"persona-usr": False, "fed-dial": True}
+    items = {item.id: item for name in ("persona-usr", "fed-dial")
+             for item in registry.sample(registry.card(name)).items}
+    assert [row["dialogue_id"] for row in rows] == list(items)
+    for row in rows:
+        item = items[row["dialogue_id"]]
+        assert [(turn["speaker"], turn["text"]) for turn in row["context"]] == [
+            (turn.speaker, turn.text) for turn in item.context]
+        assert row["references"] == [reference.text for reference in item.references]
+        assert row["facts"] == list(item.facts)
+    with table.open(newline="", encoding="utf-8") as stream:
+        read = list(csv.DictReader(stream))
+    assert [row["context"].count("\n") + 1 for row in read] == [len(row["context"]) for row in rows]
+    mine = tmp_path / "mine.csv"
+    mine.write_text("dialogue_id,score\n" + "".join(f"{row['dialogue_id']},{len(row['response'])}\n" for row in rows
+                                                   if row["response"] is not None))
+    assert main(["validate", str(mine), "--dataset", "persona-usr"]) == 0
+    capsys.readouterr()
+    assert main(["template", "--texts", "--dataset", "jsalt"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["dataset"] == "jsalt"
