@@ -1,7 +1,8 @@
 """The command line: one file per command in harness/commands, found by itself and imported when it is called.
 
-Exit status: 0 done; 1 a metric crashed on a dataset or a check failed, and all else is done; 2 something you can mend,
-said in one line; 130 stopped by Ctrl-C, and the same command goes on; 141 the reader of a pipe went away.
+Exit status: 0 done; 1 a metric crashed on a dataset, a judge's server gave no answer or a check failed, and all else
+is done; 2 something you can mend, said in one line; 130 stopped by Ctrl-C, and the same command goes on; 141 the reader
+of a pipe went away.
 
 Every command takes `--home DIR`: where imported data is kept, by default HARNESS_HOME, else the user's data folder.
 `python -m harness` imports packages of the working directory first; where one is called `metrics` or `harness`, use

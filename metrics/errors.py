@@ -6,6 +6,7 @@
     ├── WorkerFailed       a metric in a process of its own crashed, hung or answered with garbage
     ├── BadOption          a metric has no such option, or not with that value
     ├── MissingResource    data or weights that must be fetched first: the dataset is skipped, with this reason
+    │   └── NoAnswer       a server that was asked gave none: likewise, and the run's exit status says so
     └── CannotScore        the dataset lacks what the metric needs: the dataset is skipped, with this reason
 """
 
@@ -34,6 +35,10 @@ class BadOption(MetricError):
 
 class MissingResource(MetricError):
     """Data or weights that a metric needs are not on this machine."""
+
+
+class NoAnswer(MissingResource):
+    """A server that was asked gave no answer, or none that is of use."""
 
 
 class CannotScore(MetricError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,20 @@ def make_dataset(responses: list[str], votes: list[tuple[float, ...]], **more: o
     items = tuple(make_item(f"toy_{number:05d}", text, "a good reply to you") for number, text in enumerate(responses))
     ratings = tuple(Rating(item.id, "overall", given) for item, given in zip(items, votes, strict=True))
     return Dataset(card, items, ratings, "imported")
+
+
+@pytest.fixture
+def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the library evaluate keep and import its modules in a folder of this test; skips without it."""
+    config = pytest.importorskip("evaluate").config
+    monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
+        monkeypatch.delitem(sys.modules, name)
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
+        del sys.modules[name]
 
 
 @pytest.fixture

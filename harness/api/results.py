@@ -16,11 +16,10 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig, BadReport
 from harness.results import files, plots, rows
-from harness.results.item_scores import ColumnKey, on_quality, plain
+from harness.results.item_scores import ColumnKey, labels, on_quality, plain
 from harness.results.pooled import Pool
 from harness.results.rows import DatasetEntry, ItemScores, RankingRow
 from harness.run import plan
-from harness.run.compare import labels
 from harness.run.settings import home_folder
 
 if TYPE_CHECKING:

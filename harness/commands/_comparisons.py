@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from harness.commands._output import DATA, table
+from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import Comparisons, Correlation, Results
-from harness.run.compare import labels
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind

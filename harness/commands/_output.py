@@ -27,9 +27,9 @@ DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "re
         "own": "datasets of one's own"}
 
 
-def configure_results(parser: argparse.ArgumentParser, flag: str = "--out") -> None:
+def configure_results(parser: argparse.ArgumentParser) -> None:
     """The run whose results are read."""
-    parser.add_argument(flag, type=Path, metavar="DIR", default=Path("results"),
+    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
                         help="where the run wrote its results (default: ./results)")
 
 

@@ -106,7 +106,10 @@ def configure_workers(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a run. 0: pairs were scored, or skipped for a reason; 1: all were skipped, or a metric crashed."""
+    """Carry out a run. 0: pairs were scored, or skipped for a reason.
+
+    1: all were skipped, a metric crashed, or a judge's server gave no answer.
+    """
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
@@ -137,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
     if not results.timings and not results.failures:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
-    return 1 if results.failures or not results.timings else 0
+    return 1 if results.failures or not results.timings or work.progress.unanswered else 0
 
 
 def _closing(work: Workspace) -> contextlib.AbstractContextManager[object]:

@@ -14,23 +14,23 @@ from harness.results import files
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which run, which metrics of it, and where the bundle goes."""
-    configure_results(parser, "--results")
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file to write, a .zip")
+    configure_results(parser)
     parser.add_argument("--metric", action="append", metavar="NAME",
                         help="only this one, as the report names it; may be repeated (default: every metric)")
     parser.add_argument("--name", default="", metavar="TEXT",
                         help="what the bundle is called where it is shown (default: its metrics)")
-    parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="the bundle, a .zip")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the bundle."""
-    if args.out.suffix != ".zip":
-        raise BadConfig(f"{args.out}: a bundle is a .zip")
-    made = bundle.of(files.read(args.results), args.metric or (), args.name)
+    if args.bundle.suffix != ".zip":
+        raise BadConfig(f"{args.bundle}: a bundle is a .zip")
+    made = bundle.of(files.read(args.out), args.metric or (), args.name)
     content = bundle.packed(made)
-    write_atomically(args.out, content)
+    write_atomically(args.bundle, content)
     columns = sum(len(scored.columns) for scored in made.scores.values())
-    print(f"{args.out}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
+    print(f"{args.bundle}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
           f"{len(made.scores)} datasets, {len(content) / 1e6:.2f} MB")
     if made.failures:
         print(f"failed and listed as such: {len(made.failures)} pairs of metric and dataset")

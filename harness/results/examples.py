@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Dataset, Item, Utterance
+from harness.results.item_scores import labels
 from harness.results.rows import Correlation, Example, ItemScores
-from harness.run.compare import labels
 from harness.run.correlate import Judged
 from harness.statistics.ranks import ranks
 from metrics.column import of_quality

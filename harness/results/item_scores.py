@@ -1,8 +1,8 @@
 """The ratings and scores of a dataset item by item: packed as Parquet, and read back.
 
-    points/SLUG.parquet     item, system, words, context, human:0, human:1, ..., score:0, score:1, ...
+    points/SLUG.parquet     item, system, words, context, human:QUALITY, ..., score:COLUMN, ...
 
-Names from outside are no column names: the table's metadata holds them, in order, as JSON. Its floats are split by
+The column names are for people: the table's metadata holds the exact ones, in order, as JSON. Its floats are split by
 byte and compressed, which makes them a third smaller than as they are.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.results.rows import ItemScores
@@ -40,6 +42,12 @@ def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
     yield from (key for key in columns if not split_quality(key[1], names[key[0]])[1])
 
 
+def labels(names: Sequence[ColumnKey]) -> list[str]:
+    """A name for each column: its own, with the metric before it where two metrics have a column of that name."""
+    columns = Counter(column for _, column in names)
+    return [column if columns[column] == 1 else f"{metric}/{column}" for metric, column in names]
+
+
 def on_quality(scores: Mapping[ColumnKey, Vector], key: ColumnKey, dimension: str) -> Vector:
     """A column on one quality: that made for it, else the plain one."""
     return scores.get((key[0], of_quality(key[1], dimension)), scores[key])
@@ -61,9 +69,12 @@ def packed(points: ItemScores) -> bytes:
     columns: dict[str, pa.Array] = {
         "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
         "words": pa.array(points.words, pa.int64()), "context": pa.array(points.contexts, pa.int64())}
-    for kind, given in (("human", points.human), ("score", points.scores)):
-        columns |= {f"{kind}:{place}": pa.array(values, pa.float64()) for place, values in enumerate(given.values())}
-    floats = [name for name in columns if ":" in name]
+    floats = []
+    for kind, names, given in (("human", list(points.human), points.human.values()),
+                               ("score", labels(list(points.scores)), points.scores.values())):
+        for name, values in zip(names, given, strict=True):
+            floats.append(_readable(f"{kind}:{name}", columns))
+            columns[floats[-1]] = pa.array(values, pa.float64())
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
     sink = io.BytesIO()
@@ -78,10 +89,17 @@ def unpacked(content: bytes) -> ItemScores:
 
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
     notes = json.loads(table.schema.metadata[b"points"])
+    floats = iter(table.columns[4:])
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
         systems=tuple(table.column("system").to_pylist()), words=array(table.column("words")),
         contexts=array(table.column("context")),
-        human={name: array(table.column(f"human:{place}")) for place, name in enumerate(notes["human"])},
-        scores={(metric, column): array(table.column(f"score:{place}"))
-                for place, (metric, column) in enumerate(notes["score"])})
+        human={name: array(next(floats)) for name in notes["human"]},
+        scores={(metric, column): array(next(floats)) for metric, column in notes["score"]})
+
+
+def _readable(name: str, others: Container[str]) -> str:
+    """A name from outside as a column's: printable, no longer than a line, and not that of another column."""
+    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)[:100]
+    return next(own for number in itertools.count(1)
+                if (own := shown if number == 1 else f"{shown} {number}") not in others)

@@ -338,12 +338,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What it took to score one dataset with one metric, when it was scored."""
+    """What it took to score one dataset with one metric, when it was scored.
+
+    `alone` is without loading models, and with what another metric had read before; of a composition with its inputs.
+    """
 
     dataset: str
     metric: str
     items: int
     seconds: float
+    alone: float | None = None
+
+    @property
+    def cost(self) -> float:
+        """The seconds by which metrics are compared."""
+        return self.seconds if self.alone is None else self.alone
 
 
 @dataclass(frozen=True, slots=True)

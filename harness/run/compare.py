@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from harness.results.item_scores import labels
 from harness.results.rows import Comparisons, Correlation, RankingRow, Reliability
 from harness.run import correlate
 from harness.run.cache import Cache
@@ -129,12 +130,6 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
         else:
             low, high, letters, error = interval
             yield replace(row, low=low, high=high, letters=letters, error=error)
-
-
-def labels(names: Sequence[tuple[str, str]]) -> list[str]:
-    """A name for each column: its own, with the metric before it where two metrics have a column of that name."""
-    columns = [column for _, column in names]
-    return [column if columns.count(column) == 1 else f"{metric}/{column}" for metric, column in names]
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:

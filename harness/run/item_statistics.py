@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from harness.errors import BadConfig
+from harness.results.item_scores import labels
 from harness.results.rows import Comparisons, Correlation, Results
 from harness.run import correlate
-from harness.run.compare import compared, generator, labels
+from harness.run.compare import compared, generator
 from harness.run.correlate import TargetData
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name

@@ -16,10 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.errors import BadReport
-from harness.results.item_scores import ColumnKey
+from harness.results.item_scores import ColumnKey, labels
 from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
 from harness.run import correlate
-from harness.run.compare import labels
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Board, Target, ranking
 from harness.statistics import estimates

@@ -45,7 +45,7 @@ from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer, planned
 from harness.statistics.estimates import full_name
-from metrics.errors import MissingResource
+from metrics.errors import MissingResource, NoAnswer
 
 EVERY = "every metric"
 """In place of a metric's name, where a whole dataset was skipped or failed."""
@@ -168,10 +168,12 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
                 work.progress.say(f"{name}: {chosen.label} crashed: {scores}{stack}")
             elif isinstance(scores, Exception):
                 work.progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, work)
+                work.progress.unanswered += isinstance(scores, NoAnswer)
                 results.skips.append(Skip(name, chosen.label, redacted(str(scores))))
             else:
                 scored[chosen.label, chosen.suffix] = scores
-                results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6)))
+                alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None
+                results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6), alone))
                 fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
     work.progress.scored += fresh
     work.progress.terminal.line(f"{name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  {fresh} metrics "

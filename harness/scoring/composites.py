@@ -39,7 +39,8 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
     """The scores of a composition from those of its inputs; CannotScore where an input has none."""
     evidence = _evidence(metric, dataset, models)
-    inputs = [(part, _input(part.name, part.chosen.metric, scores).columns) for part in metric.made_of()]
+    scored = [(part, _input(part.name, part.chosen.metric, scores)) for part in metric.made_of()]
+    inputs = [(part, own.columns) for part, own in scored]
     start = time.perf_counter()
     columns: dict[str, Column] = {}
     for ending in ENDINGS:
@@ -49,7 +50,9 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
             for name, values in score.checked(metric, dataset.items, made).items():
                 column, quality = split_quality(name, metric.card.columns)
                 columns[of_quality(f"{column}{ending}", quality)] = values
-    return Scores(tuple(item.id for item in dataset.items), columns, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    alone = seconds + sum({part.chosen.label: own.alone for part, own in scored}.values())
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone)
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:

@@ -105,6 +105,8 @@ class RunProgress:
     """How many pairs of metric and dataset have new scores."""
     lacking: int = 0
     """How many pairs lacked something only when they were scored; the next run looks for it again."""
+    unanswered: int = 0
+    """How many pairs have no scores because a server gave no answer."""
     position: str = ""
     """Which of the datasets the run is at."""
     _stage: tuple[str, str, float] = ("", "", 0.0)

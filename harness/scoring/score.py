@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from metrics.column import of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import CannotScore
 from metrics.metric import Column, Metric, checkpoints
+from metrics.models.reading import READING
 from metrics.models.service import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
@@ -39,11 +41,15 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The columns of a metric on a dataset, with the items they belong to and the seconds they took."""
+    """The columns of a metric on a dataset, with the items they belong to and the seconds they took.
+
+    `alone` is what they take whoever comes first: models loaded, nothing read by another metric; NaN if not known.
+    """
 
     items: tuple[str, ...]
     columns: dict[str, Column]
     seconds: float
+    alone: float = math.nan
 
 
 def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
@@ -58,14 +64,16 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     apart = by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if apart else dataset.items
     models.requested.clear()
-    start = time.perf_counter()
+    models.memory.begin()
+    others, start = READING.others, time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
+    alone = max(0.0, seconds - (READING.others - others))
     _check_models(metric, models)
     if apart:
         columns = aggregated(columns, dataset.items)
-    return Scores(tuple(item.id for item in dataset.items), columns, seconds)
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone)
 
 
 def has(items: Sequence[Item]) -> tuple[str, ...]:

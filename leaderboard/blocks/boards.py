@@ -37,7 +37,7 @@ BELOW = ("▽", "not above the length control")
 UNRANKED = "Not ranked: a value is missing"
 LETTERS = Heading("Group", "words", key="letters", title="The ranks of columns that share a letter do not differ "
                                                          "significantly")
-MEASURED = "From the seconds that scoring took when the numbers were made, and the items that were scored"
+MEASURED = "By itself, models loaded; measured when the numbers were made"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def costs(results: Results) -> dict[Column, Cost]:
     spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for row in results.timings:
         if row.items > 0:
-            spent[row.metric].append((row.items, row.seconds))
+            spent[row.metric].append((row.items, row.cost))
     extra, columns = _parts(results), {(row.metric, row.column) for row in results.correlations}
     known: dict[Column, Cost] = {}
     for entry in results.metrics:

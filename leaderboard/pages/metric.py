@@ -167,13 +167,13 @@ def _shaded(value: float, why: str) -> Cell:
 
 
 def _timings(index: Index, timings: list[Timing]) -> Section:
-    rows = tuple(_timing(Cell(row.dataset, link=index.dataset_paths.get(row.dataset, "")), row.items, row.seconds)
-                 for row in sorted(timings, key=lambda row: (row.dataset, row.items, row.seconds)))
+    rows = tuple(_timing(Cell(row.dataset, link=index.dataset_paths.get(row.dataset, "")), row.items, row.cost)
+                 for row in sorted(timings, key=lambda row: (row.dataset, row.items, row.cost)))
     if not rows:
         return Section("timings", "Cost", (Prose("Nothing was scored with it in this run, so no time was taken."),))
-    total = _timing(Cell("All"), sum(row.items for row in timings), math.fsum(row.seconds for row in timings))
+    total = _timing(Cell("All"), sum(row.items for row in timings), math.fsum(row.cost for row in timings))
     return Section("timings", "Cost", (Table(
-        "timing-table", f"Seconds of scoring, on {index.results.run.device}",
+        "timing-table", f"Seconds of scoring, models loaded, on {index.results.run.device}",
         (Heading("Dataset", "stub"), Heading("Items", "number"), Heading("Seconds", "number"),
          Heading("Seconds per 1,000 items", "number")),
         (Group(rows), Group((total,))), data="the time of this run, whatever the origin of the datasets"),))

@@ -2,7 +2,7 @@
 
     Again       this attempt failed, another may not: 408, 425, 429, 5xx, no answer in time, a cut connection, garbage
     Refused     the server will not answer this request, whoever asks again: 400, 413, 422
-    MissingResource   nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
+    NoAnswer    nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
 
 Each request has a connection of its own. The key stands in one header of requests to the one host that was named, and
 in nothing that is returned, raised or shown: where a server's words repeat it, it is struck out.
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from metrics.errors import BadOption, MissingResource
+from metrics.errors import BadOption, MissingResource, NoAnswer
 from metrics.judges.answer import Answer, received
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
@@ -149,10 +149,10 @@ class Endpoint:
         self._tls = ssl.create_default_context() if where.secure else None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
-        """The answer to one request; Again, Refused or MissingResource where there is none."""
+        """The answer to one request; Again, Refused or NoAnswer where there is none."""
         try:
             return self._ask(json.dumps(body).encode())
-        except (Again, Refused, MissingResource) as error:  # the one place where a server's words leave as an error
+        except (Again, Refused, NoAnswer) as error:  # the one place where a server's words leave as an error
             error.args = tuple(self._secret.struck(str(argument)) for argument in error.args)
             raise
 
@@ -167,15 +167,15 @@ class Endpoint:
         if status in TRANSIENT:
             raise Again(message, _seconds(headers.get("Retry-After")), status)
         if 300 <= status < 400:
-            raise MissingResource(f"{message}: it leads elsewhere, where nothing is sent; name the address itself as "
+            raise NoAnswer(f"{message}: it leads elsewhere, where nothing is sent; name the address itself as "
                                   "url")
         if status in {401, 403}:  # the server's own words can hold parts of the key
             what = f"the key in {self.variable}" if self._key else f"no key was sent; it would be in {self.variable}"
-            raise MissingResource(f"{message}: not allowed ({what})")
+            raise NoAnswer(f"{message}: not allowed ({what})")
         message += self._words(content)
         if status in REFUSALS:
             raise Refused(message)
-        raise MissingResource(f"{message}; is the model's name right, and does the url end as the server wants, in "
+        raise NoAnswer(f"{message}; is the model's name right, and does the url end as the server wants, in "
                               "/v1?")
 
     def cut(self) -> None:
@@ -213,7 +213,7 @@ class Endpoint:
             content = response.read(LARGEST + 1)
         except ssl.SSLCertVerificationError as error:
             message = f"{self.where.name}: its certificate is not trusted ({error.verify_message})"
-            raise MissingResource(message) from None
+            raise NoAnswer(message) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             timed_out = late.is_set() or isinstance(error, TimeoutError)
             raise Again(too_late if timed_out else f"{self.where.name}: {_reason(error)}") from None

@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.errors import CannotScore, MetricError, NoAnswer
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, Usage, answer_key
 from metrics.judges.endpoint import Again, Endpoint, Refused
@@ -109,10 +109,10 @@ class Sampler:
                 self._end(pool)
                 raise _cause(error, futures) from None
         if self._unanswered:
-            raise MissingResource(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
+            raise NoAnswer(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
                                   f"({self._unanswered[-1]}); {GOES_ON}")
         if self.usage.refused and not self.usage.read:
-            raise MissingResource(f"every request was refused ({self.usage.last_refusal})")
+            raise NoAnswer(f"every request was refused ({self.usage.last_refusal})")
         results = iter(future.result() for future in futures)
         return [[next(results) for _ in samples] for _ in questions]
 
@@ -212,13 +212,13 @@ class Sampler:
             gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
         if gone:
             self._stop.set()
-            raise MissingResource(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
+            raise NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
 
     def _count_refused(self, words: str) -> None:
         self.usage.count("refused", last_refusal=words)
         if not self.usage.read and self.usage.refused >= ENOUGH:
             self._stop.set()
-            raise MissingResource(f"every request was refused ({words})")
+            raise NoAnswer(f"every request was refused ({words})")
 
     def _count_unreadable(self, answer: Answer) -> None:
         self.usage.count("unreadable")

@@ -25,6 +25,7 @@ from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.causal import LOGITS
 from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import Memory, Vectors
+from metrics.models.reading import READING
 from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
 
@@ -59,8 +60,9 @@ class MaskedModel:
         from metrics.training.adapters import Merged
 
         machine = self.encoder.machine
-        body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
-        return networks.placed(Merged(self._head, body, self.mask), machine)
+        with READING.loads():
+            body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
+            return networks.placed(Merged(self._head, body, self.mask), machine)
 
     def log_likelihoods(self, pairs: Sequence[Pair], copies: int = COPIES) -> list[Vectors]:
         """Tell log p of every token of each second text given the rest of it and the first: (tokens,).

@@ -10,6 +10,7 @@ from metrics.errors import BadOption, MissingResource
 from metrics.models import packed, storage
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
+from metrics.models.reading import READING
 from metrics.models.weights import Weights
 from metrics.training.checkpoint import Checkpoint, learned
 
@@ -28,7 +29,8 @@ _NOT_NEEDED = ("pooler", "position_ids")
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where given."""
-    return placed(loaded(kind, weights, machine, layers), machine)
+    with READING.loads():
+        return placed(loaded(kind, weights, machine, layers), machine)
 
 
 def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:

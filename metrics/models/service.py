@@ -28,6 +28,7 @@ from metrics.models import catalogue, resources, small_lm
 from metrics.models import weights as files
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, Memory
+from metrics.models.reading import READING
 from metrics.models.resources import Resource
 from metrics.models.weights import Weights
 from metrics.training import checkpoint
@@ -268,7 +269,8 @@ class Models:
 
     def _once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         if key not in self._loaded:
-            self._loaded[key] = load()
+            with READING.loads():
+                self._loaded[key] = load()
         loaded: Loaded = self._loaded[key]
         return loaded
 

@@ -78,11 +78,8 @@ def test_the_metric_of_the_tutorial_works(tmp_path: Path, monkeypatch: pytest.Mo
     assert module.Questions(exclamations=False).score(items, Models(tmp_path))["questions"][1] == 1
 
 
-def test_the_python_surface_gives_what_the_tutorial_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = pytest.importorskip("evaluate").config
-    monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path))
-    monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
-    monkeypatch.setattr("sys.path", [*sys.path])
+@pytest.mark.usefixtures("evaluate_cache")
+def test_the_python_surface_gives_what_the_tutorial_says() -> None:
     names: dict[str, Any] = {}
     for block in blocks("docs/tutorial-researcher.md", "python")[1:]:
         exec(block, names)  # noqa: S102

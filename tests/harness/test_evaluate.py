@@ -17,19 +17,11 @@ from harness.evaluate import load
 from metrics.errors import CannotScore
 
 pytest.importorskip("evaluate")
+pytestmark = pytest.mark.usefixtures("evaluate_cache")
 
 RESPONSES = ["Yes, green tea.", "no", ""]
 REFERENCES = [["I love green tea.", "Green tea, yes."], ["not at all"], ["maybe"]]
 CONTEXTS = [["hello", "Do you like tea?"], ["Do you like tea?"], []]
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library makes a folder for each metric in its cache."""
-    from evaluate import config
-
-    monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
 
 
 def truth(metric: str) -> dict[str, list[float]]:
@@ -72,11 +64,10 @@ def test_it_is_a_metric_of_the_library_with_declared_inputs() -> None:
     assert {"length", "mean_length", "bleu-4"} <= set(together)
 
 
-def test_the_library_loads_every_metric_from_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_loads_every_metric_from_one_script(tmp_path: Path) -> None:
     import evaluate
 
     script = shutil.copy(ours.SCRIPT, tmp_path / "anywhere.py")  # as in a Space of one's own: nothing lies beside it
-    monkeypatch.setattr(sys, "path", [*sys.path])
     for path, metric in ((ours.SCRIPT, "chrf"), (str(script), "bleu[references=max]")):
         loaded: Any = evaluate.load(path, metric, seed=1)
         computed = loaded.compute(predictions=RESPONSES, references=REFERENCES, contexts=CONTEXTS)
@@ -86,10 +77,9 @@ def test_the_library_loads_every_metric_from_one_script(tmp_path: Path, monkeypa
         evaluate.load(ours.SCRIPT)
 
 
-def test_a_suite_of_the_library_runs_a_metric_over_the_boards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_of_the_library_runs_a_metric_over_the_boards() -> None:
     import evaluate
 
-    monkeypatch.setattr(sys, "path", [*sys.path])
     suite: Any = evaluate.EvaluationSuite.load(ours.SCRIPT)
     assert len(suite.suite) >= 19
     suite.suite = [task for task in suite.suite if task.data in ("fed-turn", "jsalt")]

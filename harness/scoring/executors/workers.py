@@ -33,7 +33,7 @@ from harness.scoring.score import score_part
 from harness.scoring.scorer import failure
 from harness.scoring.store import ScoreStore
 from metrics import registry
-from metrics.errors import CannotScore, MissingResource
+from metrics.errors import CannotScore, MissingResource, NoAnswer
 from metrics.metric import Metric, signature
 from metrics.models.reading import READING
 from metrics.models.service import Models
@@ -75,7 +75,8 @@ class Worker:
             scores = score_part(metric, part, self.models)
             key = signature(metric, self.models)
         except (MissingResource, CannotScore) as error:
-            kind = MissingResource if isinstance(error, MissingResource) else CannotScore  # which can be pickled
+            kinds = (NoAnswer, MissingResource, CannotScore)  # which can be pickled
+            kind = next(kind for kind in kinds if isinstance(error, kind))
             return Ended(name, kind(str(error)))
         except KeyboardInterrupt:
             raise

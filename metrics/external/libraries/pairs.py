@@ -182,16 +182,13 @@ class SentenceCosine(OfPairs):
         return cosines(np.stack([vectors[other] for other, _ in pairs]), np.stack([vectors[text] for _, text in pairs]))
 
     def _vectors(self, texts: Sequence[str], models: Models) -> dict[str, Vectors]:
-        key = self.depends(models)
-        known = {text: vector for text in texts if (vector := models.memory.get((*key, text))) is not None}
-        if missing := [text for text in texts if text not in known]:
+        def read(missing: list[str]) -> list[Vectors]:
             network = self.loaded("SentenceTransformer", models)
             with quiet():
-                read = network.encode(missing, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
-            for text, vector in zip(missing, read, strict=True):
-                known[text] = np.array(vector, dtype=np.float32)
-                models.memory.put((*key, text), known[text])
-        return known
+                vectors = network.encode(missing, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
+            return [np.array(vector, dtype=np.float32) for vector in vectors]
+
+        return dict(zip(texts, models.memory.through(self.depends(models), texts, read), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ COMPOSITE, MANIFEST = "rank-average[inputs=length+distinct]", "manifest.json"
 def submitted(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of two of the metrics."""
     path = tmp_path_factory.mktemp("bundle") / "submitted.zip"
-    assert main(["submit", "--results", str(suite_run.out), "--out", str(path), "--metric", "bleu", "--metric",
+    assert main(["submit", str(path), "--out", str(suite_run.out), "--metric", "bleu", "--metric",
                  COMPOSITE, "--name", "two metrics"]) == 0
     return path
 

@@ -126,7 +126,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     again += ["--from", str(card.parent)]
     assert main(again) == 0
     assert "not as it was" not in capsys.readouterr().err
-    assert main(["submit", "--results", str(made), "--out", str(packed)]) == 0
+    assert main(["submit", str(packed), "--out", str(made)]) == 0
     verify = ["verify", str(packed), "--rescore", "always"]
     assert main([*verify, "--with", str(mine), "--with", f"st:{tiny_encoder}"]) == 0
     printed = capsys.readouterr().out

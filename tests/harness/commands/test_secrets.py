@@ -105,7 +105,7 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
     assert "401 for https://example.org with [HF_TOKEN]" in (out / "report" / "report.json").read_text()
     assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store), "the store was that of the URL"
     MemoryFileSystem.store.clear()  # its own names are the place's
-    assert main(["submit", "--results", str(out), "--out", str(tmp_path / "bundle.zip")]) == 0
+    assert main(["submit", str(tmp_path / "bundle.zip"), "--out", str(out)]) == 0
     assert main(["verify", str(tmp_path / "bundle.zip")]) in {0, 1}
     assert main(["report", "--out", str(out)]) == 0
     assert main(["show", KEYS["HF_TOKEN"]]) == 2

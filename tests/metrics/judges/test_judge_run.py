@@ -121,7 +121,7 @@ def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, m
                 endpoint.find(server.url, "", 5.0).ask({"messages": []})
             assert without_key(str(raised.value).encode(), repr(raised.value.args).encode()), (form, between)
     with serving(lambda times: "hidden 404 200b object") as server:
-        assert main(command(server, tmp_path, "--metric", "length")) == 0
+        assert main(command(server, tmp_path, "--metric", "length")) == 1
     assert b"no [key]!" in everything(tmp_path)
     for how in ("whole", "first", "php"):
         with serving(lambda times, how=how: f"escaped {how}") as server:  # type: ignore[misc]

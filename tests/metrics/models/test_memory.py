@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.models.memory import ENTRY, Memory, Vectors
+from metrics.models.reading import READING
 
 
 def vector(value: float = 0.0, size: int = 1) -> Vectors:
@@ -38,3 +41,40 @@ def test_the_longest_unused_goes_first_and_nobody_can_change_what_the_next_is_gi
     assert [float(array[0]) for key in "ac" if (array := memory.get(key)) is not None] == [1, 3]
     with pytest.raises(ValueError, match="read-only"):
         mine += 1
+
+
+def test_what_a_metric_costs_does_not_say_who_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One asks for words and for sentences made of them, the other for sentences alone; who is first loads a model."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    def spend(seconds: float) -> None:
+        clock[0] += seconds
+
+    def costs(order: str) -> dict[str, float]:
+        memory, loaded, spent = Memory(1 << 20), [], {}
+
+        def words(missing: list[str]) -> list[Vectors]:
+            if not loaded:
+                with READING.loads(), READING.loads():
+                    spend(100)
+                loaded.append(1)
+            spend(sum(map(len, missing)) + len(missing))
+            return [vector() for _ in missing]
+
+        def sentences(missing: list[str]) -> list[Vectors]:
+            spend(0.5 * len(missing))
+            return memory.through(("words",), missing, words) and [vector() for _ in missing]
+
+        for metric in order:
+            memory.begin()
+            start, others = clock[0], READING.others
+            if metric == "a":
+                memory.through(("words",), ["tea", "green"], words)
+            memory.through(("sentences",), ["tea"] * 2 if metric == "a" else ["tea", "yes"], sentences)
+            spend(2)
+            spent[metric] = clock[0] - start - (READING.others - others)
+        return spent
+
+    assert costs("ba")["b"] == costs("ab")["b"] == pytest.approx(4 + 4 + 1 + 2)
+    assert costs("ab")["a"] == pytest.approx(4 + 6 + 0.5 + 2)
