@@ -181,10 +181,12 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     values = option_values(kind, name, requested, rest)
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
         kind = for_options(values)
+    implied: Mapping[str, Any] = {}
     if "recipe" in values:
-        kind = _by_recipe(kind, values)
+        kind, implied = _by_recipe(kind, values), kind.recipes[values["recipe"]].options
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    set_ = {key: value for key, value in values.items() if value != known[key].default and key not in unsigned(kind)}
+    set_ = {key: value for key, value in values.items()
+            if value != implied.get(key, known[key].default) and key not in unsigned(kind)}
     shown = ",".join(f"{key}={value}" for key, value in sorted(set_.items()))
     suffix = f"[{paths.bare(shown)}]" if set_ else ""
     arguments = {key: value for key, value in defaults.items() if key in known} | values
@@ -195,9 +197,11 @@ def _by_recipe(kind: Any, values: dict[str, Any]) -> Any:
     """The class of a metric with the recipe that is named: the encoder is the recipe's, the card says what it is."""
     from metrics.training.recipe import card_by
 
-    if not values.get("encoder") and (own := kind.recipes[values["recipe"]].encoder):
-        values["encoder"] = own
-    card = card_by(kind, values["recipe"], values.get("encoder", ""))
+    recipe = kind.recipes[values["recipe"]]
+    if not values.get("encoder") and recipe.encoder:
+        values["encoder"] = recipe.encoder
+    values |= {name: value for name, value in recipe.options.items() if name not in values}
+    card = card_by(kind, values)
     return kind if card == kind.card else type(kind.__name__, (kind,), {
         "card": card, "__slots__": (), "__module__": kind.__module__})
 

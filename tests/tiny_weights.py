@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
@@ -36,6 +38,17 @@ def corpus() -> Corpus:
             del labels["positive_responses"]
         found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
     return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
+
+
+def corpus_file(folder: Path) -> Path:
+    """The corpus of toys as a file."""
+    path = folder / "toy.jsonl"
+    path.write_text("".join(json.dumps({
+        "dialogue_id": one.id, "source": "toy", "split": "train",
+        "utterances": [{"speaker": turn.speaker, "text": turn.text} for turn in one.utterances],
+        **{key: value for key, value in one.labels.items() if key.endswith("responses")}}) + "\n"
+        for one in corpus().dialogues))
+    return path
 
 
 def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:

@@ -3,7 +3,8 @@
 A keyword is a noun, verb or adjective. Without a tagger's model that is told by exclusion, from lists alone: what is
 no function word, no adverb, interjection or number, and no verb or noun so general that it names no topic. Where NLTK's
 or spaCy's tagger is installed, `tagger` takes its word for it. Of the candidates the rarest by tf · ln(N / df) are
-taken, in the order in which they are said.
+taken, in the order in which they are said; `weighed` takes, as GRADE's released code, those whose part of speech (by
+NLTK) · tf / words · log10(N / df) is above 0.15.
 
 `keyword_counts.tsv.gz` holds in how many utterances of the training splits of five corpora a word stands (df); its
 first line says in how many it could (N). `counted` makes it anew.
@@ -18,7 +19,7 @@ import importlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -26,7 +27,7 @@ from typing import Any, Literal, TypeAlias
 from metrics.errors import MissingResource
 from metrics.training.negatives import STOP_WORDS
 
-Tagger: TypeAlias = Literal["lists", "nltk", "spacy"]
+Tagger: TypeAlias = Literal["lists", "nltk", "spacy", "weighed"]
 MOST = 10
 """Keywords of a text."""
 RARITY = 3.0
@@ -36,6 +37,8 @@ LEAST = 5
 COUNTS = Path(__file__).with_name("keyword_counts.tsv.gz")
 TAGS = ("NN", "VB", "JJ")
 """How the tags of the Penn Treebank begin that nouns, verbs and adjectives have."""
+SPEECH, LEAST_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
+"""How much a verb, noun and adjective weighs for `weighed`, and the weight above which a word is taken."""
 _WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
 LY_WORDS = """family reply july italy fly ally bully belly jelly holly rally silly ugly lonely lovely friendly
 daily early elderly deadly likely jolly melancholy monopoly supply apply rely assembly anomaly comply multiply"""
@@ -96,6 +99,8 @@ def spelled(text: str) -> list[str]:
 @functools.lru_cache(maxsize=1 << 18)
 def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     """The keywords of a text, each once, in the order in which they are said; none where nothing names a topic."""
+    if tagger == "weighed":
+        return tuple(_weighed(_tags_by_nltk(text), shipped()))
     frequency = Counter(TAGGERS[tagger](text))
     return tuple(ranked(frequency, shipped()))
 
@@ -143,15 +148,22 @@ def counted(texts: Iterable[str]) -> bytes:
     return gzip.compress("\n".join(lines).encode(), 9, mtime=0)
 
 
-def _by_nltk(text: str) -> list[str]:
+def _weighed(tagged: Sequence[tuple[str, str]], counts: Counts) -> list[str]:
+    """The words whose weight is above LEAST_WEIGHT, each once."""
+    words = [(first, SPEECH.get(tag[:2], 0.0)) for word, tag in tagged for first in spelled(word)[:1]]
+    frequency = Counter(word for word, _ in words)
+    return list(dict.fromkeys(word for word, speech in words if len(word) > 1 and speech * frequency[word] / len(tagged)
+                              * counts.rarity(word) / math.log(10) > LEAST_WEIGHT))
+
+
+def _tags_by_nltk(text: str) -> list[tuple[str, str]]:
     import nltk
 
     try:
-        tagged = nltk.pos_tag(_WORD.findall(text))
+        return list(nltk.pos_tag(_WORD.findall(text)))
     except LookupError:
         raise MissingResource("NLTK's tagger is not on this machine: `python -m nltk.downloader "
                               "averaged_perceptron_tagger_eng`, or take tagger=lists") from None
-    return _tagged(tagged)
 
 
 def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
@@ -171,5 +183,6 @@ def _spacy() -> Any:
 
 
 TAGGERS: dict[str, Callable[[str], list[str]]] = {
-    "lists": lambda text: [word for word in spelled(text) if topical(word)], "nltk": _by_nltk,
+    "lists": lambda text: [word for word in spelled(text) if topical(word)],
+    "nltk": lambda text: _tagged(_tags_by_nltk(text)),
     "spacy": lambda text: _tagged((token.text, token.tag_) for token in _spacy()(text))}

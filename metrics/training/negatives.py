@@ -7,8 +7,9 @@ Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -199,11 +200,14 @@ class Index:
         return made
 
 
-def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10) -> Rows:
+def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10,
+                   ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
     """For each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
 
+    With `ranks` the one at the rank that they have for more than so many texts, the first where there are fewer.
     Texts of the same group and those of the very same words do not count. Where nothing shares a word, a random one.
     """
+    top = max(ranks) + 1 if ranks else top
     negatives = random_others(rows, groups, 1, rng)[:, 0]
     same = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):
@@ -211,6 +215,7 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
         hits, _ = index.search([index.texts[row] for row in part], 2 * top)
         for place, (row, near) in enumerate(zip(part.tolist(), hits.tolist(), strict=True), start):
             far = [hit for hit in near if hit >= 0 and groups[hit] != groups[row] and same[hit] != same[row]][:top]
+            rank = max((rank for least, rank in ranks.items() if len(far) > least), default=1)
             if far:
-                negatives[place] = far[len(far) // 2]
+                negatives[place] = far[rank - 1 if ranks else len(far) // 2]
     return negatives

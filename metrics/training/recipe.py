@@ -37,8 +37,9 @@ class Recipe:
     """Everything that decides how a network is fitted: by AdamW, the best weights by the held-out loss.
 
     What stands below `patience` is for transformers that are trained from their tokens. With `epochs` the steps are as
-    many as these take. `rank` is that of the adapters, 0 trains the body itself; `body_rate` is the rate of either, 0
-    for the same as the head's. `start` names the checkpoint whose weights are the first; `network` holds sizes.
+    many as these take. `margin` is by how much what is right should score above what is wrong. `rank` is that of the
+    adapters, 0 trains the body itself; `body_rate` is the rate of either, 0 for the same as the head's. `start` names
+    the checkpoint whose weights are the first; `network` holds sizes.
     """
 
     corpora: tuple[str, ...]
@@ -56,10 +57,13 @@ class Recipe:
     epochs: float = 0.0
     length: int = 128
     rank: int = 0
+    margin: float = 0.0
     body_rate: float = 0.0
     checkpointing: bool = False
     start: str = ""
     network: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options of the metric that it has by this recipe, unless others are named."""
     departures: tuple[str, ...] | None = None
     """Where it differs from the paper's system; None where the metric's card says so."""
 
@@ -82,7 +86,7 @@ class Recipe:
         for setting in settings:
             name, equals, value = setting.partition("=")
             known = {**recipe.settings, **recipe.network}
-            del known["network"], known["corpora"]
+            del known["network"], known["corpora"], known["options"]
             if not equals or name not in known:
                 raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
             try:
@@ -101,13 +105,15 @@ def _read(value: str, like: Any) -> Any:
     return type(like)(value)
 
 
-def card_by(kind: Any, name: str, encoder: str) -> MetricCard:
-    """The card of a metric trained by one of its recipes on an encoder: how that departs from its paper."""
+def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
+    """The card of a metric with these options, a recipe among them: how that departs from its paper."""
     card: MetricCard = kind.card
-    recipe: Recipe = kind.recipes[name]
+    recipe: Recipe = kind.recipes[values["recipe"]]
     if recipe.departures is None:
         return card
-    other = (f"Encoder {encoder} in place of {recipe.encoder}.",) if encoder != recipe.encoder else ()
+    own = {"encoder": recipe.encoder, **recipe.options}
+    other = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
+                  for name, value in own.items() if values.get(name, "") != value)
     return dataclasses.replace(card, system="same method, smaller model" if other else "as published",
                                departures=(*other, *recipe.departures), trained_on=", ".join(recipe.corpora))
 

@@ -11,7 +11,7 @@ own, `ENCODER+CHECKPOINT`, and reads as every encoder reads.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -90,8 +90,8 @@ class Tuned(nn.Module):  # type: ignore[misc]
         return torch.cat(parts)[order.argsort()]
 
     def forward(self, rows: Mapping[str, Any]) -> Any:
-        """The head's logit of each row: (B,)."""
-        return self.head(self.pooled(rows))
+        """The head's logit of each row: (B,); the head also takes what stands beside the rows."""
+        return self.head(self.pooled(rows), *(rows[name] for name in ("beside",) if name in rows))
 
     def _chunks(self, order: Any, lengths: Any) -> Iterator[Any]:
         """Rows of like length, as many as may be read at a time."""
@@ -144,15 +144,21 @@ class Parts(Generic[Part]):
 
 
 def contrasts(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", margin: float = 0.0,
-              **head: Any) -> Objective:
-    """A right and a wrong reading each: cross entropy, or with a margin that of the two sigmoids (a ranking)."""
-    network, tokenizer, config = _network(data, pooling, head)
+              kind: Callable[..., Any] = Classifier,
+              beside: Callable[[Any, Sequence[Any]], Iterable[Any]] | None = None, **head: Any) -> Objective:
+    """A right and a wrong reading each: cross entropy, or with a margin that of the two sigmoids (a ranking).
+
+    `kind` is the head; `beside` gives, of a part and its examples, what the head takes besides for either reading.
+    """
+    network, tokenizer, config = _network(data, pooling, head, kind)
     longest = data.recipe.length
 
     def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
         examples: Sequence[Contrast] = parts.draw(part, rng, many)
-        return {name: tokenized([example[place] for example in examples], tokenizer, longest)
-                for place, name in enumerate(("right", "wrong"))}
+        both = [tokenized([example[place] for example in examples], tokenizer, longest) for place in (0, 1)]
+        for rows, more in zip(both, beside(part, examples) if beside else (), strict=False):
+            rows["beside"] = more
+        return dict(zip(("right", "wrong"), both, strict=True))
 
     def loss(network: Any, batch: Mapping[str, Any]) -> Any:
         right, wrong = network(batch["right"]), network(batch["wrong"])
@@ -201,7 +207,8 @@ def retrieval(data: TrainingData, parts: Parts[Any]) -> Objective:
     return _objective(data, parts, batch, network, config, loss, shares)
 
 
-def _network(data: TrainingData, pooling: Pooling, head: Mapping[str, Any] | None) -> tuple[Tuned, Tokenizer, Any]:
+def _network(data: TrainingData, pooling: Pooling, head: Mapping[str, Any] | None,
+             kind: Callable[..., Any] = Classifier) -> tuple[Tuned, Tokenizer, Any]:
     """A fresh network over the encoder of the training, the encoder's tokenizer, and the network's config."""
     recipe, machine = data.recipe, data.models.machine
     encoder = data.models.encoder(data.encoder)
@@ -213,13 +220,13 @@ def _network(data: TrainingData, pooling: Pooling, head: Mapping[str, Any] | Non
     if head is not None:
         config = {"width": int(body.config.hidden_size), "pooling": pooling, "length": recipe.length, **recipe.network,
                   **head}
-        top = Classifier(**config)
+        top = kind(**config)
         _take_pooler(top, body)
     tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4
     return Tuned(body, top, recipe.rank, pooling, tokens), encoder.tokenizer, config
 
 
-def _take_pooler(head: Classifier, body: Any) -> None:
+def _take_pooler(head: Any, body: Any) -> None:
     """Let the hidden layer on the first token begin as BERT's, which was pretrained to tell the next sentence."""
     pooler = getattr(getattr(body, "pooler", None), "dense", None)
     if head.pooling == "cls" and pooler is not None and head.dense is not None \

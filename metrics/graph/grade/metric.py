@@ -17,11 +17,13 @@ dropped; no way within four hops is no edge, the same word on both sides one of 
 N_i; without any keyword v_g = 0.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
-each is a training of its own. `nodes` names a file of word vectors such as Numberbatch's.
+each is a training of its own. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the paper's
+system (published.py), which asks for bert-base-uncased, ConceptNet and Numberbatch.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -31,7 +33,7 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
-from metrics.graph.grade import topics
+from metrics.graph.grade import published, topics
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
@@ -75,7 +77,8 @@ class Grade:
             "Keywords by word lists unless tagger=nltk or spacy; five corpora, batches of 128 at 1e-3.",
         ),
     )
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200, rate=1e-3, every=100)}
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(FIVE, steps=1_200, rate=1e-3, every=100), "paper": published.RECIPE}
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
     encoder: str = ""
     graph: Literal["neighbours", "conceptnet"] = "neighbours"
@@ -87,14 +90,18 @@ class Grade:
     second: int = 10
     nodes: str = ""
     tagger: Tagger = "lists"
+    recipe: Literal["small", "paper"] = "small"
 
     @property
     def weights_name(self) -> str:
         """The checkpoint of these options."""
-        parts = {"conceptnet": self.graph == "conceptnet", "utterances": self.branch == "utterances",
+        own = self.recipes[self.recipe].options
+        parts = {self.recipe: self.recipe != "small", self.graph: self.graph != own.get("graph", "neighbours"),
+                 "utterances": self.branch == "utterances",
                  "no-khop": not self.khop, "unweighted": not self.weighted,
                  f"{self.negatives}-negatives": self.negatives != "both",
-                 f"n{self.first}-{self.second}": (self.first, self.second) != (10, 10), "vectors": bool(self.nodes)}
+                 f"n{self.first}-{self.second}": (self.first, self.second) != (10, 10),
+                 "vectors" if self.nodes else "words": self.nodes != own.get("nodes", "")}
         return "-".join(["grade", *(name for name, differs in parts.items() if differs)])
 
     def depends(self, models: Models) -> tuple[str, ...]:
@@ -103,6 +110,9 @@ class Grade:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """0 to 1, higher is more coherent; NaN without a context."""
+        if self.recipe != "small":
+            return {"grade": published.scores(self.weights_name, items, models, self.encoder, self.tagger,
+                                              self._source(models), self.weighted)}
         from metrics.graph.grade.network import GradeNetwork
 
         return {"grade": self.network_scores(models.trained(self.weights_name, GradeNetwork, self.encoder), items,
@@ -112,8 +122,9 @@ class Grade:
         """The scores of the items by a network."""
         network = network.cpu().double().eval()
         table, before, replies = items_table(items, models.encoder(self.encoder))
-        graphs = (topics.item_topics(contexts(items), [reply(item) for item in items], self._source(models),
-                                     self.tagger, self.weighted) if self.branch == "both" else None)
+        source = self._source(models)
+        graphs = source and topics.item_topics(contexts(items), [reply(item) for item in items], source, self.tagger,
+                                               self.weighted)
 
         def logits(rows: Rows) -> Column:
             return topics.in_blocks(rows, lambda block: network(
@@ -126,14 +137,19 @@ class Grade:
         """Give true replies more than false ones that are like them."""
         from metrics.graph.grade.network import GradeNetwork
 
-        source = self._source(data.models, data.encoder) if self.branch == "both" else None
+        source = self._source(data.models, data.encoder)
+        if self.recipe != "small":
+            return published.objective(data, source, self.negatives, self.tagger, self.weighted, self.khop)
         pairs = grade_pairs(data, source, self.negatives, self.tagger, self.weighted)
         config = {"width": pairs[0].table.width, "turns": TURNS, "nodes": pairs[0].features,
                   "hops": 2 if self.khop else 0}
         return telling_apart(GradeNetwork, config, pairs)
 
-    def _source(self, models: Models, encoder: str = "") -> topics.TopicSource:
-        return topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)
+    def _source(self, models: Models, encoder: str = "") -> topics.TopicSource | None:
+        if self.branch == "utterances":
+            return None
+        source = topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)
+        return dataclasses.replace(source, apart=0 if self.recipe == "small" else published.APART)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ P brings a node's vector to the size of the layers. A node without an edge has z
 topic of the other side is, stands beside h_i because the softmax over the neighbours hides it: with a single neighbour
 it is 1 at whatever distance. The utterance branch reads the frozen encoder's vectors:
 v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
+
+PublishedGrade is the paper's: P is the identity, max_j A_ij is left out, v_c is BERT's pooled state, brought to the
+width of v_g as in the released code.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from torch_geometric.utils import scatter, softmax
 from metrics.trained.heads.losses import contrastive
 from metrics.trained.heads.networks import Match
 
+SLOPE = 0.2
+"""How steep LeakyReLU is below 0 in the paper's network."""
 DROPPED = 0.2
 """The share of the edges that is left out at a step of training."""
 
@@ -35,9 +40,9 @@ DROPPED = 0.2
 class TopicAttention(MessagePassing):  # type: ignore[misc]
     """One layer of graph attention, scaled by the adjacency; the heads are side by side."""
 
-    def __init__(self, size: int, heads: int) -> None:
+    def __init__(self, size: int, heads: int, slope: float = 0.01) -> None:
         super().__init__(aggr="add", node_dim=0)
-        self.heads = heads
+        self.heads, self.slope = heads, slope
         self.lift = nn.Linear(size, size, bias=False)
         self.own = nn.Linear(size, size, bias=False)
         self.target = nn.Parameter(torch.empty(heads, size // heads))
@@ -54,19 +59,27 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
 
     def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
         """The message along each edge: (E, heads, size / heads)."""
-        attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j))
+        attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j), self.slope)
         return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
 
 
 class TopicGraph(nn.Module):  # type: ignore[misc]
-    """The graph branch."""
+    """The graph branch; with `out`, the width of v_g, it is the paper's, whose layers are as wide as the vectors."""
 
-    def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2) -> None:
+    def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2,
+                 out: int = 0) -> None:
         super().__init__()
-        self.hops = hops
-        self.first = nn.Linear((1 + hops) * width, size)  # P and every W_k side by side
-        self.layers = nn.ModuleList(TopicAttention(size, heads) for _ in range(layers))
-        self.last = nn.Linear(size + 1, size)
+        self.hops, self.published = hops, bool(out)
+        self.first: Any
+        if self.published:
+            size = width
+            self.first = nn.Linear(hops * width, size) if hops else None  # every W_k side by side
+            self.layers = nn.ModuleList(TopicAttention(size, heads, SLOPE) for _ in range(layers))
+            self.last = nn.Linear(size, out)
+        else:
+            self.first = nn.Linear((1 + hops) * width, size)  # P and every W_k side by side
+            self.layers = nn.ModuleList(TopicAttention(size, heads) for _ in range(layers))
+            self.last = nn.Linear(size + 1, size)
 
     def forward(self, graphs: Any) -> Any:
         """v_g of the graphs of a batch, whose edges stand in one direction only: (graphs, size)."""
@@ -76,11 +89,17 @@ class TopicGraph(nn.Module):  # type: ignore[misc]
             edges, weights = edges[:, stays], weights[stays]
         edges, weights = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weights, weights])
         adjacency = normalised(edges, weights, len(graphs.x))
-        nodes = self.first(graphs.x[:, : 1 + self.hops].flatten(1))
+        nodes = graphs.x[:, 0]
+        if not self.published:
+            nodes = self.first(graphs.x[:, : 1 + self.hops].flatten(1))
+        elif self.first is not None:
+            nodes = nodes + self.first(graphs.x[:, 1 : 1 + self.hops].flatten(1))
         for layer in self.layers:
             nodes = layer(nodes, edges, adjacency)
-        nearest = scatter(weights, edges[1], dim_size=len(nodes), reduce="max")
-        mean = global_mean_pool(torch.cat([nodes, nearest[:, None]], dim=1), graphs.batch, size=len(graphs.ptr) - 1)
+        if not self.published:
+            nearest = scatter(weights, edges[1], dim_size=len(nodes), reduce="max")
+            nodes = torch.cat([nodes, nearest[:, None]], dim=1)
+        mean = global_mean_pool(nodes, graphs.batch, size=len(graphs.ptr) - 1)
         return functional.elu(self.last(mean)) * (graphs.ptr.diff() > 0)[:, None]
 
 
@@ -118,6 +137,29 @@ class GradeNetwork(nn.Module):  # type: ignore[misc]
         left, right = self.match.heads(context, reply)
         cosines = self.match.cosines(context, reply)
         branches = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
+        if self.graph is not None:
+            branches.append(self.graph(graphs))
+        return self.score(torch.cat(branches, dim=-1))
+
+
+class PublishedGrade(nn.Module):  # type: ignore[misc]
+    """The layers behind BERT: its own pooling layer, the graph branch unless `nodes` is 0, the net over both.
+
+    `pooling` and `length` (in tokens) are how the pairs were read.
+    """
+
+    def __init__(self, width: int, nodes: int, hops: int = 2, heads: int = 4, layers: int = 3, branch: int = 512,
+                 hidden: int = 512, second: int = 128, pooling: str = "cls", length: int = 128) -> None:
+        super().__init__()
+        self.pooling, self.length = pooling, length
+        self.dense = nn.Linear(width, width)
+        self.utterances = nn.Linear(width, branch)
+        self.graph = TopicGraph(nodes, heads=heads, layers=layers, hops=hops, out=branch) if nodes else None
+        self.score = Coherence(branch * (2 if nodes else 1), hidden, second, dropout=0.0)
+
+    def forward(self, first: Any, graphs: Any = None) -> Any:
+        """The logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
+        branches = [self.utterances(torch.tanh(self.dense(first)))]
         if self.graph is not None:
             branches.append(self.graph(graphs))
         return self.score(torch.cat(branches, dim=-1))

@@ -41,12 +41,17 @@ READ = 2
 
 @dataclass(frozen=True, slots=True)
 class TopicSource:
-    """A graph of terms, the vectors of texts, and how many neighbours of each hop are taken."""
+    """A graph of terms, the vectors of texts, and how many neighbours of each hop are taken.
+
+    `apart` is how many hops count for a pair without a way, every other way counting one more than it has, as in
+    GRADE's released code; 0 for no edge there.
+    """
 
     graph: Graph
     read: Read
     first: int = 10
     second: int = 10
+    apart: int = 0
 
     def features(self, words: Sequence[str]) -> Vectors:
         """For each word (3, width): its vector, and the means over its neighbours, zeros where there are none."""
@@ -111,6 +116,8 @@ def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weig
     if weighted:
         begin = node_ends[pair]
         hops = source.hops(words, nodes[begin + left], nodes[begin + right])
+        if source.apart:
+            hops = np.where(hops < 0, source.apart, hops + 1)
         linked = hops >= 0
         weights = (1 / np.maximum(hops, 1)).astype(np.float32)[linked]
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,35 +12,41 @@ from metrics.metric import Column
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.words import reply
-from metrics.trained.heads.table import Rows, fill, probabilities, stable
+from metrics.trained.heads.table import BLOCK, Rows, fill, probabilities, stable
 
 
-def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, turns: int = 0) -> Column:
+def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, turns: int = 0,
+                       kind: Callable[..., Any] | None = None,
+                       beside: Callable[[Rows], Any] | None = None) -> Column:
     """The probability of each response after the last `turns` of its context (0: all), read as one sequence.
 
-    NaN without a context.
+    NaN without a context. `kind` is the head, else a classifier; `beside` gives what it takes besides of some items.
     """
     from metrics.training.tuned import Classifier
 
-    head = models.trained(weights, Classifier, encoder)
+    head = models.trained(weights, kind or Classifier, encoder)
     spoken = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
     pairs = [(" ".join(said[-turns:]), reply(item)) for said, item in zip(spoken, items, strict=True)]
 
     def score(rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Column:
-        chosen = [pairs[row] for row in np.flatnonzero(rows)]
-        return head_probabilities(head, models.encoder(f"{encoder}+{weights}").pairs(chosen, head.pooling, head.length))
+        chosen = np.flatnonzero(rows)
+        vectors = models.encoder(f"{encoder}+{weights}").pairs([pairs[row] for row in chosen], head.pooling,
+                                                               head.length)
+        return head_probabilities(head, vectors, beside and (lambda block: beside(chosen[block])))
 
     return fill(np.array([bool(said) for said in spoken], dtype=np.bool_), score)
 
 
-def head_probabilities(head: object, vectors: Vectors) -> Column:
-    """The sigmoid of the head's logit of each vector, computed in double precision."""
+def head_probabilities(head: Any, vectors: Vectors, beside: Callable[[Rows], Any] | None = None) -> Column:
+    """The sigmoid of the head's logit of each vector, and of what stands beside it, computed in double precision."""
     import torch
 
-    network = head.cpu().double().eval()  # type: ignore[attr-defined]
+    network = head.cpu().double().eval()
 
     def logits(rows: Rows) -> Column:
         with torch.inference_mode():
-            return np.asarray(network(torch.from_numpy(vectors[rows]).double()).numpy())
+            parts = [network(torch.from_numpy(vectors[block]).double(), *([beside(block)] if beside else []))
+                     for block in (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))]
+            return np.asarray(torch.cat(parts).numpy())
 
     return probabilities(stable(np.arange(len(vectors)), logits))

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
 from metrics.graph.grade import metric as grade_data
+from metrics.graph.grade import published
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
 from metrics.metric import signature
 from metrics.models.service import Choice, Models
 from metrics.text.topic_graph import Graph, write
+from metrics.training import negatives
 from metrics.training.recipe import TrainingData
+from tests import tiny_weights
 from tests.conftest import make_item
-from tests.tiny_weights import train
 
 torch = pytest.importorskip("torch")
 grade = pytest.importorskip("metrics.graph.grade.network")
@@ -112,6 +116,28 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
     assert network(graphs).detach()[1].tolist() == [0, 0, 0, 0]
 
 
+def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
+    """One layer, and attention that has but one neighbour: h = x + Σ W_k x_k + b, then ELU(V h + W h_j)."""
+    network = grade.TopicGraph(width=2, heads=1, layers=1, out=3).double().eval()
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    network.first.weight.data[0] = torch.tensor([10.0, 0, 100, 0])
+    network.first.bias.data[0] = 5
+    layer = network.layers[0]
+    layer.own.weight.data, layer.lift.weight.data = torch.eye(2).double(), -0.5 * torch.eye(2).double()
+    network.last.weight.data[1] = torch.tensor([1.0, 1.0])
+    graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(grade_topics.double)
+    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; no way between them, so that each is alone
+    assert network(graphs)[0, 1].item() == pytest.approx((427 + 4 + 14 + 81) / 2)
+    far = dataclasses.replace(source, apart=20)
+    graphs = topics(far, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
+    assert graphs.edge_attr.tolist() == pytest.approx([1 / 20, 1 / 2, 1])
+    graphs = topics(far, [(("cup",), ("moon",))]).batch(np.array([0])).apply(grade_topics.double)
+    # each loses half of the other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends what is below 0
+    cup, moon = (420.0, np.expm1(-36.5)), (np.expm1(-199.5), 79.0)
+    assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
+
+
 def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
     def logit(share: float) -> float:
         return float(np.log(share / (1 - share)))
@@ -144,9 +170,52 @@ def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path,
              make_item("two", "yes", context=("really?",))]
     for options in ("branch=utterances", "khop=false", "weighted=false"):
         metric: Any = registry.choose(f"grade[{options}]").metric
-        train(metric.weights_name, metric, models, steps=1, every=1)
+        tiny_weights.train(metric.weights_name, metric, models, steps=1, every=1)
         column = metric.score(items, models)["grade"]
         assert ((column > 0) & (column < 1)).all()
         network = models.trained(metric.weights_name, grade.GradeNetwork)
         assert (network.graph is None) == ("utterances" in options)
         assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)
+
+
+def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tiny_encoder: Path) -> None:
+    """With the encoder's vectors of words and its graph, since neither ConceptNet nor Numberbatch is here."""
+    options = "graph=neighbours,nodes=,tagger=lists"
+    assert main(["train", f"grade[{options}]", "--recipe", "paper", "--set", "heads=2", "--set", "layers=1", "--set",
+                 "branch=4", "--set", "length=24", "--set", "batch=4", "--steps", "4", "--encoder", str(tiny_encoder),
+                 "--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
+    metric: Any = registry.choose(f"grade[recipe=paper,encoder={tiny_encoder},{options}]").metric
+    assert metric.weights_name == "grade-paper-neighbours-words"
+    models = Models(tmp_path, Choice(device="cpu"))
+    network = models.trained(metric.weights_name, grade.PublishedGrade, str(tiny_encoder))
+    assert (network.score.layers[1].in_features, len(network.graph.layers), network.length) == (8, 1, 24)
+    items = [make_item("a", "i like tea and football", context=("do you like tea", "yes")),
+             make_item("b", "well yes", context=("oh really",)), make_item("c", "hello", context=())]
+    column = metric.score(items, models)["grade"]
+    assert ((column > 0) & (column < 1)).tolist() == [True, True, False]
+    assert np.isnan(column[2])
+    alone = [metric.score([item], models)["grade"][0] for item in items[:2]]
+    assert column[:2].tolist() == pytest.approx(alone, abs=1e-6)
+    chosen = registry.choose("grade[recipe=paper]")
+    assert chosen.suffix == "[encoder=bert-base-uncased,recipe=paper]"
+    assert (chosen.metric.card.system, metric.card.departures[1]) == (
+        "as published", "Graph neighbours in place of conceptnet.")
+    with pytest.raises(MissingResource, match="numberbatch"):
+        chosen.metric.score(items, models)
+
+
+def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: Path, home: Path) -> None:
+    models = Models(home, Choice(encoder=str(tiny_encoder)))
+    data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
+    made = published.pairs(data.dialogues(), data, None, "both", "lists", True)
+    assert len(made.whose) == 2 * len(made.replies) == 4 * len(data.dialogues())
+    (context, right), (same, wrong), place = made.draw(np.random.default_rng(0), 1)[0]
+    row = made.whose[place]
+    assert (context, right) == (same, made.replies[row])
+    assert context == " ".join(reversed(made.before[row]))
+    assert right != wrong
+    texts = ["tea time"] + [f"tea {letter}" for letter in "abcdefghijklmnopqrstuvwx"] + ["rain"]
+    rows = np.array([0, 25])
+    chosen = negatives.lexical_others(rows, negatives.Index(texts), np.arange(26), np.random.default_rng(0),
+                                      ranks={20: 11, 30: 1})
+    assert texts[chosen[0]] == "tea k"  # the 11th of 24: "tea a" and "tea i" are shorter without their stop words

@@ -126,6 +126,13 @@ def test_taggers_are_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> Non
     nltk = SimpleNamespace(pos_tag=lambda words: [(word, tags[word]) for word in words])
     monkeypatch.setitem(sys.modules, "nltk", nltk)
     assert keywords.keywords("the quick fox slowly jumped", "nltk") == ("quick", "fox", "jumped")
+    counts = Counts(1000, {"fox": 10, "quick": 10, "is": 900, "jumped": 100}, "")
+    # of five words: fox 2 · 0.2 · log10(100) = 0.8, jumped 0.2, quick 0.5 · 0.2 · 2 = 0.2; "is" says nothing
+    assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
+        "quick", "fox", "jumped"]
+    monkeypatch.setattr(keywords, "LEAST_WEIGHT", 0.3)
+    assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
+        "fox"]
     loaded: Any = lambda text: [SimpleNamespace(text=word, tag_=tags[word]) for word in text.split()]  # noqa: E731
     monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=lambda *_, **__: loaded))
     keywords._spacy.cache_clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import subprocess
 import sys
@@ -52,13 +51,7 @@ def toy(part: str, rng: np.random.Generator, many: int) -> list[Any]:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """The toy corpus as a file."""
-    path = tmp_path / "toy.jsonl"
-    path.write_text("".join(json.dumps({
-        "dialogue_id": one.id, "source": "toy", "split": "train",
-        "utterances": [{"speaker": turn.speaker, "text": turn.text} for turn in one.utterances],
-        **{key: value for key, value in one.labels.items() if key.endswith("responses")}}) + "\n"
-        for one in tiny_weights.corpus().dialogues))
-    return path
+    return tiny_weights.corpus_file(tmp_path)
 
 
 def test_a_row_is_read_the_same_whatever_is_read_beside_it(data: TrainingData) -> None:

@@ -1,0 +1,136 @@
+"""GRADE as in its paper: BERT reads the last two utterances and the response together, beside it the graph of topics.
+
+The network is the paper's (PublishedGrade in network.py); sizes, rates and what the paper leaves open are those of the
+released code: what follows the last two utterances of a dialogue, against one false reply like it in words and one like
+it in meaning; the rank of the former by how many share a word; keywords by part of speech and rarity; ways counted by
+their nodes, 20 where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from benchmarks.dataset import Item
+from metrics.errors import MetricError
+from metrics.graph.grade import topics
+from metrics.metric import Column
+from metrics.models.service import Models
+from metrics.text.keywords import Tagger
+from metrics.text.words import reply
+from metrics.trained.heads import cross_encoder
+from metrics.trained.heads.table import Rows, contexts
+from metrics.training import negatives
+from metrics.training.recipe import Objective, Recipe, TrainingData
+
+TURNS, APART = 2, 20
+"""Utterances before a response, and the hops of two topics between which there is no way."""
+RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
+"""Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
+RECIPE = Recipe(
+    ("dailydialog",), steps=37_040, epochs=5, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
+    encoder="bert-base-uncased", batch=16, margin=0.1,
+    network={"heads": 4, "layers": 3, "branch": 512, "hidden": 512, "second": 128},
+    options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},
+    departures=(
+        ("The published numbers are of the released code, which drops [CLS] before pooling, gives edges and attention "
+         "to the wrong nodes, adds one vector to all nodes and drops edges when it scores; here the paper's formulas "
+         "stand."),
+        ("Keywords are words, not lemmas, whose rarity is that of five corpora; neighbours are those of the heaviest "
+         "edges, not the nearest by cosine; a way has four hops at most; Numberbatch's vectors are not trained."),
+        ("Nearness in meaning is that of the encoder's mean token states, not of BERT's pooled ones; no true reply is "
+         "a false one; what is too long loses its beginning."),
+        "Batches are drawn at random with replacement.",
+    ))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Contexts (the last utterance first) and replies, of which `whose` has the false ones `false`, and the graphs.
+
+    The graphs of all true pairs come first, then those of the false ones.
+    """
+
+    before: Sequence[Sequence[str]]
+    replies: Sequence[str]
+    whose: Rows
+    false: Rows
+    graphs: topics.Topics | None
+
+    def draw(self, rng: np.random.Generator, many: int) -> list[Any]:
+        """Readings of a true and a false reply, and which pair it is."""
+        drawn = []
+        for place in rng.integers(len(self.whose), size=many):
+            row = self.whose[place]
+            context = said(self.before[row])
+            drawn.append(((context, self.replies[row]), (context, self.replies[self.false[place]]), place))
+        return drawn
+
+    def beside(self, examples: Sequence[Any]) -> tuple[Any, ...]:
+        """The graphs of the true replies of examples, and those of the false; none without graphs."""
+        places = np.array([example[2] for example in examples], dtype=np.intp)
+        return () if self.graphs is None else (
+            self.graphs.batch(self.whose[places]), self.graphs.batch(len(self.replies) + places))
+
+
+def said(before: Sequence[str]) -> str:
+    """The last utterances of a context as one text, in their order."""
+    return " ".join(filter(None, before[TURNS - 1 :: -1]))
+
+
+def pairs(dialogues: Sequence[Dialogue], data: TrainingData, source: topics.TopicSource | None, kind: str,
+          tagger: Tagger, weighted: bool) -> Pairs:
+    """Each reply to two utterances or more, with its false replies."""
+    spoken = [[turn.text for turn in dialogue.utterances if turn.text.strip()] for dialogue in dialogues]
+    places = [(number, place) for number, texts in enumerate(spoken) for place in range(TURNS, len(texts))]
+    groups = np.array([number for number, _ in places], dtype=np.int64)
+    if len(np.unique(groups)) < 2:
+        raise MetricError(f"the corpora have {len(places)} replies to two utterances, to train on or held out; take "
+                          "larger ones, of two dialogues or more each")
+    before = [spoken[number][place - TURNS : place][::-1] for number, place in places]
+    replies = [spoken[number][place] for number, place in places]
+    rows, rng, false = np.arange(len(replies)), data.rng, []
+    if kind == "random":
+        false.append(negatives.random_others(rows, groups, 1, rng)[:, 0])
+    if kind in ("both", "lexical"):
+        false.append(negatives.lexical_others(rows, negatives.Index(replies), groups, rng, ranks=RANKS))
+    if kind in ("both", "embedding"):
+        vectors = data.vectors(replies)
+        false.append(negatives.nearest_others(rows, vectors[:, : vectors.shape[1] // 2], groups, rng))
+    whose, chosen = np.tile(rows, len(false)), np.concatenate(false)
+    graphs = None if source is None else topics.item_topics(
+        [*before, *(before[row] for row in whose)], [*replies, *(replies[row] for row in chosen)], source, tagger,
+        weighted)
+    return Pairs(before, replies, whose, chosen, graphs)
+
+
+def objective(data: TrainingData, source: topics.TopicSource | None, kind: str, tagger: Tagger, weighted: bool,
+              khop: bool) -> Objective:
+    """Give true replies more than false ones that are like them, by a margin."""
+    from metrics.graph.grade.network import PublishedGrade
+    from metrics.training.tuned import Parts, contrasts
+
+    training, held = (pairs(some, data, source, kind, tagger, weighted)
+                      for some in (data.dialogues(), data.held_out()))
+    nodes = 0 if training.graphs is None else int(training.graphs.features.shape[-1])
+    return contrasts(data, Parts(training, held, Pairs.draw, len(training.whose)), margin=data.recipe.margin,
+                     kind=PublishedGrade, beside=Pairs.beside, nodes=nodes, hops=2 if khop else 0)
+
+
+def scores(weights: str, items: Sequence[Item], models: Models, encoder: str, tagger: Tagger,
+           source: topics.TopicSource | None, weighted: bool) -> Column:
+    """0 to 1, higher is more coherent; NaN without a context."""
+    from metrics.graph.grade.network import PublishedGrade
+
+    beside = None
+    if source is not None:
+        graphs = topics.item_topics(contexts(items), [reply(item) for item in items], source, tagger, weighted)
+
+        def beside(rows: Rows) -> Any:
+            return graphs.batch(rows).apply(topics.double)
+
+    return cross_encoder.pair_probabilities(items, models, weights, encoder, TURNS, PublishedGrade, beside)
