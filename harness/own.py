@@ -29,6 +29,7 @@ from typing import Any
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
 from benchmarks.formats import official, rows, table
+from benchmarks.formats.official import Record
 from benchmarks.formats.rows import TableSource
 from benchmarks.storage import store
 from harness import terms
@@ -57,19 +58,26 @@ class OwnDataset:
 
     def read(self) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset, its size taken from the file, and what the file holds that a person should look at."""
-        if isinstance(self.source.place, Path) and not self.source.place.exists():
-            raise BadConfig(f"{self.source.place}: no such file; it should hold the items and ratings of "
-                            f"{self.card.name!r}")
-        remarks: tuple[str, ...] = ()
-        if self.source.is_table:
-            found = rows.read(self.source, self.columns)
-            records = table.records(found, self.card.level, self.votes)
-            remarks = tuple(table.remarks(found, self.votes))
-        else:
-            records = list(official.records(Path(self.source.place)))
-        official.check_level(records, self.card.level)
+        records, listed = self._content()
         dataset = official.dataset(records, self.card, "imported", self.source.shown)
-        return replace(dataset, card=replace(self.card, size=len(dataset.items))), remarks
+        return replace(dataset, card=replace(self.card, size=len(dataset.items))), tuple(
+            table.remarks(listed, self.votes) if listed else ())
+
+    def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
+        """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
+        place, name = self.source.place, self.source.shown
+        if isinstance(place, Path) and not place.exists():
+            raise BadConfig(f"{place}: no such file; it should hold the items and ratings of {self.card.name!r}")
+        if self.source.is_table:
+            listed = rows.read(self.source, self.columns)
+        else:
+            objects = official.load_json(Path(place))
+            if (from_json := rows.of_objects(objects, name, self.columns)) is None:
+                records = list(official.records_of(objects, name))
+                official.check_level(records, self.card.level)
+                return records, None
+            listed = from_json
+        return table.records(listed, self.card.level, self.votes), listed
 
     def load(self) -> Dataset:
         """The dataset, the scales that the card leaves open taken from the votes."""
@@ -81,7 +89,7 @@ class OwnDataset:
         votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
                                 for vote in rating.votes] for quality in self.card.qualities}
         if empty := next((name for name, given in votes.items() if not given), None):
-            here = table.names(rows.read(self.source, self.columns)) if self.source.is_table else ()
+            here = table.names(self._content()[1] or ())
             raise BadConfig(f"{self.source.shown}: holds no vote on {empty!r}; it has "
                             f"{', '.join(here) or 'no ratings'}")
         qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,

@@ -25,7 +25,8 @@ from typing import Any
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Origin, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord, nearest
 
-SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "user": USER, "human": USER, "human_evaluator": USER}
+SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
+            "human_evaluator": USER}
 """What files call the two sides; a name that is not here is kept."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -98,18 +99,22 @@ def load_json(path: Path) -> Any:
 
 def records(path: Path) -> Iterator[Record]:
     """The objects of a file, each with an id of its own."""
-    rows = load_json(path)
+    return records_of(load_json(path), path.name)
+
+
+def records_of(rows: Any, file: str) -> Iterator[Record]:
+    """The objects of a list, each with an id of its own."""
     if not isinstance(rows, list):
-        raise BadRecord(path.name, None, "", f"should be a list of records, is {_kind(rows)}")
+        raise BadRecord(file, None, "", f"should be a list of records, is {_kind(rows)}")
     ids: set[str] = set()
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise BadRecord(path.name, number, "", f"should be an object, is {_kind(row)}")
+            raise BadRecord(file, number, "", f"should be an object, is {_kind(row)}")
         name = row.get("dialogue_id")
         if not isinstance(name, str) or not name:
             problem = f"should be text, is {_kind(name)}" if name not in (None, "") else "is missing or empty"
-            raise BadRecord(path.name, number, "dialogue_id", problem)
-        record = Record(path.name, name, row)
+            raise BadRecord(file, number, "dialogue_id", problem)
+        record = Record(file, name, row)
         if name in ids:
             raise record.bad("dialogue_id", "occurs twice")
         ids.add(name)

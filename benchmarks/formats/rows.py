@@ -1,4 +1,5 @@
-"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a folder that `datasets` wrote, a dataset of the hub.
+"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a list in JSON, a folder that `datasets` wrote, a
+dataset of the hub.
 
 A folder is read as Arrow, without the library; a dataset of the hub needs it.
 """
@@ -34,7 +35,7 @@ class TableSource:
 
     @property
     def is_table(self) -> bool:
-        """Whether it has rows; else it is the organisers' JSON."""
+        """Whether it has rows of columns; else it is JSON."""
         return isinstance(self.place, str) or self.place.suffix in ENDINGS or self.place.is_dir()
 
     @property
@@ -51,7 +52,22 @@ def read(source: TableSource, columns: Mapping[str, str]) -> list[Row]:
         rows = _numbered(source.shown, _of_folder(source.place, source.part))
     else:
         rows = _of_file(source.place)
-    return [(where, _renamed(where, row, columns)) for where, row in rows]
+    return [(where, _renamed(where, _flat(row), columns)) for where, row in rows]
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, an object in it as columns of its own: `ratings.overall`; one that is a turn stays."""
+    return {column: value for name, whole in row.items() for column, value in (
+        ((f"{name}.{part}", value) for part, value in whole.items())
+        if isinstance(whole, dict) and not {"text", "content"} & whole.keys() else ((name, whole),))}
+
+
+def of_objects(objects: Any, file: str, columns: Mapping[str, str]) -> list[Row] | None:
+    """The rows of a list in JSON; None where its objects are records of the organisers: no `item`, nothing mapped."""
+    if not isinstance(objects, list) or not (columns or any("item" in one for one in objects[:1])):
+        return None
+    rows = ((f"{file}, object {number}", one) for number, one in enumerate(objects, 1))
+    return [(where, _renamed(where, _flat(_checked(where, one)), columns)) for where, one in rows]
 
 
 def _renamed(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
@@ -110,7 +126,7 @@ def _of_file(path: Path) -> Iterator[Row]:
                 where = f"{path.name}, line {line}"
                 yield where, _object(where, one)
         return
-    csv.field_size_limit(FIELD)
+    before = csv.field_size_limit(FIELD)
     first = SEPARATORS.search(text.partition("\n")[0]) if path.suffix == ".csv" else None
     separator = first[0] if first else "," if path.suffix == ".csv" else "\t"
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -122,6 +138,8 @@ def _of_file(path: Path) -> Iterator[Row]:
             yield where, dict(row)
     except csv.Error as error:
         raise BadRecord(f"{path.name}, line {reader.line_num}", None, "", str(error)) from error
+    finally:
+        csv.field_size_limit(before)
 
 
 def _object(where: str, text: str) -> dict[str, Any]:
@@ -129,6 +147,10 @@ def _object(where: str, text: str) -> dict[str, Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadRecord(where, None, "", f"is not JSON: {error}") from error
+    return _checked(where, value)
+
+
+def _checked(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadRecord(where, None, "", "should be an object")
     return value

@@ -72,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     """A report of the metric alone, over the datasets of the earlier one."""
-    kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets}
+    kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets
+             if chosen.split in (None, entry.split)}
     kind = data or ("real" if "real" in kinds else "sample")
     names = tuple(entry.name for entry in earlier.datasets
                   if (entry.origin == "sample") == (kind == "sample") and chosen.split in (None, entry.split))

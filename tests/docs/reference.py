@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, cast, get_args, get_origin
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import Quality
+from benchmarks.dataset import DatasetCard, Quality
 from harness import cli
 from harness.results import files, rows
 from metrics import registry as metrics
@@ -154,15 +154,20 @@ def remarks(name: str) -> str:
 def dataset_table() -> Iterator[str]:
     """Every dataset, as its card has it."""
     yield DATASETS
-    cards = [datasets.card(name) for name in datasets.names()]
+    cards = list(datasets.built_in().values())
     for card in cards:
         qualities = ", ".join(map(quality, card.qualities))
         yield (f"| `{card.name}` | {card.title} | {card.split}, {card.level} | {card.size:,} | {qualities} "
                f"| {cell(card.licence)} |")
     yield ""
+    alike: dict[tuple[str, str], list[DatasetCard]] = {}
     for card in cards:
-        places = ", ".join(f"<{source.url}>" + (" (by hand)" if source.by_hand else "") for source in card.sources)
-        yield f"- **{card.name}**: {sentence(card.citation)} {sentence(card.notes)} From {places}."
+        alike.setdefault((card.citation, card.notes), []).append(card)
+    for (citation, notes), own in alike.items():
+        places = dict.fromkeys(f"<{source.url}>" + (" (by hand)" if source.by_hand else "")
+                               for card in own for source in card.sources)
+        yield (f"- **{', '.join(card.name for card in own)}**: {sentence(citation)} {sentence(notes)} From "
+               f"{', '.join(places)}.")
 
 
 def quality(quality: Quality) -> str:

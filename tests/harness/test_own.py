@@ -82,6 +82,15 @@ def raters() -> list[dict[str, Any]]:
              "f": fit[0] if fit else ""} for item, context, response, references, overall, fit in ITEMS]
 
 
+def nested(folder: Path) -> Path:
+    """Objects of one's own shape: votes inside another object."""
+    objects = [{"id": item, "history": context.split("\n"), "response": response, "reference": list(references),
+                "votes": {"all": list(overall), "fit": list(fit)}}
+               for item, context, response, references, overall, fit in ITEMS]
+    card = RATERS.replace('"r0", "r1"', '"votes.all"').replace('["f"]', '["votes.fit"]')
+    return write(folder, "json", json.dumps(objects), card)
+
+
 RATERS = CARD.replace('qualities = ["overall", "fit"]', """columns = {item = "id", context = "history"}
 [[quality]]
 name = "overall"
@@ -118,7 +127,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
     "long .tsv": lambda folder: table(folder, "tsv", long()),
     ".jsonl": lambda folder: write(folder, "jsonl", lines()),
     "a column per rater": lambda folder: table(folder, "csv", raters(), RATERS),
-    "a folder of datasets": saved, "a dataset of the hub": hub,
+    "objects": nested, "a folder of datasets": saved, "a dataset of the hub": hub,
     "the organisers' .json": lambda folder: write(folder, "json", official())}
 
 
@@ -289,6 +298,8 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert "nothing has changed" in capsys.readouterr().out
     assert main(["leaderboard", "--with", "distinct", "--out", str(out)]) == 0
     assert "no place: no correlation on tea-talk" in capsys.readouterr().out
+    assert main(["leaderboard", "--with", "distinct", "--split", "test", "--out", str(out)]) == 0
+    assert "on the board test:" in capsys.readouterr().out
     assert main(["report", "--out", str(out), "--compare", "--metric", "length"]) == 0
     assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
     assert "did you mean 'length'?" in capsys.readouterr().err
