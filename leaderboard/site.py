@@ -3,39 +3,47 @@
     page.build(results) -> pages of tables          render(pages) -> files
 
 Pages are found in leaderboard/pages/. The same results give the same bytes. Two runs of the same thing differ in their
-timings: costs, and the times on the pages of the metrics and about the run.
+timings, so in what costs. Sample data are shown only where there are no other.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import gzip
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
 from typing import TypeAlias
 
 from harness.results.rows import Results
 from leaderboard import pages as modules
-from leaderboard.blocks.tables import Cell, Entry, Group, Heading, Page, Section, Table
-from leaderboard.model.index import part, plural, real_alone, slug
-from leaderboard.pages import changes, dataset, front, quality
-from leaderboard.render import html, latex, markdown, rows
+from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
+from leaderboard.model.index import origin_of, part, plural, real_alone, slug
+from leaderboard.model.numbers import numbers
+from leaderboard.pages import changes
+from leaderboard.render import html, markdown, rows
 
 Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
 MARKDOWN = "LEADERBOARD.md"
 CHANGES = "changes.csv"
+NUMBERS = "numbers.js"
 STYLE = "style.css"
-WORDS = {"Datasets": "By dataset", "Qualities": "By quality", "Metrics": "By metric"}
-"""The name of a group of pages in the menu."""
+DOWNLOADS = "methods.html"
+LARGE = 1_000_000
+"""From so many bytes on a file is compressed."""
 
 SCRIPTS = ("tables.js",)
 """The scripts of every page, beside theme.js, which comes before anything is drawn."""
 
-BOARD_SCRIPTS = ("ranking.js", "address.js", "controls.js", "compare.js", "board.js", "tables.js")
-"""The scripts of a page with boards to be ranked anew, in this order."""
+BOARD_SCRIPTS = (NUMBERS, "ranking.js", "compare.js", "tables.js", "board.js")
+"""The scripts of the page whose board is ranked anew, in this order."""
+
+LISTED = "Studies"
+"""The group of pages that has a list of its own; datasets are listed on the page of methods, metrics on the board."""
+DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
 
 
 def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
@@ -49,12 +57,6 @@ def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
             gc.enable()
 
 
-def boards(results: Results) -> tuple[Page, ...]:
-    """Build the pages that have boards, and no other."""
-    real = real_alone(results)
-    return (*front.build(real), *quality.build(real), *dataset.build(real))
-
-
 def builders() -> tuple[Build, ...]:
     """Return the `build` of every page in leaderboard/pages/, by name."""
     names = sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__))
@@ -63,45 +65,53 @@ def builders() -> tuple[Build, ...]:
 
 
 def menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
-    """List the pages without a group, and every group at the place of its first page."""
-    entries = (Entry(f"{slug(page.group)}.html", WORDS.get(page.group, page.group), page.group) if page.group
-               else Entry(page.path, page.label) for page in pages)
-    return tuple(dict.fromkeys(entries))
+    """List the board, the datasets, the other pages without a group, and the list of studies."""
+    entries = [Entry(page.path, page.label) for page in pages if not page.group]
+    entries[1:1] = [DATASETS] if any(page.group == DATASETS.group for page in pages) else []
+    if any(page.group == LISTED for page in pages):
+        entries.append(Entry(f"{slug(LISTED)}.html", LISTED, LISTED))
+    return tuple(entries)
 
 
 def lists(pages: Sequence[Page]) -> tuple[Page, ...]:
-    """Make a page for every group, which lists its pages; a group that has a page of that path needs none."""
-    paths, listed = {page.path for page in pages}, []
-    for entry in (entry for entry in menu(pages) if entry.group and entry.path not in paths):
-        rows = tuple((Cell(page.label, link=page.path), Cell(page.title if page.title != page.label else ""),
-                      Cell(page.detail)) for page in pages if page.group == entry.group)
-        headings = (Heading("Page", "stub"), Heading("Title"), Heading("What it is"))
-        table = Table("list", plural(len(rows), "page"), headings, (Group(rows),), data="as each page says")
-        listed.append(Page(path=entry.path, title=entry.label, label=entry.label,
-                           lead=f"{entry.group} of this run, a page each.",
-                           sections=(Section("pages", entry.group, (table,)),), markdown=False))
-    return tuple(listed)
+    """Make the page that lists the studies, where there are some."""
+    rows = tuple((Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == LISTED)
+    table = Table("list", plural(len(rows), "study", "studies"), (Heading("Study", "stub"), Heading("What it is")),
+                  (Group(rows),))
+    return (Page(path=f"{slug(LISTED)}.html", title=LISTED, label=LISTED, lead="", sections=(
+        Section("pages", LISTED, (table,)),), group=LISTED, markdown=False),) if rows else ()
+
+
+def packed(path: str, content: bytes) -> tuple[str, bytes]:
+    """Compress a file of more than a megabyte; the same content gives the same bytes."""
+    return (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
+
+
+def downloads(files: Iterable[str]) -> Section:
+    """List the same tables as files."""
+    listed = {MARKDOWN: "the boards as Markdown", **{
+        path: rows.ABOUT.get(path.removesuffix(".gz"), "") for path in files}}
+    return Section("files", "The same as files", (Facts(tuple(
+        (path, Cell(about or path, link=path)) for path, about in listed.items())),))
 
 
 def _files(results: Results, before: Results | None) -> dict[str, bytes]:
     tables: dict[str, Callable[[Results], bytes]] = dict(rows.FILES)
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
-    files = {path: table(results) for path, table in tables.items()}  # first: they take the most memory, for a moment
+    files = dict(packed(path, table(results)) for path, table in tables.items())  # first: they take the most memory
     built = [page for build in builders() for page in build(results)]
     if before is not None:
         built.append(changes.compare(before, results))
-    note = f" The datasets: {some}." if (some := part(results)) else ""
-    pages = sorted((replace(page, lead=page.lead + note) for page in built), key=lambda page: page.order)
-    papers = latex.files(pages)
-    downloads = (MARKDOWN, *tables, *(name for name in (latex.ALL,) if name in papers))
-    entries = menu(pages)
+    pages = sorted((replace(page, sections=(*page.sections, downloads(files))) if page.path == DOWNLOADS else page
+                    for page in built), key=lambda page: page.order)
+    entries, sample = menu(pages), any(origin_of(entry) == "sample" for entry in results.datasets)
+    note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
     return {
-        **{page.path: html.html(page, entries, [other for other in pages if page.group and other.group == page.group],
-                                downloads, BOARD_SCRIPTS if page.data else SCRIPTS)
-           for page in (*pages, *(replace(page, lead=page.lead + note) for page in lists(pages)))},
-        MARKDOWN: markdown.document([page for page in pages if page.markdown]),
-        **files, **papers, STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
+        **{page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note)
+           for page in (*pages, *lists(pages))},
+        MARKDOWN: markdown.document([page for page in pages if page.markdown], note),
+        **files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
     }
 
 

@@ -114,18 +114,17 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
 
 
 def _latex(report: Results, board: str) -> None:
-    """Print a board; its name is that of its file under latex/ of the site."""
-    from leaderboard import site
+    """Print a board."""
+    from leaderboard.model.index import real_alone
     from leaderboard.render import latex
 
-    boards = latex.boards(site.boards(report))
+    boards = latex.boards(real_alone(report))
     if not boards:
         raise BadConfig("the report has no board; `harness run --all` makes one")
     name = board.removesuffix(".tex") or next(iter(boards))
     if name not in boards:
         near = ", ".join(difflib.get_close_matches(name, boards, n=3, cutoff=0.4)) or ", ".join(list(boards)[:3])
-        raise BadConfig(f"the report has no board {board!r}; among its {len(boards)} boards: {near}; "
-                        "`harness publish` writes each into latex/ of the site")
+        raise BadConfig(f"the report has no board {board!r}; among its {len(boards)} boards: {near}")
     print(latex.write(boards[name], name), end="")
 
 

@@ -14,7 +14,7 @@ from harness.errors import BadConfig, HarnessError
 from harness.learning import train
 from harness.learning.train import Training
 from harness.run.entries import training_entry
-from leaderboard.pages.training import curve
+from leaderboard.blocks.weights import curve
 from metrics.errors import MetricError, MissingResource
 from metrics.training import trainables
 from metrics.training.checkpoint import CURVE, Checkpoint

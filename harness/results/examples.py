@@ -2,14 +2,15 @@
 
 An item's place is its rank among the items that people rated, from 0, the lowest, to 1, the highest; equals share the
 middle of theirs. Of the metrics it is the median over the first column of each. Half of the examples stand higher with
-people than with metrics, the furthest apart first, and then half the reverse; a response is shown once.
+people than with metrics, the furthest apart first, and then half the reverse; a response is shown once. Behind them
+stand, for each metric, the item that it alone places furthest below people, and the one furthest above.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,11 +55,15 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     median, scored = np.full(table.shape[1], math.nan), np.isfinite(table).any(axis=0)
     median[scored] = np.nanmedian(table[:, scored], axis=0)
     columns = _shown(points, people, list(judges), correlations)
-    return tuple(_example(dataset.items[row], points.dataset, people, row, float(median[row]),
-                          [(name, float(judges[key][row])) for key, name in columns])
-                 for ahead, count in ((people.places - median, number - number // 2),
-                                      (median - people.places, number // 2))
-                 for row in _distinct(dataset.items, ahead, count))
+    together = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
+                         [(name, float(judges[key][row])) for key, name in columns])
+                for ahead, count in ((people.places - median, number - number // 2),
+                                     (median - people.places, number // 2))
+                for row in _distinct(dataset.items, ahead, count))
+    alone = (replace(_example(dataset.items[row], points.dataset, people, row, float(own[row]), ()), metric=metric)
+             for (metric, _), own in judges.items() for ahead in (people.places - own, own - people.places)
+             for row in _distinct(dataset.items, ahead, 1))
+    return (*together, *alone)
 
 
 def _people(usable: Sequence[Judged]) -> People:

@@ -275,7 +275,8 @@ class Example:
 
     `metrics` is the median place over the metrics but the controls, `columns` the place by those that agree best with
     people. Where `quality` is "all qualities", `people` is the mean place over them, and `rating` the mean rating where
-    they share a scale, else NaN. A whole dialogue has its last utterances as `context` and an empty `response`.
+    they share a scale, else NaN. A whole dialogue has its last utterances as `context` and an empty `response`. Where
+    `metric` is named, it is one that this metric alone places too high or too low, and `metrics` is its place.
     """
 
     dataset: str
@@ -288,6 +289,7 @@ class Example:
     people: float
     metrics: float
     columns: tuple[tuple[str, float], ...]
+    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)

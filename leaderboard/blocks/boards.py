@@ -1,14 +1,15 @@
 """Boards as tables: a row per column of a metric, ranked ones first.
 
-An overall board has rank and averages from the ranking, the mean of every dataset beside them, and the cost. A board
-over targets has a cell per target and is ranked by the mean of the cells; a row that lacks a cell has no mean and no
-rank, and a quality that nobody rated is shown but not counted.
+The board of the front page has the place on the question, the mean on each quality, cost and size. An overall board
+has rank and averages from the ranking, the mean of every dataset beside them. A board over targets has a cell per
+target and is ranked by the mean of the cells; a row that lacks a cell has no mean and no rank, and a quality that
+nobody rated is shown but not counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry
@@ -25,19 +26,21 @@ from leaderboard.blocks.cells import (
     value_cell,
 )
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
-from leaderboard.model.cost import COMPOSITE, Cost, costs
+from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import Column, Index, Target, has_value, plural, slug, statistic_title
-from leaderboard.model.numbers import TargetEntry
+from leaderboard.model.questions import Question
 
 CONTROL = "length"
 """The metric that every other should beat: it counts the words of the response."""
 
-BELOW = ("▽", "not above the length control")
+BELOW = ("▽", "no better than counting words")
+QUALITIES = 8
+"""As many qualities have a column on the board of the front page."""
 UNRANKED = "Not ranked: a value is missing"
 LETTERS = Heading("Group", "words", key="letters", title="The ranks of columns that share a letter do not differ "
                                                          "significantly")
-MEASURED = "By itself, models loaded; measured when the numbers were made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,49 @@ class TargetColumn:
         return self.dataset.name, self.quality.name
 
 
-def board_table(index: Index, board: Board, targets: Sequence[TargetEntry] = (), *, folded: bool = False) -> Table:
-    """Draw an overall board; `targets` are those that the scripts rank it anew over."""
-    datasets = index.on(board.origin, board.name)
+def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
+                 rows: Mapping[str, Sequence[Column]]) -> Table:
+    """Draw the board of the front page: groups of rows by title; `columns` are the rows of the scripts' numbers."""
+    known = costs(index.results)
+    lead = {one.board.name: leaders(row.value for row in one.board.ranked.values()) for one in (question, *qualities)}
+    control = max((row.value for column, row in question.board.ranked.items() if column[0] == CONTROL),
+                  default=math.nan)
+    place = {column: number for number, column in enumerate(columns)}
+
+    def value(one: Question, column: Column) -> Cell:
+        row = one.row(column)
+        if row is None:
+            return Cell(MISSING, title="a value is missing")
+        cell = value_cell(row.value, lead[one.board.name], shaded=True)
+        return cell._replace(small=sentences.error(row.error).strip()) if one is question else cell
+
+    def line(column: Column) -> Row:
+        row, cost = question.row(column), known.get(column)
+        rank = Cell("") if row is None else count_cell(row.rank or 0)._replace(small=rank_interval(row))
+        name = _name(index, column, row.value if row else math.nan, control)._replace(
+            model=index.badges.get(column[0], ""), key=place[column])
+        return (rank, name, value(question, column)._replace(shade=""), *(value(one, column) for one in qualities),
+                cost_cell(cost), Cell(sentences.size(cost.parameters) if cost else "", value=cost.parameters or None
+                                      if cost else None))
+
+    return Table(
+        "board", f"Spearman with people: {question.title}",
+        (Heading("Rank", "rank", small="95 %", key="rank", title=f"Among all {len(question.board.ranked)} columns that "
+                 "have every value; the interval is over other contexts and other datasets"),
+         Heading("Metric", "stub", key="metric"),
+         Heading("Score", "number", small="± 95 %", key="score", title="Mean over the datasets; the interval is over "
+                 "other contexts of the same datasets"),
+         *(Heading(one.dimension or one.title, "number", key=one.board.name,
+                   small=plural(one.datasets, "dataset")) for one in qualities),
+         Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
+                 f"{index.results.run.device}, by itself, models loaded, with its inputs"),
+         Heading("Size", "number", small="parameters", key="size", title="Of all its networks")),
+        tuple(Group(tuple(map(line, own)), title) for title, own in rows.items() if own), board=True)
+
+
+def board_table(index: Index, board: Board) -> Table:
+    """Draw an overall board with the mean of every dataset."""
+    datasets = index.on(board.name)
     found = {column: [[index.correlation((entry.name, quality.name), column, board.statistic)
                        for quality in entry.qualities] for entry in datasets] for column in board.columns}
     means = {column: [_mean(entry, rows) for entry, rows in zip(datasets, every, strict=True)]
@@ -70,15 +113,13 @@ def board_table(index: Index, board: Board, targets: Sequence[TargetEntry] = (),
         for column, head in row_heads(index, board).items()}
     any_fitted = any(index.is_fitted(column, entry.name) for column in means for entry in datasets)
     return Table(
-        anchor="-".join(map(slug, (board.name, board.origin, board.statistic))), caption=board.caption,
+        anchor="-".join(map(slug, (board.name, board.statistic))), caption=board.caption,
         headings=(*headings(board), *((LETTERS,) if board.has_letters else ()), *(
-            Heading(entry.name, "number", title=entry.title, link=index.dataset_paths[entry.name], targets=tuple(
-                place for place, (other, _) in enumerate(targets) if other.name == entry.name))
+            Heading(entry.name, "number", title=entry.title, link=index.dataset_paths[entry.name])
             for entry in datasets)),
         groups=groups((row for column, row in rows.items() if board.row(column)),
                       (row for column, row in rows.items() if not board.row(column))),
-        data=marked(index.data(board.origin, board.name), any_fitted), sample=board.origin == "sample",
-        folded=board.caption if folded else "")
+        data=marked(index.data(board.name), any_fitted))
 
 
 def headings(board: Board) -> tuple[Heading, ...]:
@@ -117,8 +158,24 @@ def coverage(covered: int, targets: int) -> str:
     return f"{covered} of {plural(targets, 'target')}"
 
 
+def dataset_boards(index: Index, entry: DatasetEntry) -> tuple[Table, ...]:
+    """Draw every column on every quality of a dataset, promised ones too, a table per statistic."""
+    targets = [TargetColumn(entry, quality, Heading(quality.name, "number")) for quality in entry.qualities]
+    columns = {(metric.name, column) for metric in index.results.metrics for column in metric.columns}
+    return target_boards(index, targets, columns | index.columns.get(entry.name, set()), entry.name, "correlation")
+
+
+def quality_boards(index: Index, dimension: str) -> tuple[Table, ...]:
+    """Draw every ranked column on every dataset that has a quality, a table per statistic."""
+    targets = [TargetColumn(entry, quality, Heading(entry.name, "number", small=entry.split,
+                                                    link=index.dataset_paths[entry.name]))
+               for entry in index.datasets for quality in entry.qualities if quality.dimension == dimension]
+    columns = {(row.metric, row.column) for row in index.results.ranking}
+    return target_boards(index, targets, columns, dimension, slug(dimension))
+
+
 def target_boards(index: Index, targets: Sequence[TargetColumn], columns: Iterable[Column], caption: str, anchor: str,
-                  origin: str) -> tuple[Table, ...]:
+                  ) -> tuple[Table, ...]:
     """Draw a board per statistic over the same targets; all but the first are folded."""
     listed = sorted(columns)
     tables: list[Table] = []
@@ -126,47 +183,17 @@ def target_boards(index: Index, targets: Sequence[TargetColumn], columns: Iterab
         title = statistic_title(statistic)
         table = _target_board(index, targets, listed, statistic)
         tables.append(replace(table, anchor=f"{anchor}-{slug(statistic)}", caption=f"{caption}: {title}",
-                              data=marked(index.data(origin), any(index.is_fitted(column, target.dataset.name)
-                                                                  for column in listed for target in targets)),
-                              sample=origin == "sample", folded=title if tables else ""))
+                              data=marked(index.data(), any(index.is_fitted(column, target.dataset.name)
+                                                            for column in listed for target in targets)),
+                              folded=title if tables else ""))
     return tuple(tables)
 
 
-def with_costs(index: Index, table: Table, at: int) -> Table:
-    """Put cost, needs and family of each row's metric into a table, before its column `at`."""
-    known = costs(index.results)
-    heads = (Heading("Cost", "number", small="s per 1,000", key="cost",
-                     title=f"Seconds per 1,000 items on {index.results.run.device}. {MEASURED}"),
-             Heading("Needs", "words", key="needs",
-                     title="What it needs beside the response, also judging by the datasets that it has scores on"),
-             Heading("Family", "words", key="family"))
-
-    def cells(row: Row) -> Row:
-        cost = known.get(next((cell.key for cell in row if cell.key[0]), ("", "")))
-        return (cost_cell(cost)._replace(why=""), needs_cell(cost), Cell(cost.family) if cost else needs_cell(None))
-
-    widened = tuple(replace(group, rows=tuple((*row[:at], *cells(row), *row[at:]) for row in group.rows))
-                    for group in table.groups)
-    return replace(table, groups=widened, headings=(*table.headings[:at], *heads, *table.headings[at:]))
-
-
 def cost_cell(cost: Cost | None) -> Cell:
-    """Show what 1,000 items cost, in two significant digits; for a composition without its inputs."""
-    if cost is None:
-        return missing("the metric is not in the report")
-    if not math.isfinite(value := cost.seconds):
-        return Cell(MISSING, title="the report has no times of it")
-    text = "< 0.01" if value < 0.01 else f"{value:.{0 if value >= 9.95 else 1 if value >= 0.995 else 2}f}"
-    composite = cost.family == COMPOSITE
-    return Cell(text, value=value, small="+ inputs" if composite else "",
-                title="to combine the scores of other metrics, whose own cost is not included" if composite else "")
-
-
-def needs_cell(cost: Cost | None) -> Cell:
-    """Say what a metric needs, and in the title what it was trained on."""
-    if cost is None:
-        return Cell(MISSING, title="the metric is not in the report")
-    return Cell(", ".join(cost.needs) or "nothing", title=f"trained on {cost.trained_on}" if cost.trained_on else "")
+    """Show what 1,000 items cost, those of its inputs included."""
+    if cost is None or not (shown := sentences.seconds(cost)):
+        return Cell(MISSING, title="the results have no times of it, or of one of its inputs")
+    return Cell(shown, value=cost.seconds, title=f"with {', '.join(cost.inputs)}" if cost.inputs else "")
 
 
 def _name(index: Index, column: Column, value: float, control: float) -> Cell:

@@ -69,8 +69,7 @@ def metric_cell(index: Index, column: Column) -> Cell:
     """Name a column, the models behind its scores and how it stands to its paper, with a link to its metric's page."""
     label, models = index.labels.get(column, column[1]), index.models.get(column[0], "")
     about = "; ".join(filter(None, ("" if f"={models}" in label else models, index.badges.get(column[0], ""))))
-    return Cell(label, link=index.metric_paths.get(column[0], ""), model=about,
-                key=column)
+    return Cell(label, link=index.metric_paths.get(column[0], ""), model=about)
 
 
 def evidence(row: Correlation) -> str:
@@ -111,17 +110,16 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
 
 def marked(data: str, fitted: bool) -> str:
     """Explain the mark of fitted weights beside the data of a table that has it."""
-    return f"{data}; {FITTED_MEANS}" if fitted else data
+    return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))
 
 
-def table(index: Index, origin: str, anchor: str, caption: str, headings: Sequence[Heading],
-          rows: Iterable[Row | Group], board: str | None = None) -> Table:
-    """Make a table on the data of an origin, or of one of its boards."""
+def table(index: Index, anchor: str, caption: str, headings: Sequence[Heading], rows: Iterable[Row | Group]) -> Table:
+    """Make a table of rows, or of groups of them."""
     listed = tuple(rows)
     groups = tuple(row for row in listed if isinstance(row, Group))
     plain = tuple(row for row in listed if not isinstance(row, Group))
     return Table(anchor, caption, tuple(headings), (*((Group(plain),) if plain else ()), *groups),
-                 data=index.data(origin, board), sample=origin == "sample")
+                 data=index.data())
 
 
 def _interval(row: Correlation, decimals: int) -> str:

@@ -19,8 +19,9 @@ Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
 class Cell(NamedTuple):
     """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing.
 
-    Of a cell that names a row, `model` names the models behind the scores, `sign` is a warning with its meaning in
-    words, and `key` is the metric and its column. A site has 300,000 cells; a frozen dataclass takes thrice as long.
+    Of a cell that names a row, `model` says what the scores are made of, `sign` is a warning with its meaning in words,
+    and `key` is the row in the numbers of the scripts. A site has 100,000 cells; a frozen dataclass takes thrice as
+    long.
     """
 
     text: str
@@ -34,15 +35,14 @@ class Cell(NamedTuple):
     shade: str = ""
     code: bool = False
     sign: tuple[str, str] = ("", "")
-    key: tuple[str, str] = ("", "")
+    key: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The name of a column of a table, and the kind of its cells.
 
-    `key` names the column for the scripts; `targets` are those that it is the mean of, by their places in the page's
-    data.
+    `key` names the column for the scripts.
     """
 
     text: str
@@ -51,7 +51,6 @@ class Heading:
     title: str = ""
     link: str = ""
     key: str = ""
-    targets: tuple[int, ...] = ()
 
 
 Row: TypeAlias = tuple[Cell, ...]
@@ -67,9 +66,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that says in words which data it is on; `folded` is the text to click on to see it.
+    """A table; `data` says what of the datasets it is on, `folded` is the text to click on to see it.
 
-    `board` is the name of the board that the scripts rank anew.
+    `board` says that the scripts rank it anew.
     """
 
     anchor: str
@@ -77,9 +76,8 @@ class Table:
     headings: tuple[Heading, ...]
     groups: tuple[Group, ...]
     data: str = ""
-    sample: bool = False
     folded: str = ""
-    board: str = ""
+    board: bool = False
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -122,13 +120,31 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Gallery:
-    """Small pictures side by side, as many as the page is wide for."""
+class Ask:
+    """The question of the front page with its choices, each a name and (key, words, chosen), and its answer in "
+      "words.
+    """
 
-    pictures: tuple[Picture, ...]
+    choices: tuple[tuple[str, str, tuple[tuple[str, str, bool], ...]], ...]
+    asked: str
+    best: Cell
+    about: str
+    evidence: str
+    people: str
 
 
-Block: TypeAlias = Table | Facts | Prose | Picture | Gallery
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """A picture with a row a metric: names, values, the SVG between them, what its bands are, how many rows it has."""
+
+    names: tuple[Cell, ...]
+    values: tuple[Cell, ...]
+    svg: str
+    bands: tuple[tuple[str, str], ...]
+    rows: int
+
+
+Block: TypeAlias = Table | Facts | Prose | Picture | Ask | Dots
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +171,7 @@ class Entry:
 class Page:
     """One page. `group` names the list it is in; a page without one is in the navigation itself.
 
-    `data` are numbers for the scripts, as JSON: nothing that a reader would miss without them.
+    `ranked` says that the scripts rank a board on it.
     """
 
     path: str
@@ -166,11 +182,8 @@ class Page:
     detail: str = ""
     group: str = ""
     order: int = 0
-    legend: bool = False
-    tested: bool = True
     markdown: bool = True
-    sample: bool = False
-    data: str = ""
+    ranked: bool = False
 
     @property
     def anchor(self) -> str:

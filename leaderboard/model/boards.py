@@ -1,4 +1,4 @@
-"""The ranking as boards: one per split, origin and statistic, with an average under each rule.
+"""The ranking as boards: one per split or dimension and statistic, with an average under each rule.
 
 A column that lacks a target has no average and no rank, whatever its ranking row says.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.results.rows import RankingRow, Results
-from leaderboard.model.index import Column, is_complete, ordered, split_order, statistic_title
+from leaderboard.model.index import Column, is_complete, once, ordered, split_order, statistic_title
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
           "test": "Test datasets", "test-references": "Test datasets with references",
@@ -22,10 +22,9 @@ RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, t
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The ranking of one split, origin and statistic; the first rule ranks the rows."""
+    """The ranking of one split or dimension and statistic; the first rule ranks the rows."""
 
     name: str
-    origin: str
     statistic: str
     rules: tuple[str, ...]
     ranking: dict[tuple[str, Column], RankingRow]
@@ -66,17 +65,23 @@ class Board:
         return (rank, -row.covered if row else 0, column)
 
 
-def names(results: Results) -> list[tuple[str, str]]:
-    """List the boards of all qualities as split and origin: development first, real before sample."""
-    return sorted({(row.board, row.origin) for row in results.ranking if ":" not in row.board},
-                  key=lambda pair: (split_order(pair[0]), pair[1]))
+def names(results: Results) -> list[str]:
+    """List the boards of all qualities: development first."""
+    return sorted({row.board for row in results.ranking if ":" not in row.board}, key=split_order)
 
 
-def boards(results: Results, name: str, origin: str) -> tuple[Board, ...]:
-    """Collect the boards of a split and an origin, one per statistic, Spearman first."""
-    rows = [row for row in results.ranking if (row.board, row.origin) == (name, origin)]
-    return tuple(_board([row for row in rows if row.statistic == statistic])
-                 for statistic in ordered(row.statistic for row in rows))
+@once
+def all_boards(results: Results) -> tuple[Board, ...]:
+    """Collect every board, also those of one dimension, by name; of each, Spearman first."""
+    rows: dict[str, dict[str, list[RankingRow]]] = {}
+    for row in results.ranking:
+        rows.setdefault(row.board, {}).setdefault(row.statistic, []).append(row)
+    return tuple(_board(rows[name][statistic]) for name in sorted(rows) for statistic in ordered(rows[name]))
+
+
+def boards(results: Results, name: str) -> tuple[Board, ...]:
+    """Collect the boards of a name, one per statistic, Spearman first."""
+    return tuple(board for board in all_boards(results) if board.name == name)
 
 
 def has_interval(row: RankingRow) -> bool:
@@ -93,5 +98,5 @@ def _board(rows: Sequence[RankingRow]) -> Board:
     name = rows[0].board
     own = name.partition("-")[0]  # the rule named like the split ranks the rows
     rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != own, rule))
-    return Board(name, rows[0].origin, rows[0].statistic, tuple(rules),
+    return Board(name, rows[0].statistic, tuple(rules),
                  {(row.rule, (row.metric, row.column)): row for row in rows})

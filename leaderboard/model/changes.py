@@ -174,9 +174,9 @@ def _one_sided(rows: Mapping[Key, Correlation], others: Mapping[Key, Correlation
 
 
 def _boards(before: Results, results: Results) -> Iterable[BoardChange]:
-    for name, origin in names(results):
-        now = boards(results, name, origin)[0]
-        then = next((board for board in boards(before, name, origin)[:1] if board.statistic == now.statistic), None)
+    for name in names(results):
+        now = boards(results, name)[0]
+        then = next((board for board in boards(before, name)[:1] if board.statistic == now.statistic), None)
         if then is None or now.rules[0] not in then.rules:
             continue
         old, new = ({column: row for column in board.columns if (row := board.row(column, now.rules[0])) is not None}

@@ -1,29 +1,39 @@
-"""What a column needs and what its metric costs."""
+"""What a column needs and what it costs: parts of an item, models, ratings; seconds with those of its inputs; size."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from harness.results.rows import Results
+from harness.results.rows import MetricEntry, Results
 from leaderboard.model.index import Column, once
 
-COMPOSITE = "composite"
 RATINGS = "ratings"
 
 PARTS = ("references", "context", "facts")
 """Parts of an item that not every dataset has."""
 
+INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
+"""In the signature of a composition, the metric of an input."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A column's family, what it needs, and its metric's seconds per 1,000 items (NaN where not measured)."""
+    """A column's family, what it needs, its seconds per 1,000 items (NaN: not measured) and parameters (0: none).
+
+    Seconds are by itself, models loaded; of an earlier version's results those of the run, beside other metrics.
+    `inputs` are the metrics whose scores it combines; their seconds are in its own.
+    """
 
     family: str
     needs: tuple[str, ...]
     trained_on: str
     seconds: float
+    models: tuple[str, ...] = ()
+    parameters: int = 0
+    inputs: tuple[str, ...] = ()
 
     @property
     def fitted(self) -> bool:
@@ -38,18 +48,27 @@ def costs(results: Results) -> dict[Column, Cost]:
     for row in results.timings:
         if row.items > 0:
             spent[row.metric].append((row.items, row.cost))
+    own = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
+           for name, rows in spent.items()}
+    beside = {row.metric for row in results.timings if row.alone is None}
     extra, columns = _parts(results), {(row.metric, row.column) for row in results.correlations}
     known: dict[Column, Cost] = {}
     for entry in results.metrics:
-        rows = spent[entry.name]
-        seconds = 1000 * math.fsum(own for _, own in rows) / sum(items for items, _ in rows) if rows else math.nan
         more = [name for name, has in (("model", entry.models), ("training", entry.trained_on),
                                        (RATINGS, entry.fitted_on == RATINGS)) if has]
+        inputs = inputs_of(entry)
         for column in {*((entry.name, name) for name in entry.columns), *(
                 column for column in columns if column[0] == entry.name)}:
             needs = tuple(dict.fromkeys((*entry.needs, *extra.get(column, ()), *more)))
-            known[column] = Cost(entry.family, needs, entry.trained_on, seconds)
+            seconds = math.fsum(own.get(name, math.nan) for name in (entry.name, *(
+                inputs if entry.name in beside else ())))
+            known[column] = Cost(entry.family, needs, entry.trained_on, seconds, entry.models, entry.parameters, inputs)
     return known
+
+
+def inputs_of(entry: MetricEntry) -> tuple[str, ...]:
+    """The metrics whose scores a composition combines, by its signature."""
+    return tuple(dict.fromkeys(INPUT.findall(entry.signature)))
 
 
 def _parts(results: Results) -> dict[Column, tuple[str, ...]]:

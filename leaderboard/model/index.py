@@ -13,11 +13,10 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results
 
-Origin: TypeAlias = Literal["real", "sample"]
 Column: TypeAlias = tuple[str, str]
 """A metric and one of its columns."""
 Target: TypeAlias = tuple[str, str]
@@ -28,14 +27,6 @@ STATISTIC = "spearman"
 """The statistic of everything that is shown by one statistic alone."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "own", "more") for part in ("", "-references"))
-ORIGINS: tuple[Origin, ...] = ("real", "sample")
-ORIGIN_TITLES = {"real": "real data", "sample": "bundled sample"}
-DATA = {
-    "real": "real human judgements (imported or fetched datasets)",
-    "sample": "the bundled sample (made by a script, simulated raters)",
-}
-OWN = "datasets of one's own"
-"""What DATA is where nobody but the user knows who rated."""
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
 
@@ -51,7 +42,6 @@ class Index:
     datasets: tuple[DatasetEntry, ...]
     statistics: tuple[str, ...]
     dataset_paths: dict[str, str]
-    quality_paths: dict[str, str]
     metric_paths: dict[str, str]
     labels: dict[Column, str]
     models: dict[str, str]
@@ -60,7 +50,10 @@ class Index:
     correlations: dict[tuple[str, str, str, str, str], Correlation]
     columns: dict[str, set[Column]]
     """Those with a row of correlations on a dataset."""
-    one_rater: dict[Target, float]
+    valued: frozenset[Target]
+    """On which some column has a value."""
+    reliability: dict[tuple[str, str, str], float]
+    """By dataset, quality and method."""
     problems: dict[tuple[str, str], str]
     """Why a metric was skipped or failed on a dataset."""
     fitted: frozenset[tuple[str, str]]
@@ -86,26 +79,19 @@ class Index:
             return row.note or "no value, and no reason given"
         return self.problems.get((target[0], column[0]), "not scored in this run")
 
-    def on(self, origin: str, board: str | None = None) -> tuple[DatasetEntry, ...]:
-        """List the datasets of an origin, and of a board if one is named."""
-        split, _, need = (board or "").partition("-")
-        return tuple(entry for entry in self.datasets if origin_of(entry) == origin
-                     and split in ("", entry.split) and (not need or need in entry.has))
+    def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
+        """List the datasets, those of a board if one is named."""
+        split, _, need = board.partition("-")
+        return tuple(entry for entry in self.datasets
+                     if split in ("", entry.split) and (not need or need in entry.has))
 
-    def data(self, origin: str, board: str | None = None) -> str:
-        """Say which data a table is on: people or the script, the number of datasets of a board, what is left out."""
-        first, datasets = self.results.run.options.get("first"), self.on(origin, board)
-        own = {entry.split == "own" for entry in datasets} if origin == "real" else {False}
+    def data(self, board: str = "") -> str:
+        """Say on how many datasets a board is, and what of them is left out."""
+        first = self.results.run.options.get("first")
         return "; ".join(filter(None, (
-            OWN if own == {True} else DATA[origin] + f", and {OWN}" * len(own - {False}),
-            "" if board is None else plural(len(datasets), "dataset"),
+            plural(len(self.on(board)), "dataset") if board else "",
             part(self.results),
             f"{first}, the others are being scored" if first else "")))
-
-    def ranked_columns(self, origin: str) -> set[Column]:
-        """Collect the columns on the overall boards of an origin; all columns where there is no board."""
-        return ({(row.metric, row.column) for row in self.results.ranking if row.origin == origin}
-                or set().union(*(self.columns.get(entry.name, ()) for entry in self.on(origin))))
 
 
 def part(results: Results) -> str:
@@ -140,8 +126,6 @@ def make_index(results: Results) -> Index:
         datasets=datasets,
         statistics=ordered(row.statistic for row in results.correlations),
         dataset_paths={name: f"dataset/{safe}.html" for name, safe in slugs(entry.name for entry in datasets).items()},
-        quality_paths={name: f"quality/{safe}.html" for name, safe in slugs(
-            quality.dimension for entry in datasets for quality in entry.qualities).items()},
         metric_paths={name: f"metric/{safe}.html" for name, safe in slugs(
             entry.name for entry in results.metrics).items()},
         labels=_labels(results),
@@ -150,13 +134,14 @@ def make_index(results: Results) -> Index:
         correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                       for row in results.correlations},
         columns=dict(columns),
-        one_rater={(row.dataset, row.quality): row.value for row in results.reliability if row.method == ONE_RATER},
+        valued=frozenset((row.dataset, row.quality) for row in results.correlations if has_value(row)),
+        reliability={(row.dataset, row.quality, row.method): row.value for row in results.reliability},
         problems=_problems(results),
         fitted=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets
                          if dataset.name in entry.learned_on and origin_of(dataset) == "real"))
 
 
-def origin_of(entry: DatasetEntry) -> Origin:
+def origin_of(entry: DatasetEntry) -> str:
     """Tell whether people made these ratings, or the script of the bundled sample."""
     return "sample" if entry.origin == "sample" else "real"
 

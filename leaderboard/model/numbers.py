@@ -1,13 +1,15 @@
-"""The numbers behind the boards of a page as JSON, for the scripts that rank them anew.
+"""The numbers of the board for its scripts: numbers.js, which says `const Numbers = {...}`.
 
     statistics   their names
-    datasets     name, level and origin of each
-    targets      [dataset, quality, dimension, items, people] of each; people: one rater with the mean of the others
-    columns      label, metric, column, family and needs of each row of a board
+    columns      [label, path, metric, badge, fitted on ratings, models, seconds per 1,000 items, parameters, family]
+    datasets     their names
+    targets      [dataset, quality, rated items, root of the reliability] of each
     values       by statistic: row by row the correlation on each target times a million, null where there is none
     fitted       [row, dataset] where weights were fitted on the same ratings, so that the value does not compete
-    boards       by name: the targets that are averaged, the rule that ranks, [low, high, letters] of each rank by rule
-    comparisons  by statistic: which column is better on each target, as pairs.py packs them, in base 64
+    questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
+                 null; answers by choice: [row, what it is, the answer's second line]; people: the third line; marks:
+                 [value, half its interval] of length and random, one rater, limit, those of the picture
+    tests        by name: which column is better on each target, as pairs.py packs them, in base 64
 
 Names are as the page shows them.
 """
@@ -17,67 +19,111 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
-from harness.results.rows import DatasetEntry, QualityEntry
-from leaderboard.model.boards import Board, has_interval
+from harness.results.rows import RankingRow, Results
+from leaderboard.model import questions as asking
+from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, has_value, origin_of
+from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
 from leaderboard.model.pairs import make_pairs
+from leaderboard.model.sentences import about, evidence, people
 from leaderboard.render.escaping import visible
 
 MILLION = 1_000_000
-
-TargetEntry: TypeAlias = tuple[DatasetEntry, QualityEntry]
-
-
-@dataclass(frozen=True, slots=True)
-class Rankable:
-    """A board that scripts can rank: its targets, the rule it is ranked by, and the ranking that has intervals."""
-
-    targets: tuple[int, ...]
-    rule: str
-    ranking: Board | None = None
+NORMAL = 1.959964
+"""Standard errors to each side of a value that make its 95 % interval."""
+MARKS = ("length", "random")
+"""Controls that the picture shows as bands."""
 
 
-def page_numbers(index: Index, entries: Sequence[TargetEntry], columns: Sequence[Column],
-                 boards: Mapping[str, Rankable]) -> str:
-    """Put the numbers of a page together; nothing where no board can be ranked."""
-    if not boards:
-        return ""
-    datasets = list({entry.name: entry for entry, _ in entries}.values())
-    places = {entry.name: place for place, entry in enumerate(datasets)}
-    targets = [(entry.name, quality.name) for entry, quality in entries]
-    pairs, known = make_pairs(index.results), costs(index.results)
+def columns_of(results: Results) -> tuple[Column, ...]:
+    """List the rows of the board: every column with a place on some board."""
+    return tuple(sorted({column for one in asking.questions(results) for column in one.board.columns}))
+
+
+def targets_of(results: Results) -> tuple[Target, ...]:
+    """List the targets of the questions."""
+    return tuple(sorted({target for one in asking.questions(results) for target in one.targets}))
+
+
+def numbers(results: Results) -> bytes:
+    """Write the script."""
+    index, columns, targets = make_index(results), columns_of(results), targets_of(results)
+    datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
+    pairs = make_pairs(results)
     content = {
-        "statistics": index.statistics,
-        "datasets": [{"name": visible(entry.name), "level": entry.level, "origin": origin_of(entry)}
-                     for entry in datasets],
-        "targets": [[places[entry.name], visible(quality.name), visible(quality.dimension), quality.rated,
-                     round(value, 3) if math.isfinite(value := index.one_rater.get(target, math.nan)) else None]
-                    for (entry, quality), target in zip(entries, targets, strict=True)],
-        "columns": [{
-            "label": visible(index.labels[column]), "metric": visible(column[0]), "column": visible(column[1]),
-            "family": visible(known[column].family) if column in known else "",
-            "needs": [visible(need) for need in known[column].needs] if column in known else []} for column in columns],
-        "values": {statistic: [[
-            round(row.value * MILLION) if (row := index.correlation(target, column, statistic)) and has_value(row)
-            else None for target in targets] for column in columns] for statistic in index.statistics},
-        "fitted": [[row, place] for row, column in enumerate(columns) for name, place in places.items()
+        "statistics": list(index.statistics),
+        "columns": [_column(index, column) for column in columns],
+        "datasets": [visible(name) for name in datasets],
+        "targets": [[datasets.index(dataset), visible(quality), _rated(index, (dataset, quality)), _short(
+            math.sqrt(max(0.0, index.reliability.get((dataset, quality, asking.LIMIT), math.nan))))]
+            for dataset, quality in targets],
+        "values": {statistic: [[round(row.value * MILLION) if (row := index.correlation(target, column, statistic))
+                                and has_value(row) else None for target in targets] for column in columns]
+                   for statistic in index.statistics},
+        "fitted": [[row, place] for row, column in enumerate(columns) for place, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
-        "boards": {name: {"targets": board.targets, "rule": board.rule, "ranks": _ranks(board.ranking, columns)}
-                   for name, board in boards.items()},
-        "comparisons": {statistic: base64.b64encode(pairs.packed(statistic, targets, columns)).decode()
-                        for statistic in index.statistics if statistic in pairs.statistics},
+        "questions": [_question(index, one, columns, targets) for one in asking.questions(results)],
+        "tests": {name: base64.b64encode(pairs.packed((STATISTIC, name), targets, columns)).decode()
+                  for name in pairs.tests},
     }
-    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
-def _ranks(board: Board | None, columns: Sequence[Column]) -> dict[str, list[list[object] | None]]:
-    """The interval and the letters of each row's rank, under each rule; nothing where there are none."""
-    ranks: dict[str, list[list[object] | None]] = {rule: [
-        [round(row.low), round(row.high), row.letters] if (row := board.row(column, rule)) and has_interval(row)
-        else None for column in columns] for rule in board.rules} if board else {}
-    return {rule: rows for rule, rows in ranks.items() if any(rows)}
+def marks(question: asking.Question) -> list[list[float] | None]:
+    """What the picture draws beside the metrics: length, random, one rater, what the raters' noise allows."""
+    controls = [next((row for column, row in question.board.ranked.items() if column[0] == name), None)
+                for name in MARKS]
+    return [*([round(row.value, 4), half(row)] if row else None for row in controls),
+            *([_short(value) or 0.0, 0.0] if math.isfinite(value) else None
+              for value in (question.one_rater, question.limit))]
+
+
+def half(row: RankingRow) -> float:
+    """Half of the 95 % interval of a value; 0 where it is not known."""
+    return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
+
+
+def _column(index: Index, column: Column) -> list[Any]:
+    cost = costs(index.results).get(column)
+    return [visible(index.labels[column]), index.metric_paths.get(column[0], ""), visible(column[0]),
+            visible(index.badges.get(column[0], "")), bool(cost and cost.fitted), bool(cost and cost.models),
+            float(f"{cost.seconds:.3g}") if cost and math.isfinite(cost.seconds) else None,
+            cost.parameters if cost else 0, visible(cost.family) if cost else ""]
+
+
+def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
+              ) -> dict[str, Any]:
+    answered = asking.answers(index.results)
+    known = {choice: answered[question.board.name, choice] for choice in asking.CHOICES
+             if (question.board.name, choice) in answered}
+    return {
+        "board": visible(question.board.name), "title": visible(question.title), "rule": question.board.rules[0],
+        "targets": [targets.index(target) for target in question.targets],
+        "places": [_place(question.row(column)) for column in columns],
+        "answers": {key(choice): [columns.index(own.best), visible(about(index, own.best)),
+                                  visible(evidence(index, question, own))] for choice, own in known.items()},
+        "people": people(question), "marks": marks(question)}
+
+
+def key(choice: asking.Choice) -> str:
+    """Write a choice: ratings and models, each 1 where it is allowed."""
+    return "".join(str(int(part)) for part in choice)
+
+
+def _place(row: RankingRow | None) -> list[float | int | None] | None:
+    if row is None:
+        return None
+    interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]
+    return [row.rank, *interval, round(row.value, 6), half(row)]
+
+
+def _rated(index: Index, target: Target) -> int:
+    return next(quality.rated for entry in index.datasets if entry.name == target[0]
+                for quality in entry.qualities if quality.name == target[1])
+
+
+def _short(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None

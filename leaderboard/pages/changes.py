@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from harness.results.rows import Results
 from leaderboard.blocks.cells import count_cell, metric_cell, number, number_cell
@@ -14,7 +13,7 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, 
 from leaderboard.model.boards import RULES
 from leaderboard.model.causes import KINDS, Cause, Causes, summary
 from leaderboard.model.changes import BoardChange, Change, Changes, OneSided, changes
-from leaderboard.model.index import DATA, ORIGIN_TITLES, ORIGINS, Column, Index, make_index, origin_of, plural, slug
+from leaderboard.model.index import Column, Index, make_index, plural, slug
 from leaderboard.model.index import statistic_title as title_of
 
 MOST = 400
@@ -31,7 +30,6 @@ UNEXPLAINED = "Same inputs, other number"
 def compare(before: Results, results: Results) -> Page:
     """Build the page about earlier results and those that are published."""
     compared, index = changes(before, results), make_index(results)
-    origins = {origin_of(entry) for run in (before, results) for entry in run.datasets}
     run = before.run
     commit = f"commit {run.commit[:12]}" if run.commit else "commit not known"
     sections = (
@@ -39,8 +37,7 @@ def compare(before: Results, results: Results) -> Page:
         Section("short", "In short", (_short(compared),)),
         Section("why", "What differs between the two runs", _differences(compared.causes)),
         *(_board(index, board) for board in compared.boards),
-        *(_changed(index, compared, origin) for origin in ORIGINS
-          if any(change.origin == origin for change in compared.changed)),
+        *((_changed(index, compared),) if compared.changed else ()),
         Section("new", "New", _one_sided(index, compared.new, compared, new=True)),
         Section("gone", "Gone", _one_sided(index, compared.gone, compared, new=False)),
         Section("commands", "The two runs", (Facts((("Earlier", Cell(before.run.command, code=True)),
@@ -48,7 +45,7 @@ def compare(before: Results, results: Results) -> Page:
     return Page(path="changes.html", title="What changed since the earlier run", label="Changes", sections=sections,
                 lead=f"Every correlation of this run ({title_of(compared.statistic)}) beside that of an earlier run, "
                      f"version {run.version}, {commit}: how far it changed, and what differs that may be why.",
-                order=7, tested=False, markdown=False, sample="sample" in origins)
+                order=7, markdown=False)
 
 
 def why(change: Change) -> str:
@@ -70,10 +67,8 @@ def _unexplained(index: Index, compared: Changes) -> tuple[Section, ...]:
              " This must not happen: the same inputs give the same numbers. Look at the machine, then at the harness.")
     words = (f"{plural(len(changed), 'correlation')} differ, by up to {number(abs(changed[0].difference))}, though "
              f"data, code, weights, options and environment are the same in both reports.{doubt}")
-    tables = (_table(index, own[:FIRST], origin, "unexplained",
-                     f"{UNEXPLAINED}, the {FIRST} largest: {ORIGIN_TITLES[origin]}")
-              for origin in ORIGINS if (own := [change for change in changed if change.origin == origin]))
-    return (Section("unexplained", UNEXPLAINED, (Prose(words), *tables)),)
+    table = _table(index, changed[:FIRST], "unexplained", f"{UNEXPLAINED}, the {FIRST} largest")
+    return (Section("unexplained", UNEXPLAINED, (Prose(words), table)),)
 
 
 def _short(compared: Changes) -> Facts:
@@ -114,13 +109,12 @@ def _differences(differ: Causes) -> tuple[Block, ...]:
         *((Cell(cause.detail),) if detailed else ())) for cause, affected in rows)
     headings = (Heading("What", "stub"), Heading("Kind"), Heading("Earlier", "code"), Heading("Now", "code"),
                 Heading("Affects"), *((Heading("Detail"),) if detailed else ()))
-    return (Table("differences", "Data, code, weights, options, environment", headings, (Group(lines),),
-                  data="both runs, whatever the origin of their datasets"),)
+    return (Table("differences", "Data, code, weights, options, environment", headings, (Group(lines),)),)
 
 
 def _board(index: Index, change: BoardChange) -> Section:
     board, (old, new) = change.board, change.targets
-    anchor = f"ranks-{slug(board.name)}-{slug(board.origin)}"
+    anchor = f"ranks-{slug(board.name)}"
     blocks: list[Block] = []
     if old != new:
         blocks.append(Prose(f"The board had {plural(old, 'target')} and has {new} now, so its averages are over other "
@@ -134,8 +128,7 @@ def _board(index: Index, change: BoardChange) -> Section:
         lines = ((count_cell(row.new.rank or 0), _metric(index, row.column), count_cell(row.old.rank or 0),
                   Cell(f"{row.up:+d}".replace("-", "−") if row.up else "0", value=row.up), number_cell(row.old.value),
                   number_cell(row.new.value), _signed(row.new.value - row.old.value)) for row in visible)
-        blocks.append(_both_runs(table_of(index, board.origin, f"{anchor}-table", f"{board.caption}, earlier and now",
-                                          headings, lines, board.name)))
+        blocks.append(table_of(index, f"{anchor}-table", f"{board.caption}, earlier and now", headings, lines))
     same = len(change.rows) - len(visible)
     blocks.append(Prose(f"{plural(same, 'column')} of metrics kept their place among each other, and their average."
                         if visible else f"All {same} columns that have a rank in both kept place and average."))
@@ -144,23 +137,22 @@ def _board(index: Index, change: BoardChange) -> Section:
         if rows:
             named = [f"{index.labels.get(column, column[1])} ({row.rank})" for column, row in rows]
             blocks.append(Prose(f"{words}: {_listed(named, 30)}."))
-    return Section(anchor, f"Ranks: {board.title}, {ORIGIN_TITLES[board.origin]}", tuple(blocks))
+    return Section(anchor, f"Ranks: {board.title}", tuple(blocks))
 
 
-def _changed(index: Index, compared: Changes, origin: str) -> Section:
-    visible = [change for change in compared.changed if change.origin == origin and change.visible]
+def _changed(index: Index, compared: Changes) -> Section:
+    visible = [change for change in compared.changed if change.visible]
     blocks: list[Block] = []
     if len(visible) > MOST:
         blocks.append(Prose(f"The {MOST} that changed most; changes.csv has all {len(visible)}.", link="changes.csv"))
     if visible:
-        caption = f"Correlations that changed: {ORIGIN_TITLES[origin]}"
-        blocks.append(_table(index, visible[:MOST], origin, "changed", caption))
+        blocks.append(_table(index, visible[:MOST], "changed", "Correlations that changed"))
     else:
         blocks.append(Prose("No correlation changed in a decimal that is shown."))
-    return Section(f"changed-{origin}", f"Correlations that changed, {ORIGIN_TITLES[origin]}", tuple(blocks))
+    return Section("changed", "Correlations that changed", tuple(blocks))
 
 
-def _table(index: Index, changed: Sequence[Change], origin: str, anchor: str, caption: str) -> Table:
+def _table(index: Index, changed: Sequence[Change], anchor: str, caption: str) -> Table:
     headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
                 Heading("Earlier", "number"), Heading("Now", "number"), Heading("Difference", "number"),
                 Heading("Beyond", "words", "the earlier interval"), Heading("Why"))
@@ -172,30 +164,26 @@ def _table(index: Index, changed: Sequence[Change], origin: str, anchor: str, ca
                      Cell(new.quality), number_cell(old.value)._replace(title=interval), number_cell(new.value),
                      _signed(change.difference), Cell({True: "yes", False: "no", None: "not known"}[change.beyond]),
                      Cell(why(change))))
-    return _both_runs(table_of(index, origin, f"{anchor}-{origin}-table", caption, headings, rows))
+    return table_of(index, f"{anchor}-table", caption, headings, rows)
 
 
 def _one_sided(index: Index, rows: Iterable[OneSided], compared: Changes, *, new: bool) -> tuple[Block, ...]:
     """Group correlations that only one of the runs has by the reason why the other lacks them."""
-    by_reason: dict[tuple[str, str, str], list[OneSided]] = defaultdict(list)
+    by_reason: dict[tuple[str, str], list[OneSided]] = defaultdict(list)
     side = 0 if new else 1
     metrics, datasets = compared.metrics[side], compared.datasets[side]
     for row in rows:
         what = row.row.metric if row.row.metric in metrics else row.row.dataset
-        by_reason[row.origin, row.why, what].append(row)
+        by_reason[row.why, what].append(row)
     if not by_reason:
         names = (*metrics, *datasets)
         return (Prose(f"No correlation; by name: {_listed(names)}." if names else "None."),)
     state, other = ("new", "the earlier run") if new else ("gone", "this run")
     headings = (Heading("Metric or dataset", "stub"), Heading("Correlations", "number"),
                 Heading(f"Why {other} has none"), Heading("Which"))
-    caption = f"Correlations that are {state}"
-    return tuple(
-        _both_runs(replace(table_of(index, origin, f"{state}-{origin}", f"{caption}: {ORIGIN_TITLES[origin]}", headings,
-                                    lines), data=DATA[origin]))
-        for origin in ORIGINS if (lines := [
-            (Cell(what), count_cell(len(own)), Cell(reason), Cell(_which(index, own)))
-            for (kind, reason, what), own in sorted(by_reason.items()) if kind == origin]))
+    lines = [(Cell(what), count_cell(len(own)), Cell(reason), Cell(_which(index, own)))
+             for (reason, what), own in sorted(by_reason.items())]
+    return (table_of(index, f"{state}-table", f"Correlations that are {state}", headings, lines),)
 
 
 def _which(index: Index, rows: Sequence[OneSided]) -> str:
@@ -205,12 +193,8 @@ def _which(index: Index, rows: Sequence[OneSided]) -> str:
     return f"{_listed(tuple(columns), 6)}, on {_listed(tuple(targets), 3)}"
 
 
-def _both_runs(table: Table) -> Table:
-    return replace(table, data=f"{table.data}; this run beside the earlier one")
-
-
 def _metric(index: Index, column: Column) -> Cell:
-    return metric_cell(index, column)._replace(model="", key=("", ""))
+    return metric_cell(index, column)._replace(model="")
 
 
 def _signed(value: float) -> Cell:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from harness.results.rows import Exhibit, Grid, Results
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Picture, Prose, Section, Table
-from leaderboard.model.index import DATA, origin_of, slugs
+from leaderboard.model.index import origin_of, slugs
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """How a cell of numbers begins: 0.31 ± 0.02, 88.3 %, 12 of 54."""
@@ -51,7 +51,7 @@ def build(results: Results) -> tuple[Page, ...]:
                    sections=sections(exhibit)) for exhibit in challenges[:1]),
             *(Page(path=f"study/{paths[exhibit.name]}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
                    lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6,
-                   markdown=False, sample=any(map(on_sample, exhibit.grids))) for exhibit in studies))
+                   markdown=False) for exhibit in studies))
 
 
 def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
@@ -79,7 +79,7 @@ def sections(exhibit: Exhibit) -> tuple[Section, ...]:
 
 def on_sample(grid: Grid) -> bool:
     """Tell from the words that name the data of a table whether it is on the bundled sample."""
-    return grid.data == DATA["sample"] or bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
+    return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
 
 
 def sanitised(svg: str, text: str) -> str:
@@ -140,8 +140,7 @@ def _table(grid: Grid, anchor: str) -> Table:
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))
     rows = tuple(tuple(Cell(text, value=float(number[0].replace("−", "-")) if (number := NUMBER.match(text)) else None)
                        for text in row) for row in grid.rows)
-    return Table(anchor, grid.caption, headings, (Group(rows),), data=grid.data or "not stated",
-                 sample=on_sample(grid))
+    return Table(anchor, grid.caption, headings, (Group(rows),), data=grid.data)
 
 
 def _numeric(column: Iterable[str]) -> bool:

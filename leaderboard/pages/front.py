@@ -1,52 +1,45 @@
-"""The front page: short answers, how to add a metric, then the overall boards."""
+"""The front page: which metric to use, answered in a sentence and a picture; then the board, and every other answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from harness.results.rows import DatasetEntry, Results
-from leaderboard.blocks import answers
-from leaderboard.blocks.boards import board_table, with_costs
-from leaderboard.blocks.tables import Page, Prose, Row, Section
-from leaderboard.model.boards import BOARDS, Board, boards, names
-from leaderboard.model.index import ORIGIN_TITLES, Index, has_value, make_index, slug
-from leaderboard.model.numbers import Rankable, TargetEntry, page_numbers
+from harness.results.rows import Results
+from leaderboard.blocks.boards import QUALITIES, ranked_table
+from leaderboard.blocks.cells import count_cell
+from leaderboard.blocks.dots import dots
+from leaderboard.blocks.tables import Ask, Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.model import sentences
+from leaderboard.model.index import Column, Index, make_index, plural
+from leaderboard.model.numbers import columns_of
+from leaderboard.model.questions import Choice, Question, allowed, answers, default, questions
 
-LEAD = ("How well automatic metrics agree with people about open-domain dialogue. "
-        "Each number is a correlation of a metric's scores with human ratings; higher is better.")
-ANSWERS_READ = (
-    "Best: the column with the highest mean of Spearman's ρ. Next: the best column of another metric. Really better, "
-    "over all qualities: whether the resampled ranks of the two differ significantly, so that they share no letter on "
-    "the board. On one quality: whether Williams' test finds the best better than the next, p < 0.05 after Holm's "
-    "adjustment over all pairs, on every dataset (yes) or on some (in part). Below: on how many. People: one rater "
-    "against the mean of the others; a metric is compared with the mean of all raters, so it can exceed that. "
-    "Ratings, under Needs: its weights were fitted on ratings, for each dataset on those of the others.")
-ADD_YOURS = Section("yours", "Add your metric", (
-    Prose("A metric is a class with a card and a method that gives each item a number. These commands write one, check "
-          "it and put it on the boards:"),
-    Prose("harness new metric exclaims\nharness check ./exclaims\nharness run --all --with ./exclaims", code=True)),
-                    boxed=True)
+TITLE = "Which metric should I use?"
+PLAIN: Choice = (False, True)
+"""What the page answers first: without ratings, with models."""
+READ = ("Score: the mean over the datasets of Spearman’s correlation with people; ± is half of its 95 % interval, on "
+        "other "
+        "contexts of these datasets. Rank: among all columns with every value, with its 95 % interval on other "
+        "contexts "
+        "and other datasets. Established: the lead over the best column of another metric, tested over all datasets "
+        "with "
+        "whole contexts drawn, p < 0.05. Best and second of a column are bold and underlined; ▽ is no better than "
+        "counting words. Below a name: how the metric stands to its paper’s system.")
+OTHERS = "Not among the best of their metric, fitted on ratings, or without a value somewhere"
 
 
 def build(results: Results) -> tuple[Page, ...]:
     """Build the front page."""
-    index, pairs = make_index(results), names(results)
-    valued = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
-    targets = tuple((entry, quality) for entry in index.datasets for quality in entry.qualities
-                    if quality.rated and (entry.name, quality.name) in valued)
-    every = [boards(results, name, origin) for name, origin in pairs]
-    rankable = {f"{board.name}-{board.origin}": known for board, *_ in every
-                if (known := _rankable(index, targets, board))}
-    columns = sorted({column for board, *_ in every for column in board.columns})
-    sections = (*_answers(index, targets, pairs), ADD_YOURS,
-                *(_section(index, targets, own, rankable) for own in every))
-    origins = {origin for _, origin in pairs}
-    nothing = Section("nothing", "No ranking", (Prose(why_nothing(results)),))
-    return (Page(path="index.html", title="Which metric best agrees with people?", label="Overall", lead=LEAD,
-                 sections=sections if pairs else (nothing,), order=0, legend=True, tested=False,
-                 sample="sample" in origins,
-                 data=page_numbers(index, targets, columns, rankable)),)
+    index, asked = make_index(results), questions(results)
+    first = default(asked)
+    sections: Iterable[Section] = (Section("nothing", "No ranking", (Prose(why_nothing(results)),)),)
+    if first is not None:
+        sections = (Section("answer", "", _answer(index, asked, first), boxed=True),
+                    Section("metrics", "Board", (_board(index, asked, first), Prose(READ))),
+                    Section("answers", "Every answer", (_answers(index, asked),)),
+                    Section("run", "This run", (_run(results),)))
+    return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
+                 ranked=first is not None),)
 
 
 def why_nothing(results: Results) -> str:
@@ -58,58 +51,68 @@ def why_nothing(results: Results) -> str:
     return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."
 
 
-def _section(index: Index, targets: Sequence[TargetEntry], every: Sequence[Board],
-             rankable: dict[str, Rankable]) -> Section:
-    """Draw the boards of a split and an origin: the first statistic with costs, the others folded."""
-    first, *others = every
-    name, origin = first.name, first.origin
-    main = with_costs(index, board_table(index, first, targets), 2 + len(first.rules) + first.has_letters)
-    board = f"{name}-{origin}"
-    tables = (replace(main, board=board if board in rankable else ""),
-              *(board_table(index, other, folded=True) for other in others))
-    return Section(f"{slug(name)}-{slug(origin)}", f"{BOARDS.get(name, name)}, {ORIGIN_TITLES.get(origin, origin)}",
-                   tables)
+def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
+    """The columns that a choice allows, of each metric the best; of columns with the same values the first."""
+    shown: dict[str, Column] = {}
+    values = set()
+    for column in question.board.ranked:
+        same = tuple(round(index.value(target, column), 9) for target in question.targets)
+        if allowed(index, column, choice) and column[0] not in shown and same not in values:
+            shown[column[0]] = column
+            values.add(same)
+    return list(shown.values())
 
 
-def _rankable(index: Index, targets: Sequence[TargetEntry], board: Board) -> Rankable | None:
-    """Give the scripts a board, if the targets that its ranks come from are those of its datasets."""
-    datasets = index.on(board.origin, board.name)
-    places = tuple(place for place, (entry, _) in enumerate(targets) if entry in datasets)
-    same = all(row.targets == len(places) for row in board.ranking.values())
-    return Rankable(places, board.rules[0], board) if same else None
+def _answer(index: Index, asked: Sequence[Question], first: Question) -> tuple[Block, ...]:
+    own = answers(index.results).get((first.board.name, PLAIN))
+    choices = (("q", "for", tuple((one.board.name, one.title, one is first) for one in asked)),
+               ("ratings", "may use ratings", (("", "no", True), ("1", "yes", False))),
+               ("models", "may use models", (("", "yes", True), ("0", "no", False))))
+    question = sentences.asked(first, PLAIN)
+    if own is None:
+        return (Ask(choices, question, Cell("no metric has every value"), "", "", sentences.people(first)),)
+    ask = Ask(choices, question, Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], "")),
+              sentences.about(index, own.best), sentences.evidence(index, first, own), sentences.people(first))
+    return (ask, dots(index, first, best_of_each(index, first, PLAIN)))
 
 
-def _answers(index: Index, targets: Sequence[TargetEntry], pairs: list[tuple[str, str]]) -> Iterable[Section]:
-    """Answer on real data where there is some."""
-    if not pairs:
-        return
-    origin = min(origin for _, origin in pairs)  # real before sample
-    single: list[Row] = []
-    shared: list[Row] = []
-    columns = sorted(index.ranked_columns(origin))
-    for question in answers.of_qualities(index, _among(targets, index.on(origin)), columns):
-        if row := answers.answer_row(index, question):
-            (shared if len({entry.name for entry, _ in question.targets}) > 1 else single).append(row)
-    groups = (("All qualities", _over_all(index, targets, pairs, origin)), ("One quality", shared))
-    tables = [answers.answer_table(index, origin, "answers", "Best metric, and how far from people", groups)]
-    if single:
-        tables.append(answers.answer_table(
-            index, origin, "answers-single", "The same for qualities of one dataset", (("", single),),
-            f"Qualities that only one dataset has: {len(single)}"))
-    yield Section("best", f"The short answer, {ORIGIN_TITLES.get(origin, origin)}",
-                  (*(table for table in tables if table.groups), Prose(ANSWERS_READ)), boxed=True)
+def _board(index: Index, asked: Sequence[Question], first: Question) -> Table:
+    columns, shown = columns_of(index.results), best_of_each(index, first, PLAIN)
+    split = first.board.name.partition(":")[0]
+    same = [one for one in asked if one.dimension and one.board.name.partition(":")[0] == split]
+    several = [one for one in same if one.datasets > 1] or same
+    others = [column for column in (*first.board.ranked, *columns) if column not in shown]
+    return ranked_table(index, first, several[:QUALITIES], columns, {"": shown, OTHERS: list(dict.fromkeys(others))})
 
 
-def _over_all(index: Index, targets: Sequence[TargetEntry], pairs: list[tuple[str, str]], origin: str) -> list[Row]:
-    """Answer for each board, and again without fitted columns where that leaves something out."""
-    questions = []
-    for name in (name for name, other in pairs if other == origin and "-" not in name):
-        question = answers.of_board(boards(index.results, name, origin)[0], _among(targets, index.on(origin, name)),
-                                    f"index.html#{slug(name)}-{slug(origin)}")
-        without = answers.unfitted(index, question)
-        questions += [question] if len(question.means) == len(without.means) else [question, without]
-    return [row for question in questions if (row := answers.answer_row(index, question))]
+def _answers(index: Index, asked: Sequence[Question]) -> Table:
+    """Answer every question, without ratings and with them."""
+    found = answers(index.results)
+
+    def cells(question: Question, choice: Choice) -> Row:
+        if (own := found.get((question.board.name, choice))) is None:
+            return (Cell("none"), Cell(""), Cell(""))
+        row = question.board.ranked[own.best]
+        lead = "not tested" if own.lead is None else "established" if own.lead.established else "not established"
+        return (Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], "")),
+                Cell(f"{row.value:.3f}".replace("-", "−"), value=row.value, small=sentences.error(row.error).strip()),
+                Cell(lead, title="" if own.following is None else f"over {index.labels[own.following]}"))
+
+    rows = tuple((Cell(one.title), count_cell(one.datasets), *cells(one, PLAIN), *cells(one, (True, True)))
+                 for one in asked)
+    headings = (Heading("For", "stub"), Heading("Datasets", "number"), Heading("Without ratings", "words"),
+                Heading("Score", "number"), Heading("Its lead", "words"), Heading("With ratings", "words"),
+                Heading("Score", "number"), Heading("Its lead", "words"))
+    return Table("answers-table", "The best metric for each quality", headings, (Group(rows),), data=index.data(),
+                 folded=f"The answers to all {plural(len(rows), 'question')}")
 
 
-def _among(targets: Sequence[TargetEntry], datasets: Sequence[DatasetEntry]) -> tuple[TargetEntry, ...]:
-    return tuple(target for target in targets if target[0] in datasets)
+def _run(results: Results) -> Facts:
+    run = results.run
+    return Facts((
+        ("Data", Cell(f"{plural(len(results.datasets), 'dataset')}, "
+                      f"{sum(entry.items for entry in results.datasets)} items", link="methods.html#datasets")),
+        ("Harness", Cell(f"version {run.version}, commit {(run.commit or 'not known')[:12]}", link="methods.html#run")),
+        ("How to cite", Cell("the harness by version and commit, and each dataset and metric by its paper",
+                             link="methods.html#cite")),
+        ("As files", Cell("LEADERBOARD.md, CSV and JSON", link="methods.html#files"))))

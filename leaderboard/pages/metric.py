@@ -1,184 +1,178 @@
-"""A page per metric: its card, its correlation on every target, and where it and people differ, item by item."""
+"""A page per metric: what it is and where it departs from its paper, how it agrees with people, what it gets wrong."""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from harness.results.plots import N, bulk, scale, scatter, short
-from harness.results.rows import DatasetEntry, MetricEntry, QualityEntry, Results, Timing
-from leaderboard.blocks.cells import count_cell, missing, number, number_cell, shade
+from harness.results.rows import Example, MetricEntry, Results
+from leaderboard.blocks.boards import CONTROL
+from leaderboard.blocks.cells import (
+    MISSING,
+    correlation_cell,
+    count_cell,
+    fitted_cell,
+    marked,
+    missing,
+    number,
+    number_cell,
+    p_value,
+    value_cell,
+)
 from leaderboard.blocks.cells import table as table_of
-from leaderboard.blocks.metric_targets import AllColumns, all_columns, not_above_length, ranking_table, target_tables
-from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Group, Heading, Page, Picture, Prose, Section, Table
-from leaderboard.model.boards import BOARDS, names
-from leaderboard.model.index import ORIGIN_TITLES, ORIGINS, Column, Index, Origin, has_value, is_complete, make_index
-from leaderboard.model.items import DatasetItems, PartDifference, Profile, dataset_items, paired, profile, scores_on
+from leaderboard.blocks.items import example_blocks
+from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section
+from leaderboard.blocks.weights import training_sections
+from leaderboard.model import sentences
+from leaderboard.model.boards import rank_interval
+from leaderboard.model.cost import costs
+from leaderboard.model.index import ONE_RATER, Column, Index, has_value, make_index
+from leaderboard.model.items import DatasetItems, dataset_items, length_profile
+from leaderboard.model.questions import Question, default, questions
 
 SCOPES = {"item": "item: the score of an item depends on that item alone",
           "dataset": "dataset: the score of an item depends on the others of its dataset"}
-SYSTEMS = 12
-"""Systems of a dataset that are listed: those that people and the metric place most differently."""
+MOST, SHOWN = 5, 8
+"""Items on each side that are shown, and questions that its columns are compared on."""
 
-READ = ("Grey italics: p ≥ 0.05, not significantly different from no correlation. Below a value: its 95 % interval. "
-        "People: how far one of them agrees with the others.")
-NO_POINTS = ("This report holds no scores item by item, so nothing is plotted here; a run with this version of the "
-             "harness keeps them.")
-PLACES = ("A place is the rank of an item among all of its dataset, from 0, the lowest, to 1, the highest. Positive "
-          "differences (blue): the metric places the items higher than people do; negative ones (orange): lower. "
-          "The largest of each dataset is marked.")
-LENGTH = ("Spearman with the number of words: of the scores, and of people's ratings. Words are those of "
-          "the response, or of the whole dialogue where that is judged. Length held constant: partial correlation of "
-          "ranks.")
+READ = ("Below a value: its 95 % interval. Grey italics: p ≥ 0.05, not significantly different from no correlation. "
+        "One "
+        "rater: one rater’s agreement with the others; not an upper bound. Corrected: for rater noise, divided by the "
+        "root "
+        "of the raters’ reliability; it may exceed 1 by chance.")
+LENGTH = ("Spearman with the number of words of the reply, or of the whole dialogue where that is judged: of the "
+          "scores, and "
+          "of people’s ratings. Length held constant: what is left of the agreement between replies of one length.")
+ITEMS = ("Of each dataset the item that it places furthest above people, and the one furthest below; of these the "
+         "first "
+         f"{MOST}. Places run from 0, the lowest of the dataset, to 1, the highest.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
     """Build a page per metric of the run."""
     index = make_index(results)
-    every, items = all_columns(index), dataset_items(index)
-    return tuple(_page(every, items, entry) for entry in sorted(results.metrics, key=lambda entry: entry.name))
+    items = dataset_items(index)
+    return tuple(_page(index, items, entry) for entry in sorted(results.metrics, key=lambda entry: entry.name))
 
 
-def _page(every: AllColumns, items: Mapping[str, DatasetItems], entry: MetricEntry) -> Page:
-    index = every.index
+def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -> Page:
     promised = [(entry.name, column) for column in entry.columns]
     columns = [*promised, *sorted(column for column in index.labels
                                   if column[0] == entry.name and column not in promised)]
-    origins = [origin for origin in ORIGINS if index.on(origin)]
-    rows = ((name, origin, every.ranking.get((name, origin, columns[0])))
-            for name, origin in names(index.results) if columns)
-    headline = (f"Rank {row.rank} on “{BOARDS.get(name, name)}”, {ORIGIN_TITLES[origin]}: mean Spearman "
-                f"{number(row.value)}." for name, origin, row in rows if row is not None and is_complete(row))
-    needs = ", ".join(entry.needs) or "nothing but the dialogue"
-    return Page(
-        path=index.metric_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-        lead=" ".join((f"{entry.name}, a metric of the family “{entry.family}”.", *headline)),
-        detail=f"{entry.family}; needs {needs}",
-        sections=(Section("card", "The metric", _card(index, entry, needs)),
-                  *(section for origin in origins if columns for section in _origin(every, items, columns, origin)),
-                  _timings(index, [row for row in index.results.timings if row.metric == entry.name])),
-        group="Metrics", order=3, markdown=False, sample="sample" in origins)
+    asked = questions(index.results)
+    first = default(asked)
+    best = max((column for column in columns if first and first.row(column)),
+               key=lambda column: first.board.ranked[column].value if first else 0.0, default=None) or (
+        columns[0] if columns else None)
+    sections = [Section("card", "What it is", _card(index, entry, first, best))]
+    if best is not None:
+        own = f": {index.labels[best]}" if len(columns) > 1 else ""
+        sections += [Section(anchor, title, blocks) for anchor, title, blocks in (
+            ("columns", "Its columns", _columns(index, asked, columns) if len(columns) > 1 else ()),
+            ("targets", f"Every dataset and quality{own}", _targets(index, best)),
+            ("items", "What it gets most wrong", _items(index, entry)),
+            ("length", f"How much of it is length{own}", _lengths(index, items, best))) if blocks]
+    return Page(path=index.metric_paths[entry.name], title=entry.title or entry.name, label=entry.name,
+                lead="", sections=(*sections, *training_sections(index.results, entry.name)),
+                group="Metrics", order=3, markdown=False)
 
 
-def _card(index: Index, entry: MetricEntry, needs: str) -> tuple[Block, ...]:
-    """Say what the metric is, what it needs, what its scores are made of, and how to run it."""
+def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column | None) -> tuple[Block, ...]:
+    """Say what the metric is, where it departs from its paper, what it needs and costs, and how to run it."""
     is_link = entry.paper.startswith(("https://", "http://")) and not any(sign.isspace() for sign in entry.paper)
-    weights = ", ".join(sorted({row.name for row in index.results.trainings if entry.name in row.metrics}))
+    cost = costs(index.results).get((entry.name, entry.columns[0])) if entry.columns else None
     fitted = ", ".join(sorted(entry.learned_on))
+    row = first.row(best) if first and best else None
+    place = (f"Rank {row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for {first.title}: "
+             f"Spearman {row.value:.3f}{sentences.error(row.error)}" if first and row else "")
     pairs = (
-        ("Name", Cell(entry.name)), ("Family", Cell(entry.family)), ("Columns", Cell(", ".join(entry.columns))),
-        ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("System", Cell(entry.badge)),
-        *(("Departs", Cell(line)) for line in entry.departures),
-        ("Needs", Cell(needs)), ("Levels", Cell(", ".join(entry.levels))),
+        ("In short", Cell(sentences.about(index, (entry.name, "")))), ("Place", Cell(place)),
+        *((("Departs", Cell(line))) for line in entry.departures),
+        ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("Family", Cell(entry.family)),
+        ("Needs", Cell(", ".join(entry.needs) or "nothing but the dialogue")),
+        ("Levels", Cell(", ".join(entry.levels))),
         ("Models", Cell(", ".join(entry.models))), ("Trained on", Cell(entry.trained_on)),
-        ("Weights", Cell(weights, link="training.html" if weights else "")),
+        ("Made of", Cell(", ".join(cost.inputs) if cost else "")),
+        ("Cost", Cell(f"{sentences.seconds(cost)} s per 1,000 items, by itself, models loaded, with its inputs"
+                      if cost and sentences.seconds(cost) else "")),
         ("Fitted on", Cell(f"ratings of {fitted}: its values there are shown and do not count" if fitted else "")),
         ("Scope", Cell(SCOPES.get(entry.scope, entry.scope))), ("Signature", Cell(entry.signature, code=True)))
-    return (Facts(tuple(pair for pair in pairs if pair[1].text)),
+    control = next((own.value for column, own in first.board.ranked.items() if column[0] == CONTROL),
+                   math.nan) if first else math.nan
+    weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
+                  f"{number(control)}."),) if first and row and row.value <= control and entry.name != CONTROL else ()
+    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)),
             Prose(f"harness run --metric {shlex.quote(entry.name)} --all", code=True))
 
 
-def _origin(every: AllColumns, items: Mapping[str, DatasetItems], columns: list[Column],
-            origin: Origin) -> tuple[Section, ...]:
-    """Everything on real data, or everything on the sample."""
-    index, first = every.index, columns[0]
-    profiles = [own for entry in index.on(origin) if entry.name in items
-                if (own := profile(items[entry.name], first)) is not None]
-    warnings = map(Prose, not_above_length(every, columns, origin))
-    blocks: tuple[tuple[str, str, tuple[Block, ...]], ...] = (
-        ("ranking", "Rank on the boards", (*ranking_table(every, columns, origin), *warnings)),
-        ("targets", "Every dataset and quality", (Prose(READ), *target_tables(every, columns, origin))),
-        ("points", "Scores against ratings",
-         _scatters(index, first, origin) if index.results.points else (Prose(NO_POINTS),)),
-        ("parts", "Where it and people differ", _parts(index, profiles, origin)),
-        ("length", "Correlation with length", _lengths(index, profiles, origin)))
-    return tuple(Section(f"{anchor}-{origin}", f"{title}, {ORIGIN_TITLES[origin]}", drawn)
-                 for anchor, title, drawn in blocks if drawn)
+def _columns(index: Index, asked: Sequence[Question], columns: Sequence[Column]) -> tuple[Block, ...]:
+    shown = asked[:SHOWN]
+
+    def cell(question: Question, column: Column) -> Cell:
+        row = question.row(column)
+        return Cell(MISSING, title="a value is missing") if row is None else value_cell(
+            row.value, (math.nan, math.nan), shaded=True)._replace(small=f"rank {row.rank}")
+
+    headings = (Heading("Column", "stub"), *(Heading(one.title, "number") for one in shown))
+    rows = ((Cell(index.labels[column]), *(cell(one, column) for one in shown)) for column in columns)
+    return (table_of(index, "columns-table", "Mean Spearman of each column", headings, rows),)
 
 
-def _scatters(index: Index, column: Column, origin: str) -> tuple[Block, ...]:
-    """Plot the scores of a column against the ratings of every quality of an origin."""
-    drawn = tuple(picture for entry in index.on(origin) for quality in entry.qualities
-                  if (picture := _scatter(index, entry, quality, column)) is not None)
-    read = ("Each dot is an item, larger and darker where several coincide. Across: the mean rating of people. Up: the "
-            f"score. Data: {index.data(origin)}.")
-    return (Prose(read), Gallery(drawn)) if drawn else ()
+def _targets(index: Index, column: Column) -> tuple[Block, ...]:
+    """Draw every rated target with what people reach there."""
+    headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Spearman", "number", small="95 % interval"),
+                Heading("p", "number"), Heading("Corrected", "number", small="for rater noise"),
+                Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
+    rows = [_target(index, column, entry.name, quality.name) for entry in index.datasets
+            for quality in entry.qualities if quality.rated]
+    caption = f"{index.labels[column]} on every quality of every dataset"
+    found = table_of(index, "targets-table", caption, headings, rows)
+    any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
+    return (Prose(READ), replace(found, data=marked(found.data, any_fitted))) if rows else ()
 
 
-def _scatter(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column) -> Picture | None:
-    points = next((points for points in index.results.points if points.dataset == entry.name), None)
-    ratings = points.human.get(quality.name) if points else None
-    scores = scores_on(points, column, quality.dimension) if points else None
-    if ratings is None or scores is None or not (both := paired(ratings, scores)).any():
-        return None
-    human, own = ratings[both], scores[both]
-    row = index.correlation((entry.name, quality.name), column)
-    value = f"Spearman {number(row.value)}, " if row is not None and has_value(row) else ""
-    low, high = extent = bulk(own)
-    beyond = int(((own < low) | (own > high)).sum())
-    outside = f"; {beyond} beyond the axis, drawn at its end" if beyond else ""
-    caption = f"{short(entry.name, 80)}, {short(quality.name, 80)}: {value}{N}{human.size}{outside}"
-    text = f"Scores of {short(index.labels[column])} against human ratings. {caption}."
-    axes = (f"people: {quality.name}", index.labels[column])
-    return Picture(scatter(human, own, axes, scale(quality, human), extent, text), text, caption)
+def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
+    row = index.correlation((dataset, quality), column)
+    first = (Cell(dataset, link=index.dataset_paths[dataset]), Cell(quality))
+    if row is None or not has_value(row):
+        return (*first, missing(index.why((dataset, quality), column)), *(Cell(""),) * 4)
+    value = correlation_cell(row)
+    others = (number_cell(one) if math.isfinite(one) else Cell("", title="not known")
+              for one in (row.corrected, index.reliability.get((dataset, quality, ONE_RATER), math.nan)))
+    return (*first, fitted_cell(value) if index.is_fitted(column, dataset) else value,
+            Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), *others, count_cell(row.n))
 
 
-def _parts(index: Index, profiles: Sequence[Profile], origin: str) -> tuple[Block, ...]:
-    """Draw the differences between people and the column by system, and by length in quarters."""
-    kinds = (("System", "systems", [(one.systems, one) for one in profiles if len(one.systems) > 1]),
-             ("Length", "lengths", [(one.quarters, one) for one in profiles if one.quarters]))
-    tables = tuple(
-        table_of(index, origin, f"{anchor}-{origin}", f"By {part.lower()}: how people and the metric place the items", (
-            Heading(part, "stub"), Heading("Items", "number"), Heading("People", "number", small="mean place"),
-            Heading("Metric", "number", small="mean place"), Heading("Difference", "number"),
-            Heading("Spearman within", "number")),
-            (Group(tuple(_part_rows(parts)), one.items.title) for parts, one in split))
-        for part, anchor, split in kinds if split)
-    return (Prose(PLACES), *tables) if tables else ()
+def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
+    """Show the items that it overrates and underrates most."""
+    own = [row for row in index.results.examples if row.metric == entry.name]
+
+    def side(title: str, rows: Iterable[Example]) -> Iterable[Block]:
+        listed = list(rows)[:MOST]
+        if listed:
+            yield Prose(title)
+        for row in listed:
+            yield from example_blocks(row)
+
+    ordered = sorted(own, key=lambda row: (-abs(row.people - row.metrics), row.item))
+    over, under = ([row for row in ordered if (row.metrics > row.people) == high] for high in (True, False))
+    return (Prose(ITEMS), *side("It rates these too high", over), *side("It rates these too low", under)) if own else ()
 
 
-def _part_rows(parts: Sequence[PartDifference]) -> Iterable[tuple[Cell, ...]]:
-    largest = max(abs(part.value) for part in parts)
-    shown = sorted(parts, key=lambda part: -abs(part.value))[:SYSTEMS]
-    for part in (part for part in parts if part in shown):
-        marked = abs(part.value) == largest > 0
-        yield (Cell(part.part), count_cell(part.items), number_cell(part.people), number_cell(part.metric),
-               Cell(("+" if round(part.value, 3) > 0 else "") + number(part.value), value=part.value,
-                    shade=shade(part.value), small="largest" if marked else "", marks=("best",) if marked else ()),
-               _shaded(part.within, "fewer than three items, or all are equal"))
-
-
-def _lengths(index: Index, profiles: Sequence[Profile], origin: str) -> tuple[Block, ...]:
+def _lengths(index: Index, items: Mapping[str, DatasetItems], column: Column) -> tuple[Block, ...]:
     """Show how far scores, and people's ratings, correlate with length, dataset by dataset."""
-    why = "all values are equal, or fewer than three items"
-    rows = [(Cell(one.items.entry.name, link=index.dataset_paths[one.items.entry.name]), Cell(one.items.quality.name),
-             *(_shaded(value, why) for value in (one.length, one.ratings_length, one.ratings, one.partial)))
-            for one in profiles if math.isfinite(one.length)]
+    rows = []
+    for entry in index.datasets:
+        profile = length_profile(items[entry.name], column) if entry.name in items else None
+        if profile is not None and math.isfinite(profile.length):
+            name = Cell(entry.name, link=index.dataset_paths[entry.name])
+            rows.append((name, Cell(items[entry.name].quality.name), *(
+                number_cell(value, shaded=True) if math.isfinite(value) else missing("all values are equal")
+                for value in (profile.length, profile.ratings_length, profile.ratings, profile.partial))))
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
                 Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    return (Prose(LENGTH), table_of(index, origin, f"length-table-{origin}", "Scores, ratings and length", headings,
-                                    rows)) if rows else ()
-
-
-def _shaded(value: float, why: str) -> Cell:
-    return number_cell(value, shaded=True) if math.isfinite(value) else missing(why)
-
-
-def _timings(index: Index, timings: list[Timing]) -> Section:
-    rows = tuple(_timing(Cell(row.dataset, link=index.dataset_paths.get(row.dataset, "")), row.items, row.cost)
-                 for row in sorted(timings, key=lambda row: (row.dataset, row.items, row.cost)))
-    if not rows:
-        return Section("timings", "Cost", (Prose("Nothing was scored with it in this run, so no time was taken."),))
-    total = _timing(Cell("All"), sum(row.items for row in timings), math.fsum(row.cost for row in timings))
-    return Section("timings", "Cost", (Table(
-        "timing-table", f"Seconds of scoring, models loaded, on {index.results.run.device}",
-        (Heading("Dataset", "stub"), Heading("Items", "number"), Heading("Seconds", "number"),
-         Heading("Seconds per 1,000 items", "number")),
-        (Group(rows), Group((total,))), data="the time of this run, whatever the origin of the datasets"),))
-
-
-def _timing(name: Cell, items: int, seconds: float) -> tuple[Cell, ...]:
-    each = Cell(f"{1000 * seconds / items:.2f}", value=1000 * seconds / items) if items else Cell("")
-    return (name, count_cell(items), Cell(f"{seconds:.2f}", value=seconds), each)
+    drawn = table_of(index, "length-table", "Scores, ratings and length", headings, rows)
+    return (Prose(LENGTH), drawn) if rows else ()

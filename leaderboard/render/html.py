@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import markupsafe
 
-from leaderboard.blocks.tables import Cell, Entry, Facts, Gallery, Page, Picture, Table
+from leaderboard.blocks.tables import Ask, Cell, Dots, Entry, Facts, Page, Picture, Table
 from leaderboard.render.escaping import shown, visible
 
 if TYPE_CHECKING:
@@ -22,16 +22,15 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
           "form-action 'none'")
 """What a page may load: its own sheet and scripts, and nothing from elsewhere."""
 
-KINDS = {"table": Table, "picture": Picture, "gallery": Gallery, "facts": Facts}
+KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask, "dots": Dots}
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
 
 
-def html(page: Page, menu: Sequence[Entry], siblings: Sequence[Page], downloads: Sequence[str],
-         scripts: Sequence[str]) -> bytes:
-    """Render a page with the menu of the site, the other pages of its group, and the scripts it runs."""
+def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "") -> bytes:
+    """Render a page with the menu of the site, the scripts it runs and a note on top."""
     template = _templates().get_template("page.html")
-    return template.render(page=page, menu=menu, siblings=siblings, downloads=downloads, scripts=scripts,
-                           policy=POLICY, banner=BANNER).encode()
+    return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY,
+                           banner=note).encode()
 
 
 @functools.cache
@@ -42,7 +41,7 @@ def _templates() -> jinja2.Environment:
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=shown)
     env.tests |= {name: lambda block, kind=kind: isinstance(block, kind) for name, kind in KINDS.items()}
-    env.filters |= {"href": _href, "rows": _rows, "content": _content, "json": _json,
+    env.filters |= {"href": _href, "rows": _rows, "content": _content,
                     "drawing": lambda svg: markupsafe.Markup(visible(svg))}  # noqa: S704 - a page escaped what is in it
     return env
 
@@ -78,12 +77,11 @@ def _rows(table: Table, root: str) -> markupsafe.Markup:
     return markupsafe.Markup("\n".join(lines))  # noqa: S704 - every part of it is escaped
 
 
-def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: str) -> str:
+def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: bool) -> str:
     title = f' title="{_safe(cell.title)}"' if cell.title else ""
     inside = _inside(cell, reasons, root)
     if kind == "stub":
-        metric, column = cell.key
-        data = f' data-metric="{_safe(metric)}" data-column="{_safe(column)}"' if board and metric else ""
+        data = f' data-row="{cell.key}"' if board else ""
         return f'<th scope="row" class="stub"{data}{title}>{inside}</th>'
     shade = f" {cell.shade}" if cell.shade else ""
     return f'<td class="{kind}{shade}"{title}>{inside}</td>'
@@ -108,7 +106,3 @@ def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
         text += f"<small>{_safe(model)}</small>"
     return f"{text}<small>{_safe(small)}</small>" if small else text
 
-
-def _json(data: str) -> markupsafe.Markup:
-    """Put JSON into a page: nothing in it can end the script element."""
-    return markupsafe.Markup(data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}))  # noqa: S704

@@ -1,34 +1,30 @@
 r"""The boards as LaTeX tables in the style of papers: booktabs, best bold, second underlined, insignificant in italics.
 
-A file per board and statistic, each one or more `table` environments: a wide board is split into parts of twelve
-columns that repeat rank and metric, a long one after fifty rows. Headings are turned where they are many. A table
-needs `\usepackage{amssymb,booktabs,graphicx}`; boards.tex sets all of them, to look at and to copy from.
+Each board is one or more `table` environments: a wide one is split into parts of twelve columns that repeat rank and
+metric, a long one after fifty rows. Headings are turned where they are many. A table needs
+`\usepackage{amssymb,booktabs,graphicx}`.
 """
 
 from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from leaderboard.blocks.tables import Cell, Group, Heading, Page, Table
+from harness.results.rows import Results
+from leaderboard.blocks.boards import board_table, dataset_boards, quality_boards
+from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.model.boards import boards as named
+from leaderboard.model.boards import names
+from leaderboard.model.index import make_index, slug
 from leaderboard.render.escaping import visible
-from leaderboard.render.html import BANNER
-
-FOLDER = "latex"
-ALL = f"{FOLDER}/boards.tex"
-FRONT, GROUPS = "index.html", frozenset({"Qualities", "Datasets"})
-"""The pages that boards are on."""
 
 COLUMNS, ROWS = 12, 50
 """As many columns and rows as fit on a page."""
 
 TURNED = 6
 """From so many columns on the headings are slanted."""
-
-LEFT_OUT = frozenset({"family", "needs"})
-"""Columns of words, by their key, that do not fit into a paper's table."""
 
 LONGEST = 60
 MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
@@ -41,29 +37,18 @@ SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
          **{sign: "\\" + sign for sign in "&%$#_{}"}}
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": "\"", "\u030a": "r", "\u030c": "v",
            "\u0327": "c", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u030b": "H", "\u0328": "k"}
-PREAMBLE = r"""\documentclass{article}
-\usepackage[T1]{fontenc}
-\usepackage[margin=2cm]{geometry}
-\usepackage{amssymb,booktabs,graphicx}
-\begin{document}
-"""
 
 
-def files(pages: Iterable[Page]) -> dict[str, bytes]:
-    """Write every board of the pages into a file of its own, and one document with all of them."""
-    tables = boards(pages)
-    named = "".join(f"\\input{{{name}}}\n\\clearpage\n" for name in tables)
-    return {**({ALL: f"{PREAMBLE}{named}\\end{{document}}\n".encode(errors="backslashreplace")} if tables else {}),
-            **{f"{FOLDER}/{name}.tex": write(table, name).encode(errors="backslashreplace")
-               for name, table in tables.items()}}
-
-
-def boards(pages: Iterable[Page]) -> dict[str, Table]:
-    """Find the boards by name: dev-real-spearman, quality-overall-real-spearman, dataset-a-correlation-pearson."""
-    return {table.anchor if page.path == FRONT else f"{page.anchor}-{table.anchor}": table
-            for page in pages if page.path == FRONT or page.group in GROUPS
-            for section in page.sections for table in section.blocks
-            if isinstance(table, Table) and table.headings[:1] and table.headings[0].kind == "rank"}
+def boards(results: Results) -> dict[str, Table]:
+    """Every board by name: dev-spearman, quality-overall-spearman, dataset-fed-turn-correlation-pearson."""
+    index = make_index(results)
+    whole = [board_table(index, board) for name in names(results) for board in named(results, name)]
+    dimensions = sorted({quality.dimension for entry in index.datasets for quality in entry.qualities})
+    tables = {table.anchor: table for table in whole}
+    tables |= {f"quality-{table.anchor}": table for dimension in dimensions
+               for table in quality_boards(index, dimension)}
+    return tables | {f"{slug(index.dataset_paths[entry.name].removesuffix('.html'))}-{table.anchor}": table
+                     for entry in index.datasets for table in dataset_boards(index, entry)}
 
 
 def write(table: Table, name: str) -> str:
@@ -99,8 +84,7 @@ def _sign(sign: str) -> str:
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     """Choose the columns of each part: rank and metric first, then as many as fit, evenly."""
     lead = tuple(place for place, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
-    others = [place for place, heading in enumerate(headings)
-              if place not in lead and heading.key not in LEFT_OUT]
+    others = [place for place, _ in enumerate(headings) if place not in lead]
     count = max(1, -(-len(others) // (COLUMNS - len(lead))))
     edges = [round(part * len(others) / count) for part in range(count + 1)]
     return [(*lead, *others[start:end]) for start, end in pairwise(edges)]
@@ -125,8 +109,7 @@ def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group]
     headings = [table.headings[column] for column in shown]
     weak = any("weak" in cell.marks for row in table.rows for cell in row)
     read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
-    warning = f" {text(BANNER)}" if table.sample else ""
-    caption = f"{text(table.caption)}. Data: {text(table.data)}. {read}.{warning}"
+    caption = f"{text(table.caption)}. {text(table.data) + '. ' if table.data else ''}{read}."
     align = "".join("r" if heading.kind in ("rank", "number") else "l" for heading in headings)
     part = f" Part {place + 1} of {count}." if count > 1 else ""
     label = f"tab:{name}" + (f"-{place + 1}" if place else "")
@@ -141,9 +124,8 @@ def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group]
 
 
 def _heading(heading: Heading, turned: bool) -> str:
-    """Head a column: the rank without the interval, which only the site shows; a cost with its unit."""
-    unit = f" ({heading.small})" if heading.key == "cost" and heading.small else ""
-    name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST] + unit)
+    """Head a column: the rank without the interval, which only the site shows."""
+    name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST])
     return f"\\rotatebox{{60}}{{{name}}}" if turned and heading.kind not in ("rank", "stub") else name
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from leaderboard.blocks.tables import Block, Cell, Facts, Gallery, Page, Picture, Section, Table
+from leaderboard.blocks.tables import Ask, Block, Cell, Dots, Facts, Page, Picture, Section, Table
 from leaderboard.render.escaping import visible
-from leaderboard.render.html import BANNER
 
 FOLDED = "Datasets"
 """The group whose pages are folded."""
@@ -25,17 +24,16 @@ LONGEST = 200
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
           "▽: not above the length control. After a metric: the models behind its scores, and how it stands to its "
-          "paper's system. Intervals, further statistics, n and p: "
-          "[correlations.csv](correlations.csv), [ranking.csv](ranking.csv), or "
-          "[leaderboard.json](leaderboard.json) with everything.")
+          "paper's system. Intervals, further statistics, n and p: the CSV files and leaderboard.json.")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
 
 
-def document(pages: Sequence[Page]) -> bytes:
+def document(pages: Sequence[Page], note: str = "") -> bytes:
     """Write the pages as one document, without what is folded on them."""
     anchors = {page.path: page.anchor for page in pages}
     parts = [_page(page, anchors) for page in pages]
-    return "\n".join(["# Leaderboard\n", LEGEND, "", *_contents(pages), "", *parts]).encode()
+    warning = [f"> **{note}**\n"] if note else []
+    return "\n".join(["# Leaderboard\n", *warning, LEGEND, "", *_contents(pages), "", *parts]).encode()
 
 
 def _contents(pages: Iterable[Page]) -> Iterator[str]:
@@ -53,12 +51,11 @@ def _page(page: Page, anchors: Mapping[str, str]) -> str:
     folded = page.group == FOLDED
     sections = "\n".join(_section(section, anchors) for section in page.sections
                          if not folded or section.anchor in TABULAR)
-    warning = f"> **{BANNER}**\n\n" if page.sample else ""
-    content = f"{_text(page.lead)}\n\n{sections}"
+    content = f"{_text(page.lead)}\n\n{sections}" if page.lead else sections
     if folded:
         content = (f"<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n{content}\n"
                    "</details>\n")
-    return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n{warning}{content}"
+    return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n{content}"
 
 
 def _text(value: str) -> str:
@@ -71,15 +68,21 @@ def _text(value: str) -> str:
 
 def _section(section: Section, anchors: Mapping[str, str]) -> str:
     blocks = [_block(block, anchors) for block in section.blocks]
-    return f"{'#' * (section.level + 1)} {_text(section.title)}\n\n" + "".join(blocks)
+    title = f"{'#' * (section.level + 1)} {_text(section.title)}\n\n" if section.title else ""
+    return title + "".join(blocks)
 
 
 def _block(block: Block, anchors: Mapping[str, str]) -> str:
     if isinstance(block, Facts):
         return "".join(f"- {_text(term)}: {_cell(cell, {}, anchors)}\n" for term, cell in block.pairs) + "\n"
-    if isinstance(block, Picture | Gallery):
-        pictures = block.pictures if isinstance(block, Gallery) else (block,)
-        return "".join(f"{_text(picture.text)}\n\n" for picture in pictures)
+    if isinstance(block, Picture):
+        return f"{_text(block.text)}\n\n"
+    if isinstance(block, Ask):
+        best = _cell(block.best, {}, anchors)
+        return (f"{_text(block.asked)} **{best}**{f' ({_text(block.about)})' if block.about else ''}. "
+                f"{_text(block.evidence)} {_text(block.people)}\n\n")
+    if isinstance(block, Dots):
+        return ""
     if isinstance(block, Table):
         return "" if block.folded else _table(block, anchors)
     if block.code:
@@ -99,7 +102,8 @@ def _table(table: Table, anchors: Mapping[str, str]) -> str:
         lines += [[_cell(cell, reasons, anchors) for cell in row] for row in group.rows]
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     notes = "\n".join(f"{number}. {_text(reason)}" for reason, number in reasons.items())
-    return (f"**{_text(table.caption)}.** Data: {_text(table.data)}.\n\n{rows}\n\n"
+    data = f" {_text(table.data)}." if table.data else ""
+    return (f"**{_text(table.caption)}.**{data}\n\n{rows}\n\n"
             + (f"Why values are missing:\n\n{notes}\n\n" if notes else ""))
 
 

@@ -21,7 +21,7 @@ from harness.results.files import json_line
 from harness.results.rows import Comparison, Comparisons, RankingRow, Reliability, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.index import Index, is_complete, make_index, ordered, origin_of, split_order
+from leaderboard.model.index import STATISTIC, Index, is_complete, make_index, ordered, origin_of, split_order
 from leaderboard.pages.changes import why
 
 VERSION = 1
@@ -35,10 +35,11 @@ LEFT_OUT = {"trainings": ("curve",)}
 def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
     index = make_index(results)
-    return _csv("board origin rule statistic metric column models system value rank covered targets low high letters", (
+    return _csv("board origin rule statistic metric column models system value rank covered targets low high letters "
+                "error", (
         (row.board, row.origin, row.rule, row.statistic, row.metric, row.column, *_about(index, row.metric),
          *((row.value, row.rank) if is_complete(row) else (None, None)), row.covered, row.targets, row.low, row.high,
-         row.letters) for row in results.ranking))
+         row.letters, row.error) for row in results.ranking))
 
 
 def _about(index: Index, metric: str) -> tuple[str, str]:
@@ -61,12 +62,12 @@ def correlations(results: Results) -> bytes:
 
 
 def comparisons(results: Results) -> bytes:
-    """List the comparisons of every two columns, to seven digits.
+    """List the comparisons of every two columns by Spearman, to three or four digits; report/ has all.
 
     They are hundreds of thousands: each distinct name is quoted once, and %-formatting takes a third of the time.
     """
     heads = {f"{_quoted(own.dataset)},{_quoted(own.quality)},{own.statistic},{own.test},": own
-             for own in results.comparisons}
+             for own in results.comparisons if own.statistic == STATISTIC}
     names = ",".join(field.name for field in dataclasses.fields(Comparison)) + "\n"
     # as text one target at a time: all lines would be the most memory that a site takes
     texts = ("".join([f"{head}{line}\n" for line in _lines(heads[head])]) for head in sorted(heads))
@@ -82,8 +83,8 @@ def _lines(own: Comparisons) -> list[str]:
     numbers = [column[order] for column in (own.n, own.delta, own.value, own.p, own.holm, own.bh)]
     rows = zip(*sides, *(column.tolist() for column in numbers), strict=True)
     if np.isfinite(numbers).all():
-        return ["%s,%s,%d,%.7g,%.7g,%.7g,%.7g,%.7g" % row for row in rows]  # noqa: UP031
-    return [",".join((better, worse, str(n), *(f"{one:.7g}" if math.isfinite(one) else "" for one in values)))
+        return ["%s,%s,%d,%.4g,%.4g,%.3g,%.3g,%.3g" % row for row in rows]  # noqa: UP031
+    return [",".join((better, worse, str(n), *(f"{one:.4g}" if math.isfinite(one) else "" for one in values)))
             for better, worse, n, *values in rows]
 
 
@@ -118,6 +119,14 @@ def leaderboard(results: Results) -> bytes:
 FILES: Mapping[str, Callable[[Results], bytes]] = {
     "ranking.csv": ranking, "correlations.csv": correlations, "comparisons.csv": comparisons,
     "reliability.csv": reliability, "leaderboard.json": leaderboard}
+
+
+ABOUT: Mapping[str, str] = {
+    "ranking.csv": "every place on every board, with its interval", "correlations.csv": "every correlation, with "
+                                                                                        "interval and p",
+    "comparisons.csv": "every two columns on every quality, tested", "reliability.csv": "how far raters agree",
+    "leaderboard.json": "all of it but the comparisons", "changes.csv": "every correlation that changed, and why"}
+"""What each file holds."""
 
 
 def _quoted(name: str) -> str:

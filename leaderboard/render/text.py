@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results
-from leaderboard.blocks.boards import LETTERS, cost_cell, groups, headings, row_heads
+from leaderboard.blocks.boards import LETTERS, cost_cell, dataset_boards, groups, headings, row_heads
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, make_index, plural, real_alone, statistic_title
-from leaderboard.pages.about import pairs, skips, without_value
-from leaderboard.pages.dataset import tables
+from leaderboard.model.index import Column, Index, make_index, origin_of, plural, real_alone, statistic_title
 from leaderboard.pages.front import why_nothing
+from leaderboard.pages.methods import pairs, skips, without_value
 from leaderboard.render.html import BANNER
 
 WIDTH = 110
@@ -38,8 +37,8 @@ def summary(results: Results) -> str:
     """Write results as plain text, at most 110 columns wide; the sample only where there is no real data."""
     results = real_alone(results)
     index, every = make_index(results), names(results)
-    parts = [text(_board_table(index, boards(results, name, origin)[:STATISTICS])) for name, origin in every]
-    if any(origin == "sample" for _, origin in every):
+    parts = [text(_board_table(index, boards(results, name)[:STATISTICS])) for name in every]
+    if every and any(origin_of(entry) == "sample" for entry in results.datasets):
         parts.insert(0, textwrap.fill(BANNER, WIDTH) + "\n")
     nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
@@ -49,7 +48,7 @@ def summary(results: Results) -> str:
                            break_on_hyphens=False) + "\n" for reason, rows in without_value(results)]
     few = (index.correlations and len(index.datasets) <= FEW_DATASETS
            and all(len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets))
-    full = [text(tables(index, entry)[0]) for entry in index.datasets] if few else []
+    full = [text(dataset_boards(index, entry)[0]) for entry in index.datasets] if few else []
     return "\n".join([*full, *(parts or nothing), *empty, *skipped, *failed])
 
 
@@ -62,7 +61,7 @@ def text(table: Table, width: int = WIDTH) -> str:
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
     head, *lines = [line[:width] for row, own in zip(rows, words, strict=True)
                     for line in _lines(row, own, sizes, table.headings, stub)]
-    title = textwrap.fill(plain(f"{table.caption}. Data: {table.data}."), width)
+    title = textwrap.fill(plain(f"{table.caption}. {table.data}".strip()), width)
     return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
 
@@ -86,7 +85,7 @@ def _board_table(index: Index, every: Sequence[Board]) -> Table:
         headings=(*averages, *(Heading(statistic_title(board.statistic), "number") for board in others), *behind),
         groups=groups((row for column, row in rows.items() if first.row(column)),
                       (row for column, row in rows.items() if not first.row(column))),
-        data=index.data(first.origin, first.name))
+        data=index.data(first.name))
 
 
 def _behind(index: Index, board: Board) -> dict[Heading, Callable[[Column], Cell]]:

@@ -1,224 +1,252 @@
-/* The boards of a page, ranked anew as the reader chooses.
+/* The front page as the reader asks it: the answer, the picture, the board, a drawer for each row, two compared.
 
-   Data: <script type="application/json" id="numbers">, whose parts leaderboard/numbers.py names.
-   Tables: <table data-board=NAME>; headings have data-key (rank, metric, dev, test, letters, cost, needs, family) or
-   data-targets (the targets that they are the mean of); the name of a row has data-metric and data-column.
-   Address: the keys behind the # are in address.js. */
+   Address, behind the #:  q=BOARD  ratings=1  models=0  stat=NAME  without=DATASET (several)  find=TEXT
+                           sort=COLUMN.ascending | descending  open=ROW  one=LABEL  other=LABEL  y=PIXELS
+   An address without "=" is a place in the page, and chooses nothing. */
 "use strict";
 
-const Boards = (() => {
-  const { make } = Controls;
+document.addEventListener("DOMContentLoaded", () => {
+  const { make, three } = Compare;
+  const table = document.querySelector("table.ranked");
+  if (!table) return;
+  const heads = [...table.tHead.rows[0].cells];
+  const [body] = table.tBodies;
+  const lines = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-row]"))
+    .map((row) => ({ row, place: Number(row.querySelector("[data-row]").dataset.row) }));
+  const at = Object.assign(Object.create(null), Object.fromEntries(heads.map((head, place) => [head.dataset.key, place])));
+  const form = document.querySelector("form.ask");
+  const initial = form.elements.namedItem("q").value;
   const STEPS = [0.05, 0.15, 0.3, 0.45, 0.6];
-  const UNRANKED = "Not ranked: a value is missing";
+
+  function read() {
+    const hash = location.hash.slice(1);
+    const given = new URLSearchParams(hash.includes("=") ? hash : "");
+    const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
+    return {
+      q: among("q", Numbers.questions.map((one) => one.board)) || initial,
+      ratings: given.get("ratings") === "1", models: given.get("models") !== "0",
+      stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
+      without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
+      find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
+      one: given.get("one") ?? "", other: given.get("other") ?? "", y: Number(given.get("y")) || 0,
+    };
+  }
+
+  function written(choice) {
+    const given = new URLSearchParams();
+    if (choice.q !== initial) given.set("q", choice.q);
+    if (choice.ratings) given.set("ratings", "1");
+    if (!choice.models) given.set("models", "0");
+    for (const key of ["stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
+    for (const name of choice.without) given.append("without", name);
+    return given.toString();
+  }
+
+  let choice = read();
+
+  function change(part, typing = false) {
+    choice = { ...choice, ...part };
+    const hash = `#${written(choice) || "q="}`;
+    if (hash !== (location.hash || "#q=")) history[typing ? "replaceState" : "pushState"](null, "", hash);
+    draw();
+  }
+
+  const asked = () => Numbers.questions.find((one) => one.board === choice.q);
+  const label = (row) => Numbers.columns[row][0];
+  const link = (row) => make("a", { href: Numbers.columns[row][1] }, label(row));
+
+  function sentence(question, shown) {
+    const box = document.getElementById("sentence");
+    const answer = Ranking.untouched(choice) ? question.answers[`${Number(choice.ratings)}${Number(choice.models)}`] : null;
+    const limits = [choice.ratings ? "" : "ratings", choice.models ? "" : "models"].filter(Boolean).join(" or ");
+    const quality = question.title.replace(/^overall/, "overall quality");
+    box.querySelector(".asked").textContent = `For ${quality}, ${limits ? `without ${limits}` : "whatever it takes"}:`;
+    const best = answer ? answer[0] : shown[0];
+    box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
+    const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
+    about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";
+    box.querySelector(".evidence").textContent = answer ? answer[2] : best === undefined ? ""
+      : "A choice of your own: its intervals are not available, and no lead is tested.";
+    box.querySelector(".people").textContent = question.people;
+  }
+
+  const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
+
+  function picture(question, shown, places) {
+    const figure = document.querySelector("figure.dots");
+    if (!figure) return;
+    const first = shown.slice(0, 12);
+    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", {}, link(row))));
+    figure.querySelector(".values").replaceChildren(...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−"))));
+    const plot = figure.querySelector("svg");
+    ["length", "random", "rater", "limit"].forEach((kind, place) => {
+      const mark = Ranking.untouched(choice) ? question.marks[place] : null;
+      plot.querySelector(`.${kind}`).setAttribute("d", mark ? `M${across(mark[0] - mark[1])} 0H${across(mark[0] + mark[1])}V120H${across(mark[0] - mark[1])}z` : "");
+    });
+    const [spans, dots] = [".span", ".dot"].map((name) => plot.querySelectorAll(name));
+    for (let place = 0; place < 12; place += 1) {
+      const own = place < first.length ? places[first[place]] : null;
+      spans[place].setAttribute("d", own ? `M${across(own[3] - own[4])} ${10 * place + 5}H${across(own[3] + own[4])}` : "");
+      dots[place].setAttribute("d", own ? `M${across(own[3])} ${10 * place + 5}h0` : "");
+    }
+    plot.setAttribute("aria-label", `The best: ${first.map((row) => `${label(row)} ${places[row][3].toFixed(2)}`).join("; ")}`);
+  }
 
   function shade(value) {
     const step = STEPS.filter((edge) => Math.abs(value) >= edge).length;
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  function three(value) {
-    return value.toFixed(3).replace("-", "−").replace("−0.000", "0.000");
+  function fill(cell, own, lead, small) {
+    const text = own === null ? "–" : three(own);
+    const tag = { [lead[1]]: "u", [lead[0]]: "strong" }[text];
+    cell.replaceChildren(own !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
   }
 
-  /* The best and the second best as shown. */
-  function leaders(values) {
-    return [...new Set(values.filter((value) => value !== null).map(three))]
-      .sort((one, other) => Number(other.replace("−", "-")) - Number(one.replace("−", "-"))).slice(0, 2);
-  }
+  const leaders = (values) => [...new Set(values.filter((own) => own !== null))].sort((one, other) => other - one).slice(0, 2).map(three);
 
-  function shown(cell, value, lead, small = "", sign = "") {
-    const text = value === null ? "–" : three(value);
-    const tag = !sign && text === lead[0] ? "strong" : !sign && text === lead[1] ? "u" : "";
-    cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text + sign, ...(small ? [make("small", {}, small)] : []));
-  }
-
-  /* A board's table as found: its rows, and which row of the numbers each is. */
-  function open(table, numbers) {
-    const place = new Map(numbers.columns.map((column, row) => [`${column.metric}\n${column.column}`, row]));
-    const heads = [...table.tHead.rows[0].cells];
-    const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-metric]")).map((row) => {
-      const name = row.querySelector("[data-metric]");
-      return { row, name, place: place.get(`${name.dataset.metric}\n${name.dataset.column}`) };
-    }).filter((line) => line.place !== undefined);
-    const caption = table.caption.firstElementChild;
-    return { table, heads, rows, board: numbers.boards[table.dataset.board], caption, title: caption.textContent };
-  }
-
-  function column(heads, key) {
-    return heads.findIndex((head) => head.dataset.key === key);
-  }
-
-  /* Fill rank, averages and letters of each row. */
-  function fillAverages(view, ranked, numbers, choice) {
-    const { heads, board } = view;
-    const same = Ranking.untouched(numbers, { ...choice, rule: "" }, board);
-    const intervals = same ? board.ranks[ranked.rule] : undefined;
-    const lead = Object.fromEntries(["dev", "test"].map((rule) => [rule, leaders(ranked.rows.map((row) => row[rule]))]));
-    view.rows.forEach(({ row, place }, at) => {
-      const [rank, interval] = [ranked.ranks[ranked.rule][at], intervals?.[place]];
-      const cell = row.cells[column(heads, "rank")];
-      cell.replaceChildren(rank === null ? "" : String(rank), ...(interval ? [make("small", {}, `${interval[0]}–${interval[1]}`)] : []));
-      for (const rule of ["dev", "test"].filter((name) => column(heads, name) >= 0)) {
-        const other = rule !== ranked.rule && ranked.ranks[rule][at] !== null ? `rank ${ranked.ranks[rule][at]}` : "";
-        const covers = ranked.rows[at][rule] === null ? `${ranked.rows[at].covered} of ${ranked.targets.length} ${ranked.targets.length === 1 ? "target" : "targets"}` : other;
-        shown(row.cells[column(heads, rule)], ranked.rows[at][rule], lead[rule], covers);
-      }
-      if (column(heads, "letters") >= 0) row.cells[column(heads, "letters")].textContent = interval?.[2] ?? "";
-    });
-  }
-
-  /* Fill the columns of the datasets, and hide those that nothing is left of. */
-  function fillDatasets(view, numbers, choice) {
-    view.heads.forEach((head, at) => {
-      if (!head.dataset.targets) return;
-      const targets = head.dataset.targets.split(" ").map(Number).filter((target) => Ranking.weight(numbers, choice, target) > 0);
-      head.hidden = !targets.length;
-      const stands = ({ place }) => (targets.some((target) => Ranking.fitted(numbers, place, target)) ? " †" : "");
-      const values = view.rows.map((line) => Ranking.within(numbers, choice, line.place, targets));
-      const lead = leaders(values.filter((_, row) => !stands(view.rows[row])));
-      view.rows.forEach((line, row) => {
-        const cell = line.row.cells[at];
-        cell.hidden = head.hidden;
-        cell.className = values[row] === null ? "number" : `number ${shade(values[row])}`;
-        cell.title = values[row] === null ? line.first[at].title : "";
-        shown(cell, values[row], lead, "", values[row] === null ? "" : stands(line));
-      });
-    });
-  }
-
-  /* Mark what is not above the length control. */
-  function fillSigns(view, ranked, numbers) {
-    const at = view.rows.findIndex(({ place }) => numbers.columns[place].metric === "length");
-    const bar = at < 0 ? null : ranked.rows[at][ranked.rule];
-    view.rows.forEach(({ name }, row) => {
-      const value = ranked.rows[row][ranked.rule];
+  /* Rank, score and the means on the qualities of every row. */
+  function numbers(question, places) {
+    const known = Ranking.untouched(choice);
+    const lead = leaders(places.map((own) => own && own[3]));
+    const control = places[Numbers.columns.findIndex((column) => column[2] === "length")];
+    for (const { row, place } of lines) {
+      const own = places[place];
+      row.cells[at.rank].replaceChildren(own ? String(own[0]) : "", ...(own ? [make("small", {}, own[1] === null ? (known ? "" : "not available") : `${own[1]}–${own[2]}`)] : []));
+      fill(row.cells[at.score], own && own[3], lead, own && own[4] ? `± ${own[4].toFixed(2)}` : "");
+      const name = row.cells[at.metric];
       name.querySelector(".sign")?.remove();
-      if (bar === null || value === null || row === at || value > bar) return;
-      const words = "not above the length control";
-      const sign = make("span", { className: "sign", role: "img", title: words, ariaLabel: words }, "▽");
-      name.insertBefore(sign, name.querySelector("small, sup"));
+      if (own && control && own[3] <= control[3] && Numbers.columns[place][2] !== "length") {
+        const words = "no better than counting words";
+        name.querySelector("a, small")?.after(make("span", { className: "sign", role: "img", title: words, ariaLabel: words }, "▽"));
+      }
+    }
+    for (const other of Numbers.questions.filter((one) => at[one.board] !== undefined)) {
+      const means = Ranking.places(other, choice);
+      const best = leaders(means.map((own) => own && own[3]));
+      for (const { row, place } of lines) {
+        const cell = row.cells[at[other.board]];
+        fill(cell, means[place] && means[place][3], best, "");
+        cell.className = means[place] ? `number ${shade(means[place][3])}` : "number";
+      }
+    }
+  }
+
+  function drawer(question, shown, place) {
+    const below = shown[shown.indexOf(place) + 1];
+    const values = question.targets.map((target) => [Numbers.targets[target], Ranking.value(choice.stat, place, target)]);
+    const others = Numbers.columns.map((column, row) => [column, row]).filter(([column, row]) => row !== place && column[2] === Numbers.columns[place][2]);
+    const places = Ranking.places(question, choice);
+    const items = make("dl", {}, ...[
+      ["Against the next", below === undefined ? "it is the last" : Compare.sentence(question, place, below)],
+      ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
+      ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
+    ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
+    const page = make("a", { href: `${Numbers.columns[place][1]}#items` }, "What it gets most wrong, and where it departs from its paper");
+    return make("tr", { className: "drawer" }, make("td", { colSpan: heads.length }, make("div", {}, items, page)));
+  }
+
+  function arrange(question, shown) {
+    for (const own of table.querySelectorAll(".drawer")) own.remove();
+    for (const own of [...table.tBodies].slice(1)) own.remove();
+    const order = new Map(shown.map((row, place) => [row, place]));
+    const find = choice.find.toLowerCase();
+    lines.sort((one, other) => (order.get(one.place) ?? 1e6) - (order.get(other.place) ?? 1e6));
+    for (const { row, place } of lines) {
+      const matches = !find || Numbers.columns[place].filter((part) => typeof part === "string").join(" ").toLowerCase().includes(find);
+      row.hidden = find ? !matches || !Ranking.allowed(choice, place) : !order.has(place);
+      const open = choice.open === label(place);
+      row.querySelector(".more").setAttribute("aria-expanded", String(open));
+    }
+    body.replaceChildren(...lines.map(({ row }) => row));
+    const [key, direction] = choice.sort.split(/\.(?=[a-z]+$)/);
+    if (at[key] !== undefined) Tables.sort(table, at[key], direction === "ascending" ? direction : "descending");
+    else for (const head of heads) head.removeAttribute("aria-sort");
+    const opened = lines.find(({ place, row }) => choice.open === label(place) && !row.hidden);
+    if (opened) opened.row.after(drawer(question, shown, opened.place));
+    table.caption.firstElementChild.textContent = `${choice.stat === "corrected" ? "Spearman, corrected for rater noise" : title(choice.stat || Numbers.statistics[0])}, with people: ${question.title}`;
+  }
+
+  const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ");
+
+  function compared(question) {
+    const [one, other] = [choice.one, choice.other].map((name) => Numbers.columns.findIndex((column) => column[0] === name));
+    return one < 0 || other < 0 || one === other ? [] : Compare.view(question, one, other);
+  }
+
+  function draw() {
+    const question = asked();
+    const shown = Ranking.best(question, choice);
+    const places = Ranking.places(question, choice);
+    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models ? "" : "0"]]) form.elements.namedItem(name).value = value;
+    sentence(question, shown);
+    picture(question, shown, places);
+    numbers(question, places);
+    arrange(question, shown);
+    controls.sync();
+    pair.replaceChildren(...compared(question));
+  }
+
+  function select(text, options, key) {
+    const made = make("select", { name: key, autocomplete: "off" }, ...options.map(([value, words]) => make("option", { value }, words)));
+    made.addEventListener("change", () => change({ [key]: made.value }));
+    return [make("label", { className: "field" }, make("span", {}, text), made), () => { made.value = choice[key]; }];
+  }
+
+  /* What stands above the board: the statistic, the datasets, a search, two to compare, the link, the way back. */
+  function panel() {
+    const names = [["", "–"], ...Numbers.columns.map((column) => [column[0], column[0]])];
+    const selects = [
+      select("Score", [["", title(Numbers.statistics[0])], ["corrected", "corrected for rater noise"], ...Numbers.statistics.slice(1).map((name) => [name, title(name)])], "stat"),
+      select("Compare", names, "one"), select("with", names, "other")];
+    const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
+    find.addEventListener("input", () => change({ find: find.value }, true));
+    const boxes = Numbers.datasets.map((name) => {
+      const box = make("input", { type: "checkbox", autocomplete: "off" });
+      box.addEventListener("change", () => {
+        const without = new Set(choice.without);
+        if (box.checked) without.delete(name);
+        else without.add(name);
+        change({ without });
+      });
+      return [make("label", { className: "choice" }, box, make("span", {}, name)), () => { box.checked = !choice.without.has(name); }];
+    });
+    const button = (text, pressed) => {
+      const made = make("button", { type: "button" }, text);
+      made.addEventListener("click", () => pressed(made));
+      return made;
+    };
+    const reset = button("Reset", () => change({ q: initial, ratings: false, models: true, stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
+    const copy = button("Copy link", (made) => {
+      const address = `${location.href.split("#")[0]}#${[written(choice) || "q=", `y=${Math.round(scrollY)}`].join("&")}`;
+      history.replaceState(null, "", address);
+      navigator.clipboard?.writeText(address).catch(() => {});
+      made.textContent = "In the address";
+    });
+    const datasets = make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {}, make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([box]) => box)));
+    const made = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, selects[0][0], make("label", { className: "field" }, make("span", {}, "Find"), find), datasets,
+      selects[1][0], selects[2][0], copy, reset);
+    return { made, sync: () => { for (const [, own] of [...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
+  }
+
+  for (const { row, place } of lines) {
+    const more = make("button", { type: "button", className: "more", ariaLabel: `More about ${label(place)}` });
+    more.addEventListener("click", () => change({ open: choice.open === label(place) ? "" : label(place) }));
+    row.cells[at.metric].prepend(more);
+  }
+  for (const name of ["q", "ratings", "models"]) {
+    form.elements.namedItem(name).addEventListener("change", (event) => {
+      const { value } = event.target;
+      change({ [name]: name === "q" ? value : name === "ratings" ? value === "1" : value !== "0" });
     });
   }
-
-  /* Remember the cells as they came, before they are changed for the first time. */
-  function keep(view) {
-    for (const line of view.rows) line.first ??= [...line.row.cells].map((cell) => cell.cloneNode(true));
-  }
-
-  function restore(view) {
-    for (const head of view.heads) head.hidden = false;
-    for (const { row, first } of view.rows) row.replaceChildren(...first.map((cell) => cell.cloneNode(true)));
-    for (const line of view.rows) line.name = line.row.querySelector("[data-metric]");
-  }
-
-  /* Ranked rows first, by rank; below them, under a title of their own, those that lack a value. */
-  function arrange(view, ranked) {
-    const lines = view.rows.map((line, at) => ({ ...line, rank: ranked.ranks[ranked.rule][at], covered: ranked.rows[at].covered }));
-    const [first] = view.table.tBodies;
-    const rest = lines.filter((line) => line.rank === null).sort((one, other) => other.covered - one.covered);
-    for (const body of [...view.table.tBodies].slice(1)) body.remove();
-    const title = make("tr", { className: "group" }, make("th", { scope: "rowgroup", colSpan: view.heads.length }, make("span", {}, UNRANKED)));
-    first.replaceChildren(...lines.filter((line) => line.rank !== null).sort((one, other) => one.rank - other.rank).map(({ row }) => row));
-    if (rest.length) view.table.append(make("tbody", {}, title, ...rest.map(({ row }) => row)));
-  }
-
-  function filter(view, numbers, choice) {
-    const find = choice.find.toLowerCase();
-    let count = 0;
-    for (const line of view.rows) {
-      const { row, place } = line;
-      const { family, needs } = numbers.columns[place];
-      if (find) line.words ??= row.textContent.toLowerCase();
-      row.hidden = (find !== "" && !line.words.includes(find)) || (choice.family.size > 0 && !choice.family.has(family))
-        || needs.some((need) => choice.without.has(need));
-      count += !row.hidden;
-    }
-    return count;
-  }
-
-  function order(view, choice) {
-    const [board, at, direction] = choice.sort.split(".");
-    const own = board === view.table.dataset.board && view.heads[Number(at)];
-    if (own) Tables.sort(view.table, Number(at), direction === "descending" ? direction : "ascending");
-    else for (const head of view.heads) head.removeAttribute("aria-sort");
-  }
-
-  /* Draw one board as chosen; how many of its rows are shown. */
-  function draw(view, numbers, choice) {
-    const ranked = Ranking.rank(numbers, view.board, choice, view.rows.map(({ place }) => place));
-    const stat = choice.stat || numbers.statistics[0];
-    const untouched = Ranking.untouched(numbers, choice, view.board);
-    if (untouched && view.touched) restore(view);
-    view.touched = !untouched;
-    if (view.touched) {
-      keep(view);
-      fillAverages(view, ranked, numbers, choice);
-      fillDatasets(view, numbers, choice);
-      fillSigns(view, ranked, numbers);
-    }
-    view.caption.textContent = stat === numbers.statistics[0] ? view.title
-      : view.title.replace(/: [^:]*$/, `: ${Controls.title(stat)}`);
-    if (view.touched || view.moved) arrange(view, ranked);
-    view.moved = view.touched || Boolean(choice.sort);
-    order(view, choice);
-    return filter(view, numbers, choice);
-  }
-
-  return { open, draw };
-})();
-
-document.addEventListener("DOMContentLoaded", () => {
-  const { make } = Controls;
-  const numbers = JSON.parse(document.getElementById("numbers").textContent);
-  const views = [...document.querySelectorAll("table[data-board]")].map((table) => Boards.open(table, numbers));
-  if (!views.length) return;
-  const panel = make("div");
-  const count = make("p", { className: "count", role: "status" });
-  const compared = make("div", { className: "compared" });
-  const fold = make("details", { className: "controls", open: matchMedia("(min-width: 40rem)").matches || location.hash.includes("=") },
-    make("summary", {}, "Filter, weigh and compare"), panel, count, compared);
-  views[0].table.closest("section").before(make("section", { className: "boxed", ariaLabel: "Controls" }, fold));
-  for (const folded of document.querySelectorAll("section:has(table[data-board]) details.folded")) folded.hidden = true;
-
-  /* What the address chooses; a statistic or a rule that there is not is as good as none. */
-  function chosen() {
-    const found = Address.read();
-    const among = (names, name) => (names.includes(name) ? name : "");
-    return { ...found, stat: among(numbers.statistics, found.stat), rule: among(["dev", "test"], found.rule) };
-  }
-
-  let choice = chosen();
-
-  function change(part, typing = false) {
-    choice = part === null ? { ...chosen(), stat: "", rule: "", level: "", find: "", sort: "", one: "", other: "",
-      family: new Set(), without: new Set(), datasets: new Map(), qualities: new Map() } : { ...choice, ...part };
-    Address.write(choice, typing);
-    draw(typing);
-  }
-
-  /* The panel is made anew but while the reader types in it; which menus are open, and the focus, are kept. */
-  function repanel() {
-    const open = [...panel.querySelectorAll("details")].map((menu) => menu.open);
-    const fields = "input, select, button, summary";
-    const focus = [...panel.querySelectorAll(fields)].indexOf(document.activeElement);
-    panel.replaceChildren(Controls.panel(numbers, choice, change));
-    panel.querySelectorAll("details").forEach((menu, at) => { menu.open = open[at] ?? false; });
-    panel.querySelectorAll(fields)[focus]?.focus();
-  }
-
-  function draw(typing = false) {
-    if (!typing) repanel();
-    const counts = views.map((view) => Boards.draw(view, numbers, choice));
-    count.textContent = counts.map((shown, at) => `${views[at].title.replace(/: [^:]*$/, "")}: ${shown} of ${views[at].rows.length} rows`).join(" · ");
-    compared.replaceChildren(...Compare.view(numbers, choice));
-  }
-
-  for (const view of views) {
-    Tables.equip(view.table, (column, direction) => change({ sort: `${view.table.dataset.board}.${column}.${direction}` }));
-  }
-  window.addEventListener("hashchange", () => {
-    choice = chosen();
-    draw(document.activeElement?.type === "search");
-  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  Tables.equip(table, (column, direction) => change({ sort: `${heads[column].dataset.key}.${direction}` }));
+  const controls = panel();
+  const pair = make("div", { className: "compared" });
+  table.closest(".scroll").before(controls.made, pair);
+  addEventListener("popstate", () => { choice = read(); draw(); });
+  addEventListener("hashchange", () => { choice = read(); draw(); });
   draw();
+  if (choice.y) scrollTo(0, choice.y);
 });

@@ -1,86 +1,75 @@
-/* Averages and ranks of a board by the rules of the challenge (harness/run/rank.py), with weights. No page in here.
+/* The places of columns on a question, as the run has them or, for a choice of one's own, worked out here. No page.
 
-   The weight of a target is that of its dataset times that of its quality; 0 leaves it out.
-     dev    mean over the targets of a dataset, then over the datasets
-     test   mean over all targets
-   A row that lacks a target has no average and no rank. */
+   Numbers are in numbers.js, whose parts leaderboard/model/numbers.py names. A column that lacks a target of the
+   question has no place. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
+   targets (rule test). */
 "use strict";
 
 const Ranking = (() => {
   const MILLION = 1e6;
   const SAME = 1e-9; // sums in another order are not another value
 
-  function weight(numbers, choice, target) {
-    const [dataset, , dimension] = numbers.targets[target];
-    const { name, level } = numbers.datasets[dataset];
-    if (choice.level && choice.level !== level) return 0;
-    return (choice.datasets.get(name) ?? 1) * (choice.qualities.get(dimension) ?? 1);
+  /* Whether a choice leaves the numbers as the run has them: only then there are intervals and a tested lead. */
+  function untouched(choice) {
+    return !choice.stat && choice.without.size === 0;
   }
 
-  /* What is shown of a target, and what counts: nothing where weights were fitted on its ratings. */
-  function value(numbers, stat, row, target) {
-    const millionths = numbers.values[stat][row][target];
-    return millionths === null ? null : millionths / MILLION;
+  function competes(row, target) {
+    return !Numbers.fitted.some(([one, dataset]) => one === row && dataset === Numbers.targets[target][0]);
   }
 
-  function fitted(numbers, row, target) {
-    return numbers.fitted.some(([one, dataset]) => one === row && dataset === numbers.targets[target][0]);
+  /* The correlation of a row on a target by a statistic; "corrected" is the first, divided by the raters' limit. */
+  function value(stat, row, target) {
+    const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
+    const shown = Numbers.values[name][row][target];
+    if (shown === null) return null;
+    const limit = Numbers.targets[target][3];
+    if (stat === "corrected") return limit ? shown / MILLION / limit : null;
+    return shown / MILLION;
   }
 
-  function average(pairs) {
-    let sum = 0;
-    let whole = 0;
-    for (const [value, weighed] of pairs) {
-      if (value === null) return null;
-      sum += value * weighed;
-      whole += weighed;
-    }
-    return whole > 0 ? sum / whole : null;
+  function average(values) {
+    return values.length && values.every((one) => one !== null) ? values.reduce((sum, one) => sum + one, 0) / values.length : null;
   }
 
-  /* The mean over some targets, by the weights of their qualities alone: what a column of a dataset shows. */
-  function within(numbers, choice, row, targets) {
-    const stat = choice.stat || numbers.statistics[0];
-    return average(targets.map((target) => [value(numbers, stat, row, target),
-      choice.qualities.get(numbers.targets[target][2]) ?? 1]));
+  function mean(question, choice, row) {
+    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[Numbers.targets[target][0]])
+      && (choice.stat !== "corrected" || Numbers.targets[target][3]));
+    const own = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
+    if (question.rule === "test") return average(own.map(([, one]) => one));
+    const datasets = [...new Set(own.map(([dataset]) => dataset))];
+    return average(datasets.map((dataset) => average(own.filter(([one]) => one === dataset).map(([, one]) => one))));
   }
 
-  function averages(numbers, choice, row, targets) {
-    const competes = (target) => (fitted(numbers, row, target) ? null
-      : value(numbers, choice.stat || numbers.statistics[0], row, target));
-    const means = [...Map.groupBy(targets, (target) => numbers.targets[target][0])].map(([dataset, own]) => [
-      average(own.map((target) => [competes(target), choice.qualities.get(numbers.targets[target][2]) ?? 1])),
-      choice.datasets.get(numbers.datasets[dataset].name) ?? 1]);
-    return {
-      dev: average(means),
-      test: average(targets.map((target) => [competes(target), weight(numbers, choice, target)])),
-      covered: targets.filter((target) => competes(target) !== null).length,
-    };
+  /* The place of every row: rank, low, high, value, half its interval; null where it has none. */
+  function places(question, choice) {
+    if (untouched(choice)) return question.places;
+    const means = Numbers.columns.map((_, row) => mean(question, choice, row));
+    return means.map((own) => (own === null ? null
+      : [1 + means.filter((other) => other !== null && other > own + SAME).length, null, null, own, 0]));
   }
 
-  /* The rank of each value, equal ones sharing the better; null where there is none. */
-  function ranks(values) {
-    return values.map((own) => (own === null ? null
-      : 1 + values.filter((other) => other !== null && other > own + SAME).length));
+  function allowed(choice, row) {
+    const [, , , , fitted, models] = Numbers.columns[row];
+    return (choice.ratings || !fitted) && (choice.models || !models);
   }
 
-  /* A board under a choice: the targets that count, and for each of the rows its averages and ranks by both rules. */
-  function rank(numbers, board, choice, rows) {
-    const targets = board.targets.filter((target) => weight(numbers, choice, target) > 0);
-    const lines = rows.map((row) => averages(numbers, choice, row, targets));
-    const rule = choice.rule || board.rule;
-    return {
-      targets, rule, rows: lines,
-      ranks: { dev: ranks(lines.map((row) => row.dev)), test: ranks(lines.map((row) => row.test)) },
-    };
+  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
+  function best(question, choice) {
+    const own = places(question, choice);
+    const metrics = new Set();
+    const seen = new Set();
+    return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
+      .sort((one, other) => own[one][0] - own[other][0] || one - other)
+      .filter((row) => {
+        const metric = Numbers.columns[row][2];
+        const same = JSON.stringify(question.targets.map((target) => Numbers.values[Numbers.statistics[0]][row][target]));
+        if (metrics.has(metric) || seen.has(same)) return false;
+        metrics.add(metric);
+        seen.add(same);
+        return true;
+      });
   }
 
-  /* Whether a choice leaves the numbers as the report has them. */
-  function untouched(numbers, choice, board) {
-    const other = (weights) => [...weights.values()].some((one) => one !== 1);
-    return (!choice.stat || choice.stat === numbers.statistics[0]) && !choice.level
-      && !other(choice.datasets) && !other(choice.qualities) && (!choice.rule || choice.rule === board.rule);
-  }
-
-  return { rank, within, weight, value, fitted, untouched };
+  return { untouched, places, best, value, allowed };
 })();

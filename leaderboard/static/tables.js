@@ -34,7 +34,7 @@ const Tables = (() => {
     const order = (one, other) => (one === null) - (other === null)
       || sign * (numeric(heading) ? one - other : collator.compare(one, other));
     for (const body of table.tBodies) {
-      const rows = [...body.rows].filter((row) => !row.classList.contains("group")).map((row) => [value(row), row]);
+      const rows = [...body.rows].filter((row) => !row.matches(".group, .drawer")).map((row) => [value(row), row]);
       rows.sort(([one], [other]) => order(one, other));
       body.append(...rows.map(([, row]) => row));
     }
@@ -69,7 +69,7 @@ const Tables = (() => {
 
   function csv(table) {
     const visible = headings(table).map((heading, column) => [heading, column]).filter(([heading]) => !heading.hidden);
-    const rows = [...table.querySelectorAll("tbody tr:not(.group)")].filter((row) => !row.hidden);
+    const rows = [...table.querySelectorAll("tbody tr:not(.group, .drawer)")].filter((row) => !row.hidden);
     const small = (cell) => [...cell.querySelectorAll("small")].map((one) => one.textContent.trim()).join("; ");
     const below = visible.map(([, column]) => rows.some((row) => small(row.cells[column])));
     const line = (cells) => cells.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",");
@@ -82,7 +82,7 @@ const Tables = (() => {
   function download(table) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
-    link.download = `${table.dataset.board ?? table.caption?.firstElementChild?.id ?? "table"}.csv`;
+    link.download = `${table.caption?.firstElementChild?.id ?? "table"}.csv`;
     link.click();
     URL.revokeObjectURL(link.href);
   }

@@ -40,6 +40,7 @@ const Theme = (() => {
     return made;
   }
 
+  root.classList.add("scripted"); // what serves only with scripts is hidden without them
   if (["light", "dark"].includes(kept())) root.dataset.theme = kept();
   document.addEventListener("DOMContentLoaded", () => document.querySelector("nav")?.append(button()));
   return { dark };

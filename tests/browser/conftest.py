@@ -30,15 +30,14 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage")
 NONE = f"no Chromium: HARNESS_CHROMIUM names none, and none of {', '.join(BROWSERS)} is on the PATH"
 
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+DESK, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 WATCH = """addEventListener('securitypolicyviolation', event =>
   console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
-ROWS = """board => [...document.querySelectorAll(`table[data-board="${board}"] tbody tr`)]
-  .filter(row => row.querySelector('[data-metric]'))
+ROWS = """() => [...document.querySelectorAll('table.ranked tbody tr')]
+  .filter(row => row.querySelector('[data-row]'))
   .map(row => {
-    const name = row.querySelector('[data-metric]');
     const rank = row.querySelector('td.rank');
-    return {metric: name.dataset.metric, column: name.dataset.column, hidden: row.hidden,
+    return {label: row.querySelector('[data-row] a').innerText, hidden: row.hidden,
             rank: rank.firstChild ? rank.firstChild.textContent.trim() : ''};
   })"""
 
@@ -70,9 +69,9 @@ class Site:
         return f"{self.served}/{path}"
 
 
-def rows(page: sync_api.Page, board: str) -> list[dict[str, str]]:
-    """Every row of a board from the top: metric, column, rank as shown, whether it is hidden."""
-    shown: list[dict[str, str]] = page.evaluate(ROWS, board)
+def rows(page: sync_api.Page) -> list[dict[str, str]]:
+    """Every row of the board from the top: name, rank as shown, whether it is hidden."""
+    shown: list[dict[str, str]] = page.evaluate(ROWS)
     return shown
 
 
@@ -140,7 +139,7 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site of every kind of page: five datasets, twelve metrics, nothing hostile."""
-    with published(large.make(5, 12, (60, 120)), tmp_path_factory.mktemp("site")) as made:
+    with published(large.make(5, 14, (60, 120)), tmp_path_factory.mktemp("site")) as made:
         yield made
 
 

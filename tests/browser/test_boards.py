@@ -1,162 +1,181 @@
-"""The boards do what their controls say: ranks as worked out from the report, at once, kept in the address."""
+"""The front page does what its controls say: answers and ranks as worked out from the results, kept in the address."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Collection
+from statistics import fmean
 
 import pytest
 from playwright import sync_api
 
 from harness.results.rows import Results
-from harness.run import rank
+from leaderboard.model.index import make_index
+from leaderboard.model.questions import answers, questions
+from leaderboard.model.sentences import evidence
 from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
 
-DEV = "dev-real"
-Key = tuple[str, str]
+
+def shown(page: sync_api.Page) -> dict[str, str]:
+    """The rank of each row that the board shows, by the name of its column."""
+    return {row["label"]: row["rank"] for row in rows(page) if not row["hidden"]}
 
 
-def ranks(page: sync_api.Page) -> dict[Key, int | None]:
-    """The rank that the board shows for each column, None where it shows none."""
-    return {(row["metric"], row["column"]): int(row["rank"]) if row["rank"] else None for row in rows(page, DEV)}
-
-
-def visible(page: sync_api.Page) -> set[str]:
-    """The metrics that the board shows."""
-    return {row["metric"] for row in rows(page, DEV) if not row["hidden"]}
-
-
-def expected(results: Results, rule: str = "dev", statistic: str = "spearman", level: str = "",
-             datasets: Mapping[str, int] | None = None, qualities: Mapping[str, int] | None = None
-             ) -> dict[Key, int | None]:
-    """The ranks of the board under a choice, in exact fractions of the correlations that the page has (six decimals).
-
-    A weight is so many copies of a cell. A column that lacks one of the cells has no rank.
-    """
-    copies = {(f"{entry.name}#{one}", f"{quality.name}#{other}"): (entry.name, quality.name)
-              for entry in results.datasets if entry.split == "dev" and level in ("", entry.level)
-              for quality in entry.qualities for one in range((datasets or {}).get(entry.name, 1))
-              for other in range((qualities or {}).get(quality.dimension, 1))}
-    values: dict[Key, dict[Key, Fraction]] = defaultdict(dict)
+def expected(results: Results, dimension: str, statistic: str = "spearman", without: Collection[str] = ()
+             ) -> dict[str, int]:
+    """The rank of every column on a quality of the development datasets, by the mean of their datasets."""
+    targets = [(entry.name, quality.name) for entry in results.datasets for quality in entry.qualities
+               if entry.split == "dev" and quality.dimension == dimension and entry.name not in without]
+    values: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for row in results.correlations:
         if row.statistic == statistic and math.isfinite(row.value):
-            values[row.metric, row.column][row.dataset, row.quality] = Fraction(round(row.value * 1_000_000), 1_000_000)
-    mean = rank.dataset_mean if rule == "dev" else rank.cell_mean
-    found = {key: mean({copy: own[cell] for copy, cell in copies.items()}) for key, own in values.items()
-             if own.keys() >= set(copies.values())}
-    return {(row.metric, row.column): 1 + sum(other > found[key] for other in found.values())
-            if (key := (row.metric, row.column)) in found else None for row in results.ranking if row.board == "dev"}
+            values[row.column][row.dataset, row.quality] = round(row.value, 6)
+    means = {column: fmean(own[target] for target in targets) for column, own in values.items()
+             if own.keys() >= set(targets)}
+    return {column: 1 + sum(other > value + 1e-9 for other in means.values()) for column, value in means.items()}
 
 
-def field(page: sync_api.Page, label: str) -> sync_api.Locator:
-    """The menu of a label in the panel."""
-    named = page.locator(".panel label.field").filter(has=page.locator(f"span:text-is('{label}')"))
-    return named.locator("select, input")
+def ask(page: sync_api.Page, **chosen: str) -> None:
+    """Choose in the question."""
+    for name, value in chosen.items():
+        page.locator(f".ask select[name={name}]").select_option(value)
 
 
-def menu(page: sync_api.Page, label: str) -> sync_api.Locator:
-    """The folded list of a label in the panel, opened."""
-    found = page.locator(".panel details.menu").filter(has=page.locator(f"legend:text-is('{label}')"))
-    found.evaluate("one => { one.open = true; }")
-    return found
+def assert_ranks(page: sync_api.Page, ranks: dict[str, int]) -> None:
+    """The board shows these ranks, where it shows a column."""
+    found = shown(page)
+    assert {label: int(rank) for label, rank in found.items()} == {label: ranks[label] for label in found}
 
 
 @pytest.fixture
 def front(site: Site, visit: Open) -> sync_api.Page:
-    """The front page, in a window that is wide enough for the controls to be open."""
     return visit(site.at("index.html"))
 
 
-def test_a_board_shows_the_ranks_of_the_report_for_any_statistic_and_level(site: Site, front: sync_api.Page) -> None:
-    assert ranks(front) == expected(site.results)
-    for statistic in ("pearson", "kendall"):
-        field(front, "Statistic").select_option(statistic)
-        assert ranks(front) == expected(site.results, statistic=statistic)
-        assert statistic.capitalize() in front.locator(f"table[data-board={DEV}] caption").inner_text()
-    field(front, "Level").select_option("turn")
-    assert ranks(front) == expected(site.results, statistic="kendall", level="turn")
+def test_the_sentence_is_that_of_the_results_for_every_question_and_choice(site: Site, front: sync_api.Page) -> None:
+    found, index = answers(site.results), make_index(site.results)
+    for one in questions(site.results):
+        for choice, ratings, models in (((False, True), "", ""), ((True, True), "1", ""), ((False, False), "", "0")):
+            ask(front, q=one.board.name, ratings=ratings, models=models)
+            own = found.get((one.board.name, choice))
+            if own is not None:
+                assert front.locator("#sentence .best").inner_text() == index.labels[own.best]
+                assert front.locator("#sentence .evidence").inner_text() == evidence(index, one, own)
 
 
-def test_weights_of_datasets_and_qualities_rank_anew(site: Site, front: sync_api.Page) -> None:
-    first, second = site.results.datasets[1].name, site.results.datasets[2].name
-    for label, name, weight in (("Datasets", first, "3"), ("Qualities", "fluent", "0.5")):
-        box = menu(front, label).get_by_label(f"Weight of {name}", exact=True)
-        box.fill(weight)
-        box.press("Tab")
-    menu(front, "Datasets").get_by_label(second, exact=True).uncheck()
-    twice = {quality.dimension: 2 for entry in site.results.datasets for quality in entry.qualities}
-    wanted = expected(site.results, datasets={first: 3, second: 0}, qualities={**twice, "fluent": 1})
-    assert ranks(front) == wanted
-    assert wanted != expected(site.results)
+def test_the_board_shows_the_ranks_of_the_question_and_of_each_metric_one_column(
+        site: Site, front: sync_api.Page) -> None:
+    for dimension in ("overall", "interesting"):
+        ask(front, q=f"dev:{dimension}", ratings="1")
+        ranks = expected(site.results, dimension)
+        assert_ranks(front, ranks)
+        assert list(shown(front)) == sorted(shown(front), key=ranks.__getitem__)
+    metrics = {row.column: row.metric for row in site.results.ranking}
+    assert len({metrics[label] for label in shown(front)}) == len(shown(front)) > 5
 
 
-def test_a_family_or_a_text_shows_its_rows_alone_and_changes_no_rank(site: Site, front: sync_api.Page) -> None:
-    before = ranks(front)
-    trained = {entry.name for entry in site.results.metrics if entry.family == "trained"}
-    menu(front, "Family").get_by_label("trained", exact=True).check()
-    assert visible(front) == trained
-    assert ranks(front) == before
-    front.get_by_role("button", name="Reset").click()
-    field(front, "Find").press_sequentially("TRAINED-")
-    assert visible(front) == trained
-    assert front.evaluate("document.activeElement.type") == "search"
+def test_another_statistic_and_fewer_datasets_rank_anew_without_intervals(site: Site, front: sync_api.Page) -> None:
+    ask(front, q="dev:overall", ratings="1")
+    front.locator(".panel select[name=stat]").select_option("pearson")
+    ranks = expected(site.results, "overall", "pearson")
+    assert_ranks(front, ranks)
+    first = site.results.datasets[0].name
+    front.locator(".panel .menu summary").click()
+    front.get_by_label(first, exact=True).uncheck()
+    ranks = expected(site.results, "overall", "pearson", (first,))
+    assert_ranks(front, ranks)
+    assert front.locator(".ranked td.rank small").first.inner_text() == "not available"
+    assert "no lead is tested" in front.locator("#sentence .evidence").inner_text()
 
 
-def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(site: Site, front: sync_api.Page) -> None:
-    column = site.results.datasets[0].name
-    heading = front.locator(f"table[data-board={DEV}] thead th").filter(has=front.locator(f"a:text-is('{column}')"))
+def test_a_drawer_and_a_comparison_say_what_the_tests_found(site: Site, front: sync_api.Page) -> None:
+    ask(front, q="dev:overall", ratings="1")
+    front.locator(".ranked .more:visible").first.click()
+    text = front.locator(".drawer").inner_text()
+    assert "Against the next" in text
+    assert "Williams’ test finds" in text
+    assert "takes items as independent" in text
+    one, other = list(shown(front))[:2]
+    front.locator(".panel select[name=one]").select_option(one)
+    front.locator(".panel select[name=other]").select_option(other)
+    values = {(row.dataset, row.quality, row.column): row.value for row in site.results.correlations
+              if row.statistic == "spearman"}
+    better = {(own.dataset, own.quality): {frozenset((own.names[first], own.names[second])): (own.names[first], holm)
+                                           for first, second, holm in zip(own.better, own.worse, own.holm, strict=True)}
+              for own in site.results.comparisons if own.statistic == "spearman"}
+    lines = front.locator(".compared tbody tr").all()
+    assert len(lines) == len(questions(site.results)[1].targets)
+    for line in lines:
+        dataset, quality, _, first, second, _, found = line.locator("th, td").all_inner_texts()
+        assert [first, second] == [f"{values[dataset, quality, name]:.3f}".replace("-", "−") for name in (one, other)]
+        winner, holm = better[dataset, quality][frozenset((one, other))]
+        assert found == (winner if holm < 0.05 else "no")
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(front: sync_api.Page) -> None:
+    heading = front.locator(".ranked thead th[data-key='dev:relevant']")
     place = heading.evaluate("one => one.cellIndex")
     for direction in ("descending", "ascending"):
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == direction
-        texts = front.locator(f"table[data-board={DEV}] tbody:first-of-type tr").evaluate_all(
+        texts = front.locator(".ranked tbody tr:visible").evaluate_all(
             "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
-        shown = [float(text.replace("−", "-")) for text in texts]
-        assert shown == sorted(shown, reverse=direction == "descending")
-        assert len(set(shown)) > 1
+        numbers = [float(text.replace("−", "-")) for text in texts if text != "–"]
+        assert numbers == sorted(numbers, reverse=direction == "descending")
+        assert len(set(numbers)) > 1
 
 
-def test_the_address_brings_a_choice_back(site: Site, front: sync_api.Page) -> None:
-    first = site.results.datasets[1].name
-    field(front, "Statistic").select_option("pearson")
-    field(front, "Ranked by").select_option("test")
-    menu(front, "Datasets").get_by_label(first, exact=True).uncheck()
-    menu(front, "Family").get_by_label("embedding", exact=True).check()
-    before = rows(front, DEV)
-    assert ranks(front) == expected(site.results, "test", "pearson", datasets={first: 0})
-    front.reload()
-    assert rows(front, DEV) == before
+def test_the_address_brings_a_choice_and_the_place_back(site: Site, front: sync_api.Page) -> None:
+    ask(front, q="dev:interesting", ratings="1")
+    front.locator(".ranked .more:visible").nth(2).click()
+    front.locator(".panel input[type=search]").press_sequentially("made")
+    front.locator(".panel input[type=search]").fill("")
+    front.evaluate("scrollTo(0, 300)")
+    front.get_by_role("button", name="Copy link").click()
+    before, address = rows(front), front.url
+    front.goto(site.at("methods.html"))
+    front.goto(address)
+    assert rows(front) == before
+    assert front.locator(".drawer").count() == 1
+    assert abs(front.evaluate("scrollY") - 300) < 5
     front.get_by_role("button", name="Reset").click()
-    assert ranks(front) == expected(site.results)
+    assert front.locator(".drawer").count() == 0
     front.go_back()
-    front.wait_for_function("location.hash.includes('pearson')")
-    assert rows(front, DEV) == before
+    assert rows(front) == before
 
 
-def test_no_address_breaks_a_page(site: Site, front: sync_api.Page) -> None:
-    for choice in ("stat=__proto__", "stat=nonsense&rule=constructor", "sort=dev-real:99:descending", "family=none",
-                   "d.__proto__=2&q.toString=0", "one=%00&other=x", "level=none", "d.x=1e999&find=%3Cscript%3E",
-                   "a=%E0%A4%A", "#=#="):
-        front.goto(f"{site.at('about.html')}")
+def test_no_address_breaks_the_page(site: Site, front: sync_api.Page) -> None:
+    for choice in (
+            "q=__proto__", "stat=nonsense&q=constructor", "sort=dev-real:99:descending", "sort=toString.ascending",
+            "without=__proto__&models=2", "one=%00&other=x", "open=none", "y=1e999&find=%3Cscript%3E", "a=%E0%A4%A",
+            "#=#="):
+        front.goto(site.at("methods.html"))
         front.goto(f"{site.at('index.html')}#{choice}")
-        assert len(rows(front, DEV)) == len(expected(site.results)), choice
+        assert front.locator("#sentence .best a").count() == 1, choice
 
 
-def test_two_columns_side_by_side(site: Site, front: sync_api.Page) -> None:
-    one, other = sorted({(row.metric, row.column) for row in site.results.correlations if row.metric == row.column})[:2]
-    field(front, "Compare").select_option(one[1])
-    field(front, "with").select_option(other[1])
-    table = front.locator(".compared table")
-    found = {(row.dataset, row.quality, row.column): row.value for row in site.results.correlations
-             if row.statistic == "spearman" and (row.metric, row.column) in (one, other)}
-    for line in table.locator("tbody tr").all():
-        dataset, quality, _, first, second, gap, *_ = line.locator("th, td").all_inner_texts()
-        numbers = [found.get((dataset, quality, key[1])) for key in (one, other)]
-        assert [first, second] == ["–" if value is None else f"{value:.3f}".replace("-", "−") for value in numbers]
-        if None not in numbers:
-            assert float(gap.replace("−", "-")) == pytest.approx(numbers[0] - numbers[1], abs=0.00051)
-    assert table.locator("tbody tr").count() == len({key[:2] for key in found})
+def test_every_number_on_the_board_is_in_the_results(site: Site, front: sync_api.Page) -> None:
+    board = front.locator(".ranked tbody tr:visible").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.split('\\n')))")
+    first = next(one for one in questions(site.results) if one.board.name == "dev:overall")
+    known = {row.column: row for row in first.board.ranked.values()}
+    keys = front.locator(".ranked thead th").evaluate_all("heads => heads.map(head => head.dataset.key)")
+    others = {one.board.name: {row.column: row.value for row in one.board.ranked.values()}
+              for one in questions(site.results)}
+    assert len(board) > 5
+    for cells in board:
+        rank, name, score = cells[0], cells[1][0].removesuffix("▽"), cells[2]
+        row = known[name]
+        assert rank == [str(row.rank), f"{row.low:.0f}–{row.high:.0f}"]
+        assert score == [f"{row.value:.3f}".replace("-", "−"), f"± {1.959964 * row.error:.2f}"]
+        for key, cell in zip(keys, cells, strict=True):
+            if key in others:
+                assert cell[0] == f"{others[key][name]:.3f}".replace("-", "−").replace("−0.000", "0.000")
+    text = front.locator("#sentence").inner_text()
+    leads = [own.lead for own in answers(site.results).values() if own.lead]
+    assert set(re.findall(r"\d\.\d\d\d", text)) <= {
+        f"{abs(value):.3f}" for lead in leads for value in (lead.value, lead.low, lead.high, lead.p)} | {"0.001"}

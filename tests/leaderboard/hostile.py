@@ -25,7 +25,7 @@ NAMES = (
     "zero\u200bwidth", "\u05d0\u05d1\u05d2", "nel\x85", "line\nbreak\r\nand\ttab", "\u2028separated",
     "tag\U000e0041\U000e007f", "cafe\u0301", "caf\u00e9", "=1+1", "#main", "?q=1&r=2", "100%", "a\\b")
 KEPT = {"split", "level", "origin", "statistic", "method", "test", "rule", "board", "kind", "letters", "has", "items",
-        "digest", "pictures"}
+        "digest", "pictures", "fitted_on"}
 """Fields whose texts the harness writes itself."""
 
 
@@ -69,6 +69,8 @@ def make(names: Sequence[str] = NAMES, datasets: int = 4, metrics: int = 6) -> R
     first = found.datasets[0].name
     return replace(
         found, run=replace(found.run, options={name: name for name in names}, packages={name: name for name in names}),
+        ranking=tuple(replace(row, board=":".join((whole, renamed[dimension])) if dimension else whole)
+                      for row in found.ranking for whole, _, dimension in (row.board.partition(":"),)),
         metrics=tuple(replace(entry, paper=(entry.name, f"https://example.org/{entry.name}")[place % 2],
                               learned_on=(first,) * (place % 2)) for place, entry in enumerate(found.metrics)),
         correlations=tuple(row if place % 7 else replace(row, value=math.nan, note=names[place % len(names)])

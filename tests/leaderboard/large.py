@@ -75,7 +75,10 @@ def _metric(number: int) -> rows.MetricEntry:
         columns=(name, *(f"{name}-{part}" for part in "pqr"[:more])), needs=NEEDS.get(family, ()),
         levels=("turn", "dialogue"), paper="https://example.org/paper", scope="item",
         trained_on="made-up (none)" if family == "trained" else "", signature=f"{name}|r1|made=up",
-        models=() if family in ("lexical", "control") else ("tiny-encoder",))
+        models=() if family in ("lexical", "control") else ("tiny-encoder",),
+        parameters=0 if family in ("lexical", "control") else 22_000_000,
+        system="baseline" if family == "control" else ("as published", "another method")[number % 2],
+        fitted_on="ratings" if family == "composite" else "")
 
 
 def _datasets(count: int, items: tuple[int, int], sample: int, rng: np.random.Generator
@@ -121,16 +124,19 @@ def _correlations(one: Scored) -> Iterator[rows.Correlation]:
 def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correlation, ...]
              ) -> Iterator[rows.RankingRow]:
     """Rank as a run does; an interval of two places around a rank, and a letter for every four places."""
-    boards = [(board, origin) for board in ("dev", "dev-references", "test", "test-references")
-              for origin in ("real", "sample")]
-    for board, origin in boards:
-        split, _, need = board.partition("-")
+    names = [f"{split}{part}" for split in ("dev", "test")
+             for part in ("", "-references", *(f":{name.casefold()}" for name in QUALITIES))]
+    for board, origin in ((name, origin) for name in names for origin in ("real", "sample")):
+        whole, _, dimension = board.partition(":")
+        split, _, need = whole.partition("-")
         cells = frozenset((entry.name, quality.name) for entry in datasets for quality in entry.qualities
                           if entry.split == split and (entry.origin == "sample") == (origin == "sample")
-                          and (not need or need in entry.has))
+                          and (not need or need in entry.has) and dimension in ("", quality.dimension))
         for row in challenge.ranking(challenge.Board(board, origin, cells), correlations) if cells else ():
+            if dimension and row.rule != "dev":
+                continue
             rank = row.rank if row.statistic == "spearman" else None
-            yield row if rank is None else replace(row, low=float(max(1, rank - 2)), high=float(rank + 2),
+            yield row if rank is None else replace(row, low=float(max(1, rank - 2)), high=float(rank + 2), error=0.02,
                                                    letters="abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)])
 
 
@@ -167,7 +173,8 @@ def _examples(one: Scored) -> Iterator[rows.Example]:
             yield rows.Example(
                 dataset=one.entry.name, quality=quality.name, item=f"{one.entry.name}_{number:05d}",
                 system=f"system-{number % 6}", context=(words, words[::-1]), response=words, rating=1 + 4 * people,
-                people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in list(one.scores)[:5]))
+                people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in list(one.scores)[:5]),
+                metric="" if quality.name == "Overall" else list(one.scores)[number % len(one.scores)][0])
 
 
 def _exhibit(number: int) -> rows.Exhibit:

@@ -32,15 +32,16 @@ def dataset(ratings: dict[Quality, tuple[float, ...]], texts: tuple[str, ...] = 
 
 
 def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2, metrics: str = "abc",
-          agree: dict[str, float] | None = None) -> tuple[Example, ...]:
-    """The examples by metrics of one column each, of which those in `metrics` are judges."""
+          agree: dict[str, float] | None = None, alone: bool = False) -> tuple[Example, ...]:
+    """The examples by metrics of one column each, of which those in `metrics` are judges: of all, or of each alone."""
     judged = correlate.judged(given, given.card.qualities)
     scored = {(name.partition("@")[0], ""): Scores(tuple(item.id for item in given.items), {
         other: np.array(values) for other, values in scores.items() if other[0] == name[0]}, 0.0) for name in scores}
     made = correlate.item_scores(given, judged, scored)
     rows = [Correlation("toy", quality.name, name, name, "spearman", 6, value, 0, 0, 0)
             for quality in given.card.qualities for name, value in (agree or dict.fromkeys("abc", 0.5)).items()]
-    return examples.find(given, judged, made, rows, set(metrics), number)
+    return tuple(one for one in examples.find(given, judged, made, rows, set(metrics), number)
+                 if bool(one.metric) == alone)
 
 
 def test_people_ahead_come_first_and_metrics_ahead_after() -> None:
@@ -50,6 +51,12 @@ def test_people_ahead_come_first_and_metrics_ahead_after() -> None:
     assert (second.item, second.people, second.metrics) == ("i0", 0.0, 1.0)
     assert first.columns == (("b", 0.0), ("a", 0.0), ("c", 1.0)), "the best agreement first, one without a value last"
     assert (first.context, first.response, first.system, first.dataset) == (("hello",), "z", "bot", "toy")
+
+
+def test_each_metric_has_the_item_that_it_alone_places_furthest_too_low_and_too_high() -> None:
+    own = found(dataset({OVERALL: ONE}), {"a": TWO, "b": (1.0, 6.0, 3.0, 4.0, 5.0, 2.0)}, alone=True)
+    assert [(one.metric, one.item, one.metrics, one.columns) for one in own] == [
+        ("a", "i5", 0.0, ()), ("a", "i0", 1.0, ()), ("b", "i5", 0.2, ()), ("b", "i1", 1.0, ())]
 
 
 def test_equals_share_a_place_and_the_missing_have_none() -> None:
@@ -99,7 +106,8 @@ def test_texts_are_cut() -> None:
 
 def test_a_run_has_as_many_as_were_wanted_and_with_0_no_text(tmp_path: Path, suite_run: SuiteRun) -> None:
     every = suite_run.results.examples
-    assert [sum(example.dataset == name for example in every) for name in DATASETS] == [6, 6, 6, 6]
+    assert [sum(example.dataset == name and not example.metric for example in every)
+            for name in DATASETS] == [6, 6, 6, 6]
     argv = ["run", "--dataset", "esl", "--metric", "distinct", "--limit", "40", "--draws", "0", "--examples", "0"]
     assert main([*argv, "--out", str(tmp_path)]) == 0
     report = files.read(tmp_path / "report")

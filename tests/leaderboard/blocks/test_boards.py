@@ -8,43 +8,27 @@ from dataclasses import replace
 import pytest
 
 from harness.results.rows import Correlation, Results
-from leaderboard.blocks.boards import UNRANKED
+from leaderboard.blocks.boards import UNRANKED, board_table, dataset_boards, quality_boards
 from leaderboard.blocks.cells import correlation_cell, leaders, number, shade, value_cell
 from leaderboard.blocks.tables import Table
-from leaderboard.pages import dataset, front, quality
-from tests.leaderboard.conftest import SCRIPT, find_page, row, table, tables
-
-SAMPLE = {"Sample Chat", "sample chat"}
-REAL = {"fed-turn", "topical-usr", "fed-dial", "a|b"}
-
-
-@pytest.fixture
-def results(mixed: Results) -> Results:
-    return mixed
+from leaderboard.model.boards import boards
+from leaderboard.model.index import make_index
+from tests.leaderboard.conftest import SCRIPT, quality, row
 
 
 def of_dataset(results: Results, name: str) -> Table:
-    return table(find_page(dataset.build(results), name), "correlation-spearman")
+    index = make_index(results)
+    return dataset_boards(index, next(entry for entry in index.datasets if entry.name == name))[0]
 
 
 def names(found: Table, group: int) -> list[str]:
     return [cells[1].text for cells in found.groups[group].rows]
 
 
-def test_no_table_mixes_sample_and_real_data_and_an_aggregation_stands_on_its_dataset_alone(results: Results) -> None:
-    for found in (found for page in (*front.build(results), *quality.build(results)) for found in tables(page)):
-        datasets = {heading.text for heading in found.headings} & (SAMPLE | REAL)
-        assert datasets <= (SAMPLE if found.sample else REAL)
-        assert ("bundled sample" in found.data) == found.sample
-        assert "bleu1:max" not in {cells[1].text for cells in found.rows}
-    assert row(of_dataset(results, "fed-dial"), "bleu1:max")["Overall"].text == "0.600"
-    assert "bleu1:max" in str(find_page(quality.build(results), "overall").sections[0].blocks[-1])
-
-
 def test_the_overall_board_shows_the_averages_of_both_rules_and_incomplete_columns_below(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
-    page = find_page(front.build(results), "Overall")
-    found = table(page, "dev-real-spearman")
+    index = make_index(results)
+    found = board_table(index, boards(results, "dev")[0])
     cells = row(found, "bleu1")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("1", "0.333")
     assert (cells["Mean of qualities"].text, cells["Mean of qualities"].small) == ("0.300", "rank 1")
@@ -54,30 +38,31 @@ def test_the_overall_board_shows_the_averages_of_both_rules_and_incomplete_colum
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("", "–")
     assert cells["Mean of datasets"].small == "4 of 5 targets"
     assert (cells["fed-turn"].why, cells["topical-usr"].text) == ("all scores are equal", "0.400")
-    by_test = table(page, "test-real-spearman")
+    by_test = board_table(index, boards(results, "test")[0])
     assert [heading.text for heading in by_test.headings][2] == "Mean of qualities"
     assert names(by_test, 0) == ["length", f"{SCRIPT} / x|y", "bleu1", "bleu2"]
 
 
 def test_a_missing_value_is_never_a_zero_and_says_why_as_the_run_did(results: Results) -> None:
-    missing = [cell for page in (*front.build(results), *dataset.build(results), *quality.build(results))
-               for found in tables(page) for cells in found.rows for cell in cells if cell.text == "–"]
+    index = make_index(results)
+    shown = [board_table(index, boards(results, "dev")[0]), *quality_boards(index, "overall"),
+             *(found for entry in index.datasets for found in dataset_boards(index, entry))]
+    missing = [cell for found in shown for cells in found.rows for cell in cells if cell.text == "–"]
     assert missing
     assert all(cell.title and cell.value is None for cell in missing)
     for name, metric, column, why in (
             ("fed-turn", "bleu2", "Overall", "all scores are equal"),
-            ("fed-turn", "grade", "Overall", "skipped: weights are not on this machine"),
-            ("sample chat", "bleu1", "Unrated", "nobody rated this quality"),
-            ("Sample Chat", "bleu2", "Overall", ""),
-            ("sample chat", f"{SCRIPT} / x|y", "Overall", "not scored in this run")):
+            ("fed-turn", "grade", "Overall", "skipped: weights are not on this machine")):
         assert row(of_dataset(results, name), metric)[column].why == why
+    assert row(of_dataset(results, "fed-dial"), "bleu1:max")["Overall"].text == "0.600"
 
 
 def test_equal_means_share_a_rank_and_a_quality_that_nobody_rated_does_not_count(results: Results) -> None:
-    found = of_dataset(results, "sample chat")
-    assert names(found, 0) == ["bleu1", "bleu2"]
-    assert row(found, "bleu1")["Mean"].text == "0.800"
-    assert row(found, "length")["Metric"].small == "0 of 1 target"
+    unrated = tuple(replace(entry, qualities=(*entry.qualities, quality("Unrated", rated=0)))
+                    for entry in results.datasets)
+    found = of_dataset(replace(results, datasets=unrated), "fed-dial")
+    assert names(found, 0)[:2] == ["bleu1:max", "bleu1"]
+    assert row(found, "bleu1")["Mean"].text == "0.500"
     equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in results.correlations)
     found = of_dataset(replace(results, correlations=equal), "fed-turn")
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]

@@ -11,9 +11,9 @@ import pytest
 from harness.results.rows import Exhibit, Grid, Look, Results
 from harness.studies._picture import Map, heat_maps
 from leaderboard.blocks.tables import Picture, Prose, Table
+from leaderboard.blocks.weights import curve
 from leaderboard.pages import exhibits
 from leaderboard.pages.exhibits import Unsafe, on_sample, sanitised, sections
-from leaderboard.pages.training import curve
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 20">'
 SAMPLE = "the bundled sample (made by a script, simulated raters)"
@@ -89,7 +89,7 @@ def test_each_study_has_a_page_and_the_challenge_one_and_beside_real_data_none_i
                                       exhibit("challenge", "dstc10", HEAD + "<rect/></svg>")))
     page, first, second = exhibits.build(full)
     assert first.path.startswith("study/b-x")
-    assert (second.path, second.sample, second.group) == ("study/measures.html", True, "Studies")
+    assert (second.path, second.group) == ("study/measures.html", "Studies")
     assert (page.path, page.group) == ("challenge.html", "")
     assert isinstance(page.sections[0].blocks[0], Picture)
     assert [page.path for page in exhibits.build(replace(full, datasets=mixed.datasets))] == [page.path, first.path]

@@ -1,4 +1,4 @@
-"""The front page: answers, boards, the numbers for its scripts, and costs."""
+"""The front page: the answer, the board, the numbers for its scripts, and costs."""
 
 from __future__ import annotations
 
@@ -8,118 +8,121 @@ import re
 from dataclasses import replace
 from importlib import resources
 from itertools import combinations
-from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
-from harness.results.rows import Comparison, Comparisons, RankingRow, Results, Timing
+from harness.results.pooled import Pool
+from harness.results.rows import Results, Timing
 from leaderboard.blocks.boards import cost_cell
+from leaderboard.blocks.tables import Ask, Dots
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
+from leaderboard.model.numbers import numbers
+from leaderboard.model.questions import answers, default, questions
 from leaderboard.pages import front
+from tests.leaderboard import large
 from tests.leaderboard.conftest import row, table
 
 
-@pytest.fixture
-def results(mixed: Results) -> Results:
-    return mixed
+def given(results: Results) -> Any:
+    """What the scripts are given."""
+    return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
 
 
-def ranked(given: Any, name: str, rule: str) -> dict[tuple[str, str], int]:
-    """Rank the rows of a board from what the scripts are given, as ranking.js does."""
-    board, found = given["boards"][name], {}
-    for place, column in enumerate(given["columns"]):
-        values = [given["values"]["spearman"][place][cell] for cell in board["targets"]]
-        if None not in values:
-            datasets: dict[int, list[float]] = {}
-            for cell, value in zip(board["targets"], values, strict=True):
-                datasets.setdefault(given["targets"][cell][0], []).append(value)
-            found[column["metric"], column["column"]] = fmean(
-                values if rule == "test" else [fmean(own) for own in datasets.values()])
-    return {key: 1 + sum(other > value + 1e-6 for other in found.values()) for key, value in found.items()}
+@pytest.fixture(scope="module")
+def full() -> Results:
+    return large.make(4, 12, (60, 90))
 
 
-def test_the_scripts_can_rank_what_the_report_ranked_and_hold_its_comparisons(results: Results) -> None:
-    """On fed-turn, Overall, length (the fourth column) is above x|y (the first)."""
-    given = json.loads(front.build(results)[0].data)
-    assert set(given["boards"]) == {"dev-real", "dev-sample", "test-real", "test-sample"}
-    for name, board in given["boards"].items():
-        split, _, origin = name.rpartition("-")
-        assert board["rule"] == split
-        for rule in ("dev", "test"):
-            assert ranked(given, name, rule) == {
-                (row.metric, row.column): row.rank for row in results.ranking
-                if (row.board, row.origin, row.rule, row.statistic) == (split, origin, rule, "spearman") and row.rank}
-    names = [column["column"] for column in given["columns"]]
-    cell = next(place for place, one in enumerate(given["targets"])
-                if given["datasets"][one[0]]["name"] == "fed-turn" and one[1] == "Overall")
-    both = list(combinations(range(len(names)), 2))
-    place = cell * len(both) + both.index((names.index("x|y"), names.index("length")))
-    packed = base64.b64decode(given["comparisons"]["spearman"])
-    assert packed[place // 4] >> 2 * (place % 4) & 3 == pairs.WORSE
+def test_the_sentence_says_what_the_results_say(results: Results) -> None:
+    """Overall on three datasets: bleu1 (0.3 + 0.4 + 0.5) / 3; grade, the next, would have been fitted on ratings."""
+    (page,) = front.build(results)
+    (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
+    assert ask.asked == "For overall quality, without ratings:"
+    assert (ask.best.text, ask.about) == ("bleu1", "no model")
+    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; lead over the next not tested, "
+                            "<script>alert('x')</script> / x|y. 15 s per 1,000 items.")
+    assert ask.people == "One rater against the others: 0.51, not an upper bound."
+    titles = [title for _, title, _ in ask.choices[0][2]]
+    assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
 
 
-def test_a_board_whose_targets_are_not_those_of_its_ranks_is_left_as_it_is(results: Results) -> None:
-    more = tuple(replace(row, targets=row.targets + 1, covered=row.covered + 1) if row.board == "dev" else row
-                 for row in results.ranking)
-    (page,) = front.build(replace(results, ranking=more))
-    assert set(json.loads(page.data)["boards"]) == {"test-real", "test-sample"}
-    assert table(page, "dev-real-spearman").board == ""
+def test_a_lead_is_established_as_the_pool_finds_it(full: Results) -> None:
+    pool, found = Pool.of(full), answers(full)
+    for one in questions(full):
+        answer = found[one.board.name, (True, True)]
+        means = pool.means(one.targets, one.board.rules[0])
+        assert answer.best == next(iter(means))
+        assert answer.following == next(column for column in means if column[0] != answer.best[0])
+        (lead,) = pool.leads(one.targets, [(answer.best, answer.following)], one.board.rules[0])
+        assert answer.lead is not None
+        assert (answer.lead.value, answer.lead.established) == (pytest.approx(lead.difference.value),
+                                                                lead.difference.established)
+        without = found.get((one.board.name, (False, False)))
+        assert without is None or {entry.family for entry in full.metrics if entry.name == without.best[0]} <= {
+            "lexical", "control"}
 
 
-def test_rank_intervals_and_letters_go_with_their_rule(results: Results) -> None:
-    def known(row: RankingRow) -> bool:
-        return (row.rule, row.statistic, row.board, row.origin) == ("dev", "spearman", "dev", "real") and bool(row.rank)
+def test_the_scripts_have_every_place_and_comparison(full: Results) -> None:
+    known = given(full)
+    names = [tuple(column[:1]) for column in known["columns"]]
+    for asked, one in zip(known["questions"], questions(full), strict=True):
+        assert asked["board"] == one.board.name
+        for (label,), place in zip(names, asked["places"], strict=True):
+            own = next((row for column, row in one.board.ranked.items() if column[1] == label), None)
+            assert (place is None) == (own is None)
+            if own is not None and place is not None:
+                assert place == [own.rank, own.low, own.high, round(own.value, 6), 0.0392]
+    count = len(names)
+    packed = base64.b64decode(known["tests"]["williams"])
+    both = list(combinations(range(count), 2))
+    (comparisons,) = (own for own in full.comparisons if (own.dataset, own.quality, own.statistic) == (
+        "dev-made-up-01", "Overall", "spearman"))
+    target = known["targets"].index(next(one for one in known["targets"] if one[:2] == [
+        known["datasets"].index("dev-made-up-01"), "Overall"]))
+    places = [target * len(both) + number for number in range(len(both))]
+    codes = {(names[one][0], names[other][0]): packed[place // 4] >> 2 * (place % 4) & 3
+             for place, (one, other) in zip(places, both, strict=True)}
+    for better, worse, holm in zip(comparisons.better, comparisons.worse, comparisons.holm, strict=True):
+        pair = comparisons.names[better], comparisons.names[worse]
+        expected = pairs.NO_DIFFERENCE if holm >= 0.05 else pairs.BETTER if pair in codes else pairs.WORSE
+        assert codes.get(pair, codes.get(pair[::-1])) == expected
+    assert np.unique(list(codes.values())).size > 1
 
-    (page,) = front.build(replace(results, ranking=tuple(
-        replace(row, low=1.0, high=2.0, letters="ab") if known(row) else row for row in results.ranking)))
-    ranks = json.loads(page.data)["boards"]["dev-real"]["ranks"]
-    assert (set(ranks), [1, 2, "ab"] in ranks["dev"]) == ({"dev"}, True)
-    found = table(page, "dev-real-spearman")
-    place = [heading.text for heading in found.headings].index("Group")
-    assert {row[place].text for row in found.groups[0].rows} == {"ab"}
+
+def test_columns_of_a_metric_and_equal_ones_are_shown_once(full: Results) -> None:
+    first = default(questions(full))
+    assert first is not None
+    (page,) = front.build(full)
+    (shown, others) = table(page, "board").groups
+    metrics = [cells[1].link for cells in shown.rows]
+    assert len(set(metrics)) == len(metrics)
+    assert not [cells for cells in shown.rows if "fitted on ratings" in cells[1].model]
+    assert len(shown.rows) + len(others.rows) == len(first.board.columns)
+    (dots,) = (block for block in page.sections[0].blocks if isinstance(block, Dots))
+    assert [cell.text for cell in dots.names] == [cells[1].text for cells in shown.rows][:12]
 
 
 def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
     scripts = [entry.read_text() for entry in (resources.files("leaderboard") / "static").iterdir()
                if entry.name.endswith(".js")]
-    assert len(scripts) == 7
+    assert len(scripts) == 5
     for script in scripts:
         assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch\(|"
                              r"XMLHttp|import |https?://|\.style\b", script)
 
 
-def test_the_short_answer_names_the_best_the_next_and_people(results: Results) -> None:
-    tests = [("fed-turn", "Overall", "bleu1", "x|y", 0.01), ("topical-usr", "Overall quality", "bleu1", "x|y", 0.2),
-             ("a|b", "Overall", "x|y", "bleu1", 0.001)]
-    comparisons = Comparisons.gathered(
-        Comparison(dataset, quality, "spearman", "williams", better, worse, 90, 0.1, 2.0, p, p, p)
-        for dataset, quality, better, worse, p in tests)
-    (page,) = front.build(replace(results, comparisons=comparisons))
-    found = row(table(page, "answers"), "overall")
-    assert (found["Best metric"].text, found["Mean ρ"].text) == ("bleu1", "0.362")
-    assert found["Next"].text == "<script>alert('x')</script> / x|y"
-    assert (found["People"].text, found["People"].small) == ("0.512", "1 of 4 qualities")
-    better = found["Really better?"]
-    assert (better.text, better.small) == ("no", "significant on 1 of 3, the other way on 1")
-    assert found["Needs"].text == "references"
-    assert table(page, "answers-single").folded.endswith(": 3")
-
-
-def test_the_letters_of_a_board_say_whether_the_best_is_apart(results: Results) -> None:
-    for best, others, word in (("a", "b", "yes"), ("ab", "b", "no")):
-        known = tuple(replace(row, letters=best if row.metric == "bleu" else others) for row in results.ranking)
-        (page,) = front.build(replace(results, ranking=known))
-        found = row(table(page, "answers"), "Development datasets")
-        assert (found["Best metric"].text, found["Really better?"].text) == ("bleu1", word)
-
-
-def test_cost_is_all_seconds_over_all_items(results: Results) -> None:
-    timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0))
-    found = costs(replace(results, timings=timings))
+def test_cost_is_all_seconds_over_all_items_with_those_of_inputs(results: Results) -> None:
+    timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0),
+               Timing("a", "length", 100, 0.1))
+    made_of = tuple(replace(entry, signature="length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1")
+                    if entry.name == "length" else entry for entry in results.metrics)
+    found = costs(replace(results, timings=timings, metrics=made_of))
     assert found["bleu", "bleu1"].seconds == pytest.approx(5.0)  # 2 seconds for 400 items
-    assert cost_cell(found["length", "length"]).text == "–"
+    assert (found["length", "length"].seconds, found["length", "length"].inputs) == (pytest.approx(6.0), ("bleu",))
+    assert cost_cell(found["grade", "grade"]).text == "–"
     seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
     assert {value: cost_cell(Cost("", (), "", value)).text for value in seconds} == seconds
 
@@ -131,3 +134,9 @@ def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Result
                          if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
     found = costs(replace(results, datasets=datasets, correlations=correlations))
     assert [found["bleu", name].needs for name in ("bleu1", "bleu2")] == [("references",), ("references", "facts")]
+
+
+def test_every_question_is_answered_without_ratings_and_with_them(results: Results) -> None:
+    found = row(table(front.build(results)[0], "answers-table"), "overall")
+    assert (found["Datasets"].text, found["Without ratings"].text, found["Score"].text) == ("3", "bleu1", "0.400")
+    assert (found["With ratings"].text, found["Its lead"].text) == ("bleu1", "not tested")

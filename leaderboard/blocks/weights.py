@@ -1,4 +1,4 @@
-"""The page of the trained weights that metrics of the run read: how each was trained, and its loss curve."""
+"""Trained weights that a metric reads: how they were trained, and their loss curve."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from harness.results.rows import Look, Results, TrainingEntry
-from leaderboard.blocks.tables import Block, Cell, Facts, Page, Picture, Section
-from leaderboard.model.index import Index, make_index, slugs
+from leaderboard.blocks.tables import Block, Cell, Facts, Picture, Section
+from leaderboard.model.index import slugs
 from leaderboard.render.escaping import visible
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 320, 70, 50, 40
@@ -15,22 +15,16 @@ TRAINING, HELD_OUT = "#8a6d00", "#00539c"
 """Both have a contrast of more than 4.5 on white."""
 
 
-def build(results: Results) -> tuple[Page, ...]:
-    """Build the page, where a metric of the run was trained."""
-    if not results.trainings:
-        return ()
-    index = make_index(results)
-    named = [(f"{entry.name}-{entry.digest[:8]}", entry) for entry in results.trainings]
-    anchors = slugs(name for name, _ in named)
-    sections = tuple(Section(anchors[name], entry.name, _blocks(index, entry)) for name, entry in named)
-    return (Page(path="training.html", title="Trained weights", label="Training", sections=sections, order=8,
-                 markdown=False, lead="Which weights the metrics of this run read, how they were trained, and "
-                                      "their loss curves."),)
+def training_sections(results: Results, metric: str) -> tuple[Section, ...]:
+    """Tell of each weights that a metric reads how they were trained."""
+    own = [entry for entry in results.trainings if metric in entry.metrics]
+    anchors = slugs(f"weights-{entry.name}-{entry.digest[:8]}" for entry in own)
+    return tuple(Section(anchors[f"weights-{entry.name}-{entry.digest[:8]}"], f"Weights: {entry.name}", _blocks(entry))
+                 for entry in own)
 
 
-def _blocks(index: Index, entry: TrainingEntry) -> tuple[Block, ...]:
+def _blocks(entry: TrainingEntry) -> tuple[Block, ...]:
     facts = Facts((
-        ("Read by", Cell(", ".join(entry.metrics), link=index.metric_paths.get(entry.metrics[0], ""))),
         ("Encoder", Cell(entry.encoder or "none")), ("Corpora", Cell(", ".join(entry.corpora))),
         ("Seed", Cell(str(entry.seed))), ("Steps", Cell(f"{entry.steps}, the weights are of step {entry.kept}")),
         ("Device", Cell(f"{entry.device}, {entry.seconds:.0f} seconds")),

@@ -1,4 +1,4 @@
-"""The page about the run: how to repeat it, its datasets and metrics, what is missing and why."""
+"""The page of methods: the data, the statistics and their limits, how to cite, the run and what is missing in it."""
 
 from __future__ import annotations
 
@@ -10,41 +10,73 @@ from collections.abc import Iterable
 from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.cells import count_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
-from leaderboard.model.index import STATISTIC, Index, make_index, origin_of, plural
+from leaderboard.model import sentences
+from leaderboard.model.cost import costs
+from leaderboard.model.index import STATISTIC, Index, make_index, plural
 
-DATA = "the whole run, whatever the origin of its datasets"
 REPEAT = "Make the datasets available whose fingerprints are listed below, then, in a checkout:"
 SAME = ("Everything but the timings comes out the same. Models and trained weights are named in the signatures of the "
         "metrics.")
 UNKNOWN = "not known: the harness ran from an installed package"
 DIRTY = "-dirty"
 CHANGED = "The checkout had uncommitted changes, so the commit alone may not repeat the run."
-ORIGINS = {"sample": "comes with the harness", "imported": "harness import", "fetched": "harness fetch"}
 SIGNATURES = "A signature names everything that a metric's scores depend on."
+STATISTICS = (
+    ("Score",
+     ("The mean over the datasets, and over the qualities of each, of Spearman’s rank correlation between a "
+      "metric’s scores and the mean ratings of the same items. Pearson’s and Kendall’s can be chosen.")),
+    ("Interval of a score",
+     ("1.96 standard errors to each side, from 1,000 resamples of whole contexts; the datasets are kept. It "
+      "says nothing about other datasets.")),
+    ("Interval of a rank",
+     ("2.5 % and 97.5 % of the ranks over resamples of datasets and contexts. It is too narrow for metrics that "
+      "truly tie.")),
+    ("Lead",
+     ("The difference of two means over all datasets, tested on resamples of whole contexts, two-sided. A lead "
+      "that is not established may be there all the same. Nothing is adjusted for looking at several questions.")),
+    ("Two metrics on one dataset",
+     ("PERM-BOTH swaps the scores of whole contexts, where the run drew it (harness run --permutations 20000). "
+      "Williams’ test takes items as independent: where several share a context it finds a false difference in "
+      "11 to 14 % of cases, not in 5 %. Both are adjusted by Holm over all pairs of columns.")),
+    ("One rater",
+     ("One rater’s agreement with the mean of the others. It is not an upper bound: one vote is noisy, and a "
+      "metric is compared with the mean of all.")),
+    ("What the raters’ noise allows",
+     ("The root of the split-half reliability, stepped up by Spearman-Brown: the most that a metric without "
+      "error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance.")),
+    ("No better than counting words",
+     "Not above the control that scores a reply by its number of words."),
+    ("Cost",
+     "Seconds per 1,000 items, each metric by itself with models loaded, those of a composition’s inputs included."),
+    ("Fitted on ratings",
+     "Weights were fitted on human ratings, for each dataset on those of the others."))
+CITE = ("Cite the harness by its version and commit, each dataset by the citation in the table of datasets, each "
+        "metric by "
+        "the paper on its page, and say how it departs from it.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    """Build the page about the run."""
+    """Build the page of methods."""
     index, run = make_index(results), results.run
-    origins = {origin_of(entry) for entry in results.datasets}
     packages = Facts(tuple((name, Cell(run.packages[name])) for name in sorted(run.packages)))
     failed = (tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures))
     sections = (
-        Section("run", "The run", (_run(run),)),
-        Section("options", "Options", (_options(run),), level=3),
-        Section("packages", "Packages", (packages,), level=3),
-        Section("repeat", "How to repeat it", _repeat(run)),
+        Section("statistics", "What the numbers are", (
+            Facts(tuple((term, Cell(words)) for term, words in STATISTICS)),)),
         Section("datasets", "Datasets", (_datasets(index),)),
+        Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
+        Section("cite", "How to cite", (Prose(CITE),)),
+        Section("run", "The run", (_run(run), _options(run))),
+        Section("repeat", "How to repeat it", _repeat(run)),
+        Section("packages", "Packages", (packages,), level=3),
         Section("skips", "Skipped", _skips(results)),
         Section("failures", "Failed", (_table(
             "failure", "Pairs of metric and dataset that failed",
             (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), failed),)),
-        Section("timings", "Timings", (_timings(results),)),
-        Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
     )
-    return (Page(path="about.html", title="About this run", label="About", sections=sections, order=9,
-                 lead="What was run, on which data, how to repeat it, and what is missing and why.",
-                 sample="sample" in origins),)
+    return (Page(path="methods.html", title="Methods", label="Methods", sections=sections, order=4,
+                 lead="What the numbers mean and what they do not, on which data they are, and how to make them "
+                      "again."),)
 
 
 def skips(results: Results) -> list[tuple[str, list[Skip]]]:
@@ -108,17 +140,13 @@ def _repeat(run: Run) -> tuple[Block, ...]:
 
 
 def _datasets(index: Index) -> Block:
-    with_votes = any(entry.ratings_fingerprint for entry in index.datasets)
     rows = ((
         Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
-        Cell(entry.origin, small=ORIGINS.get(entry.origin, "")), count_cell(entry.items), count_cell(entry.ratings),
-        Cell(entry.licence or "not stated"), Cell(entry.fingerprint, code=True),
-        *((Cell(entry.ratings_fingerprint, code=True),) if with_votes else ())) for entry in index.datasets)
+        count_cell(entry.items), count_cell(entry.ratings), count_cell(len(entry.qualities)),
+        Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
     return _table("dataset", "Datasets as they were in the run", (
-        Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Origin"),
-        Heading("Items", "number"), Heading("Ratings", "number"), Heading("Licence"),
-        Heading("Fingerprint", "code", "of the items"),
-        *((Heading("Fingerprint", "code", "of the ratings"),) if with_votes else ())), rows)
+        Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Items", "number"),
+        Heading("Ratings", "number"), Heading("Qualities", "number"), Heading("Licence"), Heading("Citation")), rows)
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
@@ -131,26 +159,19 @@ def _skips(results: Results) -> tuple[Block, ...]:
     return (Prose(words), table) if grouped else (table,)
 
 
-def _timings(results: Results) -> Block:
-    timings = sorted((row.metric, row.dataset, row.items, row.seconds) for row in results.timings)
-    rows = ((Cell(metric), Cell(dataset), Cell(str(items)), Cell(f"{seconds:.2f}"))
-            for metric, dataset, items, seconds in timings)
-    total = f"{len(timings)} pairs of metric and dataset, {math.fsum(row[3] for row in timings):.1f} seconds in all"
-    return _table("timing", "Seconds that each metric took on each dataset, when it was scored",
-                  (Heading("Metric", "stub"), Heading("Dataset"), Heading("Items", "number"),
-                   Heading("Seconds", "number")), rows, total)
-
-
 def _metrics(index: Index) -> Block:
+    known = costs(index.results)
     metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
-    rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.title), Cell(entry.family),
-             Cell(", ".join(entry.models)), Cell(entry.signature, code=True)) for entry in metrics)
+    rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.family), Cell(entry.badge),
+             Cell(sentences.seconds(cost) if (cost := known.get((entry.name, next(iter(entry.columns), "")))) else ""),
+             Cell(sentences.size(entry.parameters)), Cell(entry.signature, code=True)) for entry in metrics)
     return _table("metric", "Metrics as they were in the run", (
-        Heading("Metric", "stub"), Heading("Title"), Heading("Family"), Heading("Models"),
-        Heading("Signature", "code")), rows, f"{len(metrics)} metrics with their signatures")
+        Heading("Metric", "stub"), Heading("Family"), Heading("System"), Heading("Cost", "number", "s per 1,000"),
+        Heading("Size", "number"), Heading("Signature", "code")), rows,
+        f"{plural(len(metrics), 'metric')} with signatures")
 
 
 def _table(name: str, caption: str, headings: tuple[Heading, ...], rows: Iterable[Row], folded: str = "") -> Block:
     listed = tuple(rows)
-    return Table(f"{name}-table", caption, headings, (Group(listed),), data=DATA, folded=folded) if listed \
+    return Table(f"{name}-table", caption, headings, (Group(listed),), folded=folded) if listed \
         else Prose("None.")

@@ -1,0 +1,56 @@
+"""The picture of the front page: the best metrics as dots with intervals, beside what they should be compared with.
+
+Names and values are text beside one SVG that is stretched to the width at hand; its rows are as high as the lines of
+the text. A dot is a stroke of no length, so that it stays round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from leaderboard.blocks.tables import Cell, Dots
+from leaderboard.model.index import Column, Index
+from leaderboard.model.numbers import half, marks
+from leaderboard.model.questions import Question
+
+ROWS = 12
+LOW, HIGH = -0.1, 1.0
+WIDTH, ROW = 1000, 10
+KINDS = ("length", "random", "rater", "limit")
+WORDS = {"length": "length of the reply", "random": "random numbers", "rater": "one rater against the others",
+         "limit": "what the raters’ noise allows"}
+
+
+def dots(index: Index, question: Question, columns: Sequence[Column]) -> Dots:
+    """Draw the first columns of a question."""
+    shown = [(column, row) for column in columns[:ROWS] if (row := question.row(column)) is not None]
+    lines = [f'<path class="{kind}" d="{band(*mark) if mark else ""}"/>'
+             for kind, mark in zip(KINDS, marks(question), strict=True)]
+    for place in range(ROWS):
+        span, dot = line(place, shown[place][1].value, half(shown[place][1])) if place < len(shown) else ("", "")
+        lines.append(f'<path class="span" d="{span}"/><path class="dot" d="{dot}"/>')
+    text = "; ".join(f"{index.labels[column]} {row.value:.2f}" for column, row in shown)
+    svg = (f'<svg class="dots-plot" viewBox="0 0 {WIDTH} {ROW * ROWS}" preserveAspectRatio="none" role="img" '
+           f'aria-label="{escape(f"Spearman with 95 % intervals: {text}")}">{"".join(lines)}</svg>')
+    names = tuple(Cell(index.labels[column], link=index.metric_paths.get(column[0], "")) for column, _ in shown)
+    values = tuple(Cell(f"{row.value:.2f}".replace("-", "−")) for _, row in shown)
+    return Dots(names, values, svg, tuple((kind, WORDS[kind]) for kind, mark in zip(
+        KINDS, marks(question), strict=True) if mark), ROWS)
+
+
+def across(value: float) -> int:
+    """The place of a value."""
+    return round(WIDTH * (min(max(value, LOW), HIGH) - LOW) / (HIGH - LOW))
+
+
+def band(value: float, half: float) -> str:
+    """A band over all rows, or a line where there is no interval."""
+    left, right = across(value - half), across(value + half)
+    return f"M{left} 0H{right}V{ROW * ROWS}H{left}z"
+
+
+def line(place: int, value: float, half: float) -> tuple[str, str]:
+    """The interval and the dot of a row."""
+    y = ROW * place + ROW // 2
+    return f"M{across(value - half)} {y}H{across(value + half)}", f"M{across(value)} {y}h0"

@@ -1,0 +1,79 @@
+"""The answer in words: which column, what it is, how well it agrees with people, how sure that is, what it costs."""
+
+from __future__ import annotations
+
+import math
+
+from leaderboard.model.cost import Cost, costs
+from leaderboard.model.index import Column, Index, plural
+from leaderboard.model.questions import Answer, Choice, Question
+
+SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
+           "another method": "another method in place of {}", "baseline": "a baseline"}
+"""How a metric stands to its paper's system, in a sentence."""
+
+UNTESTED = "lead over the next not tested"
+
+
+def asked(question: Question, choice: Choice) -> str:
+    """What the answer is to."""
+    ratings, models = choice
+    limits = " or ".join(filter(None, ("" if ratings else "ratings", "" if models else "models")))
+    quality = question.title if not question.dimension else question.title.replace(
+        question.dimension, f"{question.dimension} quality" if question.dimension == "overall" else question.dimension)
+    return f"For {quality}, {f'without {limits}' if limits else 'whatever it takes'}:"
+
+
+def about(index: Index, column: Column) -> str:
+    """What a column is: how large, and how its metric stands to its paper's system."""
+    entry = next((entry for entry in index.results.metrics if entry.name == column[0]), None)
+    if entry is None:
+        return ""
+    system = SYSTEMS.get(entry.system, "a combination of other metrics" if entry.family == "composite" else
+                         entry.system).format(entry.title or entry.name)
+    return ", ".join(filter(None, (f"{size(entry.parameters)} parameters" if entry.parameters else "no model",
+                                   system, "fitted on ratings" if entry.fitted_on == "ratings" else "")))
+
+
+def evidence(index: Index, question: Question, answer: Answer) -> str:
+    """How well it agrees with people, whether its lead is established, and what it costs."""
+    row, cost = question.board.ranked[answer.best], costs(index.results).get(answer.best)
+    return (f"Spearman {row.value:.2f}{error(row.error)} over {plural(question.datasets, 'dataset')}; "
+            f"{_lead(index, answer)}.{f' {seconds(cost)} s per 1,000 items.' if cost and seconds(cost) else ''}")
+
+
+def people(question: Question) -> str:
+    """What people reach, and what their noise allows."""
+    parts = (f"One rater against the others: {question.one_rater:.2f}, not an upper bound"
+             if math.isfinite(question.one_rater) else "",
+             f"the raters' noise allows at most {question.limit:.2f}" if math.isfinite(question.limit) else "")
+    return f"{'; '.join(filter(None, parts))}." if any(parts) else "How far the raters agree is not known."
+
+
+def error(value: float) -> str:
+    """Half of the 95 % interval of a value with this standard error; nothing where it is not known."""
+    return f" ± {1.959964 * value:.2f}" if math.isfinite(value) else ""
+
+
+def size(parameters: int) -> str:
+    """A number of parameters, in millions from half a million on."""
+    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k" if parameters else ""
+
+
+def seconds(cost: Cost) -> str:
+    """Seconds per 1,000 items in two significant digits; nothing where they were not measured."""
+    value = cost.seconds
+    if not math.isfinite(value):
+        return ""
+    return "< 0.01" if value < 0.01 else f"{value:.{0 if value >= 9.95 else 1 if value >= 0.995 else 2}f}"
+
+
+def _lead(index: Index, answer: Answer) -> str:
+    if answer.following is None:
+        return "no other metric has every value"
+    name, lead = index.labels[answer.following], answer.lead
+    if lead is None or not math.isfinite(lead.p):
+        return f"{UNTESTED}, {name}" if lead is None else f"lead over {name}: cannot be tested"
+    p = "p < 0.001" if lead.p < 0.001 else f"p = {lead.p:.3f}"
+    low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
+    return f"lead over {name}: {'' if lead.established else 'not '}established ({lead.value:.3f}, {low} to {high}, {p})"

@@ -1,0 +1,127 @@
+"""What a reader waits for and must find, on a site of the size of a real run.
+
+First screen, sizes, times, tabs, cells, badges.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright import sync_api
+
+from harness.results.rows import Results
+from leaderboard.site import site as draw
+from tests.browser.conftest import DESK, PHONE, Open, Site, published
+from tests.leaderboard import large
+
+pytestmark = pytest.mark.browser
+
+CLIPPED = """() => [...document.querySelectorAll('main :is(th, td, dd, dt, li, p)')].filter(one =>
+    one.offsetParent && (one.scrollWidth > one.clientWidth + 1) && getComputedStyle(one).overflowX !== 'auto')
+  .map(one => one.outerHTML.slice(0, 100))"""
+OVER = """() => [...document.querySelectorAll('.ranked tr')].filter(row => row.offsetParent).flatMap(row => {
+    const cells = [...row.cells].map(cell => { const range = document.createRange(); range.selectNodeContents(cell);
+      return [range.getBoundingClientRect(), cell]; });
+    return cells.slice(1).filter(([box], at) => box.width && cells[at][0].right > box.left + 1 && at > 0)
+      .map(([, cell]) => cell.innerText);
+  }).slice(0, 5)"""
+SHIFT = """() => new Promise(done => { let sum = 0;
+  new PerformanceObserver(list => { for (const one of list.getEntries()) sum += one.value; })
+    .observe({ type: 'layout-shift', buffered: true }); setTimeout(() => done(sum), 300); })"""
+RANK = """key => new Promise(done => { const select = document.querySelector('.ask select');
+  const start = performance.now(); select.value = key; select.dispatchEvent(new Event('change', { bubbles: true }));
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - start))); })"""
+STOPS = """() => [...document.querySelectorAll('a[href], button, select, input, summary, [tabindex="0"]')]
+  .filter(one => one.offsetParent && !one.closest('details:not([open]) > :not(summary)')).length"""
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return large.make(10, 44, (300, 500))
+
+
+@pytest.fixture(scope="module")
+def real(browser: sync_api.Browser, results: Results, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with published(results, tmp_path_factory.mktemp("real")) as made:
+        yield made
+
+
+def test_the_first_screen_holds_question_answer_interval_people_cost_and_badge(real: Site, visit: Open) -> None:
+    for view in (DESK, PHONE):
+        page = visit(real.at("index.html"), viewport=view)
+        for name in ("h1", ".ask select[name=q]", ".best", ".about", ".evidence", ".people", ".dots"):
+            box = page.locator(name).bounding_box()
+            assert box is not None, name
+            assert box["y"] + (0 if name == ".dots" else box["height"]) <= view["height"], (name, box)
+        text = page.locator("#sentence").inner_text()
+        for part in ("Spearman", "±", "s per 1,000 items", "One rater", "established", "parameters"):
+            assert part in text
+        first = page.locator(".ranked tbody tr:visible").first.bounding_box()
+        assert first is not None
+        assert view is PHONE or first["y"] < 900
+
+
+def test_pages_and_the_site_are_small_and_drawn_at_once(real: Site, results: Results, visit: Open) -> None:
+    start = time.perf_counter()
+    files = draw(results)
+    seconds = time.perf_counter() - start
+    pages = {path: content for path, content in files.items() if path.endswith(".html")}
+    largest = max(pages, key=lambda path: len(pages[path]))
+    page = visit(real.at("index.html"))
+    elements = page.evaluate("document.querySelectorAll('*').length")
+    screens = {}
+    for path in real.kinds:
+        page.goto(real.at(path))
+        screens[path] = page.evaluate("document.documentElement.scrollHeight / innerHeight")
+    assert len(pages["index.html"]) <= 300_000
+    assert len(gzip.compress(pages["index.html"])) <= 80_000
+    assert elements <= 4000
+    assert len(pages[largest]) <= 250_000, largest
+    assert max(screens.values()) <= 12, screens
+    assert sum(map(len, files.values())) <= 8_000_000
+    assert seconds < 8, "4 where nothing runs beside it"
+
+
+def test_a_choice_is_drawn_at_once_and_nothing_moves_on_loading(real: Site, visit: Open) -> None:
+    page = visit(real.at("index.html"))
+    assert page.evaluate(SHIFT) < 0.05
+    for slower, limit in ((1, 100), (4, 400)):
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+        assert min(page.evaluate(RANK, f"dev:{key}") for key in ("interesting", "relevant", "overall")) < limit
+
+
+def test_few_tabs_lead_to_the_first_control_and_through_the_page(real: Site, visit: Open) -> None:
+    page = visit(real.at("index.html"))
+    stops = 0
+    while not page.evaluate("document.activeElement.matches('.ask select')"):
+        page.keyboard.press("Tab")
+        stops += 1
+        assert stops <= 12
+    assert page.evaluate(STOPS) <= 150
+
+
+def test_no_cell_is_clipped_and_no_word_lies_over_another(real: Site, visit: Open) -> None:
+    for width in (390, 768, 1400):
+        page = visit(real.at("index.html"), viewport={"width": width, "height": 900})
+        for path in real.kinds:
+            page.goto(real.at(path))
+            assert page.evaluate(CLIPPED) == [], (path, width)
+        page.goto(real.at("index.html"))
+        assert page.evaluate(OVER) == [], width
+    edge = page.locator(".scroll:has(.ranked)").bounding_box()
+    heads = page.locator(".ranked thead th.number").all()
+    boxes = [box for head in heads if (box := head.bounding_box()) is not None]
+    assert edge is not None
+    assert sum(box["x"] + box["width"] <= edge["x"] + edge["width"] + 1 for box in boxes) >= 8
+
+
+def test_every_score_of_another_system_than_its_papers_has_a_badge(real: Site, visit: Open) -> None:
+    systems = {column: entry.badge for entry in real.results.metrics for column in entry.columns}
+    page = visit(real.at("index.html"))
+    for text in page.locator(".ranked tbody tr:visible th").all_inner_texts():
+        name, *badge = re.split(r"\n+", text.replace("▽", "").strip())
+        assert " ".join(badge) == systems[name], text
