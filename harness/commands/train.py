@@ -89,11 +89,16 @@ def run(args: argparse.Namespace) -> int:
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                             args.steps, args.offline, tuple(args.settings))
-    out = args.out / trainables.choose(name).weights if args.out and several else args.out
-    plan = train.plan(name, request, args.home, load, out)  # type: ignore[arg-type]
+    parts = trainables.parts(name)
+    for part in parts:
+        out = args.out and args.out / trainables.choose(name, part).weights if several or len(parts) > 1 else args.out
+        _train_part(train.plan(name, request, args.home, load, out, part), args)  # type: ignore[arg-type]
+
+
+def _train_part(plan: Training, args: argparse.Namespace) -> None:
     saved = None if args.fresh else plan.there()
     if saved is not None:
-        print(f"{name}: is there, trained by the same command ({saved.folder}); --fresh trains it anew")
+        print(f"{plan.learner.label}: is there, trained by the same command ({saved.folder}); --fresh trains it anew")
         return
     saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)
     if args.out is None:

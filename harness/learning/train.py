@@ -88,7 +88,8 @@ class Training:
         """The other weights that it reads, by name: the masked language model's, for some."""
         card = getattr(self.learner.trainable, "card", None)
         return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
-                for name in (*(card.checkpoints[1:] if card else ()), *filter(None, [self.recipe.start]))}
+                for name in (*(card.checkpoints[len(self.recipe.parts) or 1:] if card else ()),
+                             *filter(None, [self.recipe.start]))}
 
     @property
     def state(self) -> Path:
@@ -135,9 +136,10 @@ class Pace:
                 + (f", {read:,} tokens read, {read / took:,.0f} tokens/s" if read else ""))
 
 
-def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None) -> Training:
+def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,
+         part: str = "") -> Training:
     """Make a request definite; an error tells what is not here."""
-    learner = trainables.choose(name)
+    learner = trainables.choose(name, part)
     recipe = recipe_of(learner.trainable).with_settings(request.settings)
     recipe = dataclasses.replace(recipe, corpora=request.corpora or recipe.corpora, steps=request.steps or recipe.steps,
                                  epochs=0.0 if request.steps else recipe.epochs)
@@ -168,7 +170,7 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
     many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell),
-                        plan.recipe)
+                        plan.recipe, plan.learner.part)
     while True:
         try:
             objective, fitted, prepared = _fitted(plan, data, tell, start, minutes)

@@ -108,6 +108,18 @@ class Encoder:
 
         return self._pooled(f"pair {limit}", pairs, pooling, states, 0)
 
+    def dialogues(self, dialogues: Sequence[tuple[str, ...]], pooling: Pooling = "mean",
+                  limit: int | None = None) -> Vectors:
+        """One vector per dialogue, read as one sequence with its last token between utterances: (dialogues, width)."""
+        def read(missing: list[tuple[str, ...]]) -> list[Vectors]:
+            separator = int(self.networks[0].config.vocab_size) - 1
+            return self._forward(self.tokenizer.dialogues(missing, separator, limit))
+
+        def states(some: list[tuple[str, ...]]) -> list[Vectors]:
+            return self._all(f"dialogues {limit}", some, read)
+
+        return self._pooled(f"dialogue {limit}", dialogues, pooling, states, 0)
+
     def embeddings(self) -> Vectors:
         """The network's input embeddings: (vocabulary, width)."""
         table = self.networks[0].get_input_embeddings().weight.detach()

@@ -143,6 +143,8 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
 
     from metrics.training.adapters import Adapters, linears
 
+    if checkpoint.config["network"].get("separator"):
+        network = separated(network)
     stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
     body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
     changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items() if name.startswith(ADAPTERS)}
@@ -155,6 +157,17 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
             adapters.to(network.dtype).merge(network)
     except (KeyError, RuntimeError) as error:
         raise _of_another(checkpoint, "it holds no transformer's weights and no adapters of this one") from error
+    return network
+
+
+def separated(network: Any) -> Any:
+    """The transformer with one more token, which stands between utterances and begins as the mean of all others."""
+    import torch
+
+    network.resize_token_embeddings(network.config.vocab_size + 1, mean_resizing=False)
+    table = network.get_input_embeddings().weight
+    with torch.no_grad():
+        table[-1] = table[:-1].mean(0)
     return network
 
 

@@ -97,6 +97,15 @@ class Tokenizer:
             rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
         return rows
 
+    def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,
+                  limit: int | None = None) -> list[Tokenized]:
+        """Each dialogue as one sequence, `separator` behind every utterance; it loses its beginning."""
+        before, after = self._single
+        room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
+        ids = iter(self.plain([text for texts in dialogues for text in texts]))
+        whole = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
+        return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
+
     def words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[Tokenized, list[int | None]]]:
         """Each list of words as one text with spaces between, and the place of the word that each number belongs to.
 

@@ -5,11 +5,13 @@ The loss is the sum of the three, the score the mean of the heads. All else is a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from metrics.metric import MetricCard
-from metrics.trained.fined_eval.metric import CORPORA, FinedEvaluation
+from metrics.trained.fined_eval.metric import CORPORA, PAPER, FinedEvaluation
+from metrics.training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,4 +32,5 @@ class FinedEvalMultitask(FinedEvaluation):
             "The second strategy of likability and both of topic depth were chosen here; five corpora in place of two.",
         ),
     )
+    recipes: ClassVar[Mapping[str, Recipe]] = {"small": FinedEvaluation.recipes["small"], "paper": PAPER}
     shared: ClassVar[bool] = True

@@ -6,23 +6,31 @@ said of single utterances (Ghazarian et al. 2020).
 
 These are ConvAI's ratings, as in the paper, and none of an evaluation set. The paper's 13,124 responses of ConvAI 2017
 are not to be had; in their place stand the conversations of ConvAI2 2018 with their score of 1 to 5, brought to 0..1,
-and 202 utterances of DailyDialog that were judged engaging or not. Where a conversation does not say who of
-the two is the bot, both sides count. Further departures: the encoder is the run's, frozen, not a fine-tuned SimCSE.
+and 202 utterances of DailyDialog that were judged engaging or not. Where a conversation does not say who of the two is
+the bot, both sides count. The recipe `paper` fine-tunes a SimCSE; in `small` the encoder is the run's, frozen.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
+from metrics.trained.heads import cross_encoder
 from metrics.trained.heads.data import text_batches
 from metrics.trained.heads.table import response_probabilities
+from metrics.trained.mme_fm import PAPER
 from metrics.training.recipe import Objective, Recipe, TrainingData
+
+RATED = ("convai2_2018_human_bot", "engagement_utterances")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +49,19 @@ class Engagement:
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("convai2_2018_human_bot", "engagement_utterances"), steps=1_000, rate=5e-4, every=50)}
+        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50),
+        "paper": dataclasses.replace(PAPER, corpora=RATED, batch=32, network={"hidden": 768}, departures=(
+            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017.",
+            ("Batches of 32, 10 epochs at most, 128 tokens, a hidden layer as wide as the encoder, SimCSE's BERT: the "
+             "paper does not say.")))}
     encoder: str = ""
+    recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
+        if self.recipe != "small":
+            return {"mme-em": cross_encoder.response_probabilities(items, models, self.card.checkpoints[0],
+                                                                   self.encoder)}
         from metrics.trained.heads.networks import UtteranceHead
 
         network = models.trained("mme-em", UtteranceHead, self.encoder)
@@ -53,11 +69,27 @@ class Engagement:
 
     def objective(self, data: TrainingData) -> Objective:
         """Predict the share of the scale that an utterance got, by cross entropy."""
+        if self.recipe != "small":
+            return self._from_tokens(data)
         from metrics.trained.heads.losses import labelled
         from metrics.trained.heads.networks import UtteranceHead
 
         batches = text_batches(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
         return batches.objective(UtteranceHead, labelled, reads="mean", dropout=0.3)
+
+    def _from_tokens(self, data: TrainingData) -> Objective:
+        """The same, from the mean token states through a hidden layer."""
+        from metrics.training.tuned import Parts, labelled
+
+        training, held = (list(_rated(dialogues)) for dialogues in (data.dialogues(), data.held_out()))
+        if not training or not held:
+            raise MetricError(f"the corpora have {len(training)} rated utterances to train on and {len(held)} held "
+                              f"out; take {' and '.join(RATED)}")
+
+        def examples(part: Sequence[tuple[str, float]], rng: np.random.Generator, many: int) -> list[Any]:
+            return [part[row] for row in rng.integers(len(part), size=many)]
+
+        return labelled(data, Parts(training, held, examples, len(training)), pooling="mean")
 
 
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:

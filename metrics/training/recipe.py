@@ -39,7 +39,8 @@ class Recipe:
     What stands below `patience` is for transformers that are trained from their tokens. With `epochs` the steps are as
     many as these take. `margin` is by how much what is right should score above what is wrong. `rank` is that of the
     adapters, 0 trains the body itself; `body_rate` is the rate of either, 0 for the same as the head's. `start` names
-    the checkpoint whose weights are the first; `network` holds sizes.
+    the checkpoint whose weights are the first; `network` holds sizes. `parts` are networks that are trained one after
+    the other, each with a checkpoint of its own.
     """
 
     corpora: tuple[str, ...]
@@ -61,6 +62,7 @@ class Recipe:
     body_rate: float = 0.0
     checkpointing: bool = False
     start: str = ""
+    parts: tuple[str, ...] = ()
     network: Mapping[str, float] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of the metric that it has by this recipe, unless others are named."""
@@ -86,7 +88,7 @@ class Recipe:
         for setting in settings:
             name, equals, value = setting.partition("=")
             known = {**recipe.settings, **recipe.network}
-            del known["network"], known["corpora"], known["options"]
+            del known["network"], known["corpora"], known["options"], known["parts"]
             if not equals or name not in known:
                 raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
             try:
@@ -114,8 +116,12 @@ def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
     own = {"encoder": recipe.encoder, **recipe.options}
     other = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
                   for name, value in own.items() if values.get(name, "") != value)
+    first, *more = card.checkpoints
+    weights = [f"{first}-{part}" for part in (values["recipe"], *(f"{values['recipe']}-{part}"
+                                                                  for part in recipe.parts))]
     return dataclasses.replace(card, system="same method, smaller model" if other else "as published",
-                               departures=(*other, *recipe.departures), trained_on=", ".join(recipe.corpora))
+                               departures=(*other, *recipe.departures), trained_on=", ".join(recipe.corpora),
+                               checkpoints=(*(weights[1:] or weights), *more))
 
 
 def of(trainable: Any) -> Recipe:
@@ -144,7 +150,7 @@ class Objective:
 
 @dataclass
 class TrainingData:
-    """What a training may take: dialogues, their vectors, models, and its own randomness."""
+    """What a training may take: dialogues, their vectors, models, its own randomness, and which part it is of."""
 
     corpora: Mapping[str, Corpus]
     models: Models
@@ -152,6 +158,7 @@ class TrainingData:
     encoder: str = ""
     read: Callable[[Sequence[str]], Vectors] | None = None
     recipe: Recipe = Recipe((), 1)
+    part: str = ""
     _split: dict[str, tuple[list[Dialogue], list[Dialogue]]] = field(default_factory=dict)
 
     @property

@@ -16,6 +16,7 @@ from benchmarks.errors import nearest
 from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.training.recipe import Trainable
+from metrics.training.recipe import of as recipe_of
 
 BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel", "dialogue": "DialogueEncoder"}
 """The classes of the models that metrics share, each in the module of training/backbones of that name."""
@@ -28,6 +29,7 @@ class Learner:
     label: str
     weights: str
     trainable: Trainable
+    part: str = ""
 
     @property
     def encoder(self) -> str | None:
@@ -54,8 +56,13 @@ def shipped() -> tuple[str, ...]:
         f"{name}[{options}]" for options in getattr(_kind(name), "variants", ()))))
 
 
-def choose(requested: str) -> Learner:
-    """What `NAME` or `NAME[option=value,...]` is; an unknown name is answered with the nearest."""
+def parts(requested: str) -> tuple[str, ...]:
+    """The parts that are trained one after the other; an empty name for what has none."""
+    return recipe_of(choose(requested).trainable).parts or ("",)
+
+
+def choose(requested: str, part: str = "") -> Learner:
+    """What `NAME` or `NAME[option=value,...]` is, or a part of it; an unknown name is answered with the nearest."""
     name, rest = registry.split(requested)
     if name in BACKBONES:
         kind = _kind(name)
@@ -67,7 +74,10 @@ def choose(requested: str) -> Learner:
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
     first = (*chosen.metric.card.checkpoints, chosen.metric.card.name)[0]
     trainable: Any = chosen.metric
-    return Learner(chosen.label, str(getattr(trainable, "weights_name", first)), trainable)
+    if part:
+        first = chosen.metric.card.checkpoints[recipe_of(trainable).parts.index(part)]
+    return Learner(" ".join(filter(None, (chosen.label, part))), str(getattr(trainable, "weights_name", first)),
+                   trainable, part)
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:

@@ -2,6 +2,7 @@
 
     Tuned(body, head, rank)         rank 0 trains the body's own weights, any other rank adapters
     contrasts(data, parts, ...)     a right and a wrong text, or pair of texts, read together       (cross-encoder)
+    labelled(data, parts, ...)      such a text or pair and its label from 0 to 1
     retrieval(data, parts, ...)     what was said and its reply, each read alone, among the batch   (bi-encoder)
 
 The checkpoint holds `adapters.*` or `body.*`, and `head.*`. The body with its trained weights is an encoder of its
@@ -29,10 +30,8 @@ from metrics.training.recipe import Objective, TrainingData
 if TYPE_CHECKING:
     from metrics.models.tokens import Tokenizer
 
-Reading: TypeAlias = str | tuple[str, str]
-"""What is read as one sequence: a text, or a context and its response."""
-Contrast: TypeAlias = tuple[Reading, Reading]
-"""A right reading and a wrong one."""
+Reading: TypeAlias = str | tuple[str, str] | list[str]
+"""What is read as one sequence: a text, a context and its response, or the utterances of a dialogue."""
 Pooling: TypeAlias = Literal["cls", "mean", "max"]
 Part = TypeVar("Part")
 HELD_OUT = 8
@@ -46,21 +45,24 @@ SHARPNESS = 20.0
 class Classifier(nn.Module):  # type: ignore[misc]
     """A linear layer on a pooled state, behind a hidden layer with a tanh where `hidden` is not 0.
 
-    `pooling` and `length` (in tokens) are how the rows were read.
+    The rest is how the rows were read: `length` in tokens, the states of the first `layers` (0: all) with dropout
+    before they are pooled, utterances apart by a token of their own where `separator`.
     """
 
-    def __init__(self, width: int, hidden: int = 0, dropout: float = 0.1, pooling: Pooling = "cls",
-                 length: int = 128) -> None:
+    def __init__(self, width: int, hidden: int = 0, dropout: float = 0.1, pooling: Pooling = "cls", length: int = 128,
+                 outputs: int = 1, layers: int = 0, token_dropout: float = 0.0, separator: bool = False) -> None:
         super().__init__()
-        self.pooling, self.length = pooling, length
+        self.pooling, self.length, self.layers = pooling, length, layers
+        self.token_dropout, self.separator = token_dropout, separator
         self.dense = nn.Linear(width, hidden) if hidden else None
         self.dropout = nn.Dropout(dropout)
-        self.out = nn.Linear(hidden or width, 1)
+        self.out = nn.Linear(hidden or width, outputs)
 
     def forward(self, pooled: Any) -> Any:
-        """The logit of each row: (B, width) to (B,)."""
+        """The logit of each row, or as many as there are outputs: (B, width) to (B,) or (B, outputs)."""
         states = pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
-        return self.out(self.dropout(states)).squeeze(-1)
+        logits = self.out(self.dropout(states))
+        return logits.squeeze(-1) if self.out.out_features == 1 else logits
 
 
 class Tuned(nn.Module):  # type: ignore[misc]
@@ -109,6 +111,7 @@ class Tuned(nn.Module):  # type: ignore[misc]
             inputs["token_type_ids"] = rows["types"][chunk, :longest]
         with self.adapters.over(self.body) if self.adapters else contextlib.nullcontext():
             states = self.body(**inputs).last_hidden_state.float()
+        states = functional.dropout(states, getattr(self.head, "token_dropout", 0.0), self.training)
         if self.pooling == "cls":
             return states[:, 0]
         if self.pooling == "max":
@@ -116,10 +119,12 @@ class Tuned(nn.Module):  # type: ignore[misc]
         return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
 
 
-def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int) -> dict[str, Any]:
-    """The readings as rows of numbers, with the length of each; all are texts, or all are pairs."""
+def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, separator: int = 0) -> dict[str, Any]:
+    """The readings as rows of numbers, with the length of each; all are texts, pairs or dialogues."""
     if readings and isinstance(readings[0], str):
         rows = tokenizer.texts([str(text) for text in readings], longest)
+    elif readings and isinstance(readings[0], list):
+        rows = tokenizer.dialogues(readings, separator, longest)
     else:
         rows = tokenizer.pairs([(pair[0], pair[1]) for pair in readings], longest)
     ids = np.full((len(rows), max(len(row.ids) for row in rows)), tokenizer.pad, dtype=np.int64)
@@ -144,31 +149,56 @@ class Parts(Generic[Part]):
 
 
 def contrasts(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", margin: float = 0.0,
-              kind: Callable[..., Any] = Classifier,
+              kind: Callable[..., Any] = Classifier, above: int = 0, outputs: int = 1,
               beside: Callable[[Any, Sequence[Any]], Iterable[Any]] | None = None, **head: Any) -> Objective:
     """A right and a wrong reading each: cross entropy, or with a margin that of the two sigmoids (a ranking).
 
-    `kind` is the head; `beside` gives, of a part and its examples, what the head takes besides for either reading.
+    An example is a right and a wrong reading, and which of several `outputs` is to tell them apart. `kind` is the
+    head; `beside` gives, of a part and its examples, what the head takes besides for either reading.
+    So many layers `above` what is pooled are left out.
     """
-    network, tokenizer, config = _network(data, pooling, head, kind)
-    longest = data.recipe.length
+    head |= {"outputs": outputs} if outputs > 1 else {}
+    network, tokenizer, config = _network(data, pooling, head, kind, above)
+    longest, separator = data.recipe.length, network.body.config.vocab_size - 1
 
     def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
-        examples: Sequence[Contrast] = parts.draw(part, rng, many)
-        both = [tokenized([example[place] for example in examples], tokenizer, longest) for place in (0, 1)]
+        examples: Sequence[Any] = parts.draw(part, rng, many)
+        both = [tokenized([example[place] for example in examples], tokenizer, longest, separator) for place in (0, 1)]
         for rows, more in zip(both, beside(part, examples) if beside else (), strict=False):
             rows["beside"] = more
-        return dict(zip(("right", "wrong"), both, strict=True))
+        chosen = {"outputs": torch.tensor([example[2:] for example in examples])} if outputs > 1 else {}
+        return {**dict(zip(("right", "wrong"), both, strict=True)), **chosen}
+
+    def logits(network: Any, batch: Mapping[str, Any]) -> tuple[Any, ...]:
+        both = network(batch["right"]), network(batch["wrong"])
+        return tuple(side.gather(1, batch["outputs"])[:, 0] for side in both) if "outputs" in batch else both
 
     def loss(network: Any, batch: Mapping[str, Any]) -> Any:
-        right, wrong = network(batch["right"]), network(batch["wrong"])
+        right, wrong = logits(network, batch)
         if margin:
             return (margin - torch.sigmoid(right) + torch.sigmoid(wrong)).clamp_min(0).mean()
         return (functional.softplus(-right).mean() + functional.softplus(wrong).mean()) / 2
 
     def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
-        right, wrong = network(batch["right"]), network(batch["wrong"])
+        right, wrong = logits(network, batch)
         return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong}
+
+    return _objective(data, parts, batch, network, config, loss, shares)
+
+
+def labelled(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", **head: Any) -> Objective:
+    """Cross entropy against labels from 0 to 1; an example is a reading and its label."""
+    network, tokenizer, config = _network(data, pooling, head)
+
+    def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
+        readings, labels = zip(*parts.draw(part, rng, many), strict=True)
+        return {"rows": tokenized(readings, tokenizer, data.recipe.length), "labels": torch.tensor(labels).float()}
+
+    def loss(network: Any, batch: Mapping[str, Any]) -> Any:
+        return functional.binary_cross_entropy_with_logits(network(batch["rows"]), batch["labels"])
+
+    def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
+        return {"on their side of one half": (network(batch["rows"]) > 0) == (batch["labels"] > 0.5)}
 
     return _objective(data, parts, batch, network, config, loss, shares)
 
@@ -208,18 +238,21 @@ def retrieval(data: TrainingData, parts: Parts[Any]) -> Objective:
 
 
 def _network(data: TrainingData, pooling: Pooling, head: Mapping[str, Any] | None,
-             kind: Callable[..., Any] = Classifier) -> tuple[Tuned, Tokenizer, Any]:
+             kind: Callable[..., Any] = Classifier, above: int = 0) -> tuple[Tuned, Tokenizer, Any]:
     """A fresh network over the encoder of the training, the encoder's tokenizer, and the network's config."""
     recipe, machine = data.recipe, data.models.machine
     encoder = data.models.encoder(data.encoder)
-    body = networks.loaded("AutoModel", encoder.weights, machine).float()
+    layers = encoder.networks[0].config.num_hidden_layers - above if above else 0
+    body = networks.loaded("AutoModel", encoder.weights, machine, layers or None).float()
     if recipe.checkpointing:
         body.gradient_checkpointing_enable({"use_reentrant": False})
     config: dict[str, Any] = {}
     top = nn.Identity()
     if head is not None:
-        config = {"width": int(body.config.hidden_size), "pooling": pooling, "length": recipe.length, **recipe.network,
-                  **head}
+        config = {"width": int(body.config.hidden_size), "pooling": pooling, "length": recipe.length,
+                  **({"layers": layers} if layers else {}), **recipe.network, **head}
+        if config.get("separator"):
+            body = networks.separated(body)
         top = kind(**config)
         _take_pooler(top, body)
     tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4

@@ -37,6 +37,14 @@ def pair_probabilities(items: Sequence[Item], models: Models, weights: str, enco
     return fill(np.array([bool(said) for said in spoken], dtype=np.bool_), score)
 
 
+def response_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str) -> Column:
+    """The probability of each response, read alone."""
+    from metrics.training.tuned import Classifier
+
+    head, texts = models.trained(weights, Classifier, encoder), [reply(item) for item in items]
+    return head_probabilities(head, models.encoder(f"{encoder}+{weights}").sentences(texts, head.pooling))
+
+
 def head_probabilities(head: Any, vectors: Vectors, beside: Callable[[Rows], Any] | None = None) -> Column:
     """The sigmoid of the head's logit of each vector, and of what stands beside it, computed in double precision."""
     import torch

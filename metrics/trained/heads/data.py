@@ -173,8 +173,8 @@ def whole_or_broken(data: TrainingData, count: int, shortened: float) -> tuple[L
     return training, held
 
 
-def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
-    """Distinct utterances that answer another, three words long or longer; `count` of them at random."""
+def some_replies(dialogues: Iterable[Dialogue], count: int | None, rng: np.random.Generator) -> list[str]:
+    """Distinct utterances that answer another, three words long or longer; `count` of them at random, or all."""
     replies = list(dict.fromkeys(turn.text for dialogue in dialogues for turn in dialogue.utterances[1:]
                                  if len(turn.text.split()) > 2))
     return [replies[place] for place in rng.permutation(len(replies))[:count]]

@@ -49,6 +49,11 @@ class TextTable:
         self.vectors = read(["", *distinct])
 
     @property
+    def texts(self) -> list[str]:
+        """The text of each row."""
+        return ["", *self._rows]
+
+    @property
     def width(self) -> int:
         """The width of the encoder: half the length of a row."""
         return int(self.vectors.shape[1]) // 2
