@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.commands._output import DATA, table
 from harness.results.item_scores import labels
-from harness.results.pooled import Pool
+from harness.results.pooled import Lead, Pool
 from harness.results.rows import Comparisons, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
@@ -67,24 +67,32 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A sentence for each board and dimension with several targets: who leads, by how much, and is it established."""
     pool = Pool.of(report)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
+    dimensions = sorted({one.dimension for entry in report.datasets for one in entry.qualities})
     for split, origin in sorted({(entry.split, "sample" if entry.origin == "sample" else "real")
                                  for entry in report.datasets}):
-        rule, whole = "test" if split == "test" else "dev", list(filter(
-            lambda own: chosen.has(*own), pool.targets(split, origin)))
-        dimensions = {dimension: [own for own in pool.targets(split, origin, dimension) if own in whole]
-                      for dimension in sorted({one.dimension for entry in report.datasets for one in entry.qualities})}
-        parts = {"": whole} | {name: own for name, own in dimensions.items() if own != whole}
-        for dimension, targets in parts.items():
-            best = list(pool.means(targets, rule))
-            named = [column for column in best if column[1] in chosen.columns]
-            others = [column for column in named or best if column != best[0]] or best[1:]
-            pairs = list(combinations(named, 2)) or [(best[0], column) for column in others[:1]]
-            for lead in pool.leads(targets, pairs, rule) if len(targets) > 1 else ():
+        parts = {name: tuple(own for own in pool.targets(split, origin, name) if chosen.has(*own))
+                 for name in ("", *dimensions)}
+        whole = parts.pop("")
+        for name, targets in ({"all": whole} | parts if whole not in parts.values() else parts).items():
+            rule = "test" if split == "test" else "dev"
+            about = f"{len(targets)} qualities of {len({dataset for dataset, _ in targets})} datasets"
+            for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) > 1 else ():
                 share = pool.reached(targets, lead.better, rule)
-                about = f"{len(targets)} qualities of {len({name for name, _ in targets})} datasets"
-                yield (f"{split}, {origin}, {dimension or 'all'} ({about}): {labelled[lead.better]} leads "
-                       f"{labelled[lead.worse]} {lead.verdict}"
+                yield (f"{split}, {origin}, {name} ({about}): {labelled[lead.better]} leads {labelled[lead.worse]} "
+                       + lead.verdict
                        + (f"; it reaches {share:.0%} of what the raters allow" if math.isfinite(share) else ""))
+
+
+def _leads(pool: Pool, targets: Sequence[Place], rule: str, columns: Sequence[str]) -> list[Lead]:
+    """The leader against the next; with one column named it against the leader, with several every two of them."""
+    best = list(pool.means(targets, rule))
+    named = [column for column in best if column[1] in columns]
+    if len(best) < 2 or (columns and not named):
+        return []
+    if len(named) > 1:
+        return pool.leads(targets, combinations(named, 2), rule)
+    other = named[0] if named and named[0] != best[0] else best[1]
+    return pool.leads(targets, [(best[0], other)], rule)
 
 
 def compared(report: Results, chosen: ReportRows) -> Iterator[str]:

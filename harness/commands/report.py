@@ -105,8 +105,8 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
         own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
     else:
-        if args.compare and chosen.statistic == "spearman":
-            print(*_comparisons.pooled(report, chosen), sep="\n", end="\n\n")
+        if args.compare and chosen.statistic == "spearman" and (lines := list(_comparisons.pooled(report, chosen))):
+            print(*lines, "", sep="\n")
         tables = (_comparisons.compared if args.compare else
                   _comparisons.clustered if args.clusters else _comparisons.valued)
         for table in tables(report, chosen):

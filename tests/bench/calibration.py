@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,8 @@ from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
 from harness.statistics.panel import Panel
 from harness.statistics.permutation import all_pairs_by_permutation
+from harness.statistics.pooled import differences
+from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import FORMULAS, correlation_matrix
 from tests.bench.processes import show
 
@@ -45,6 +48,8 @@ ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
 DESIGNS = {"mean of three ratings": (3, 1), "one rating, 1 to 5": (1, 1), "mean of three, five items a context": (3, 5)}
 """How many raters an item has, and how many items share a context."""
+DATASETS = 4
+"""How many datasets a board has."""
 
 
 def main() -> None:
@@ -95,8 +100,8 @@ def block(design: str, items: int, draws: int, truth: dict[str, float], number: 
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
     counts = Counter[tuple[str, bool]]()
     for _ in range(BLOCK):
-        panels = sample(DESIGNS[design], items, rng)
-        for check, so in checks(*panels, truth, draws, rng):
+        board = [sample(DESIGNS[design], items, rng) for _ in range(DATASETS)]
+        for check, so in itertools.chain(checks(*board[0], truth, draws, rng), pooled(board, draws, rng)):
             if so is not None:
                 counts[check, so] += 1
     return counts
@@ -121,6 +126,16 @@ def checks(first: Panel, second: Panel, truth: dict[str, float], draws: int, rng
             yield f"{name}, test: paired bootstrap by {by}", below(float(drawn.p[0, 1]))
             resampled = bootstrap(replace(first, context=context), name, rng, draws)
             yield f"{name}, interval: BCa by {by}", holds(resampled.low, resampled.high, truth[name])
+
+
+def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Generator,
+           ) -> Iterator[tuple[str, bool | None]]:
+    """Whether the pooled difference over datasets, or over the first alone, is established."""
+    targets = [TargetScores(str(number), first.human, np.stack([first.metric, second.metric]), first.context)
+               for number, (first, second) in enumerate(board)]
+    for size in (1, len(targets)):
+        (found,) = differences(targets[:size], [(0, 1)], rng, draws=draws)
+        yield f"spearman, test: pooled over {size}", below(found.p)
 
 
 def below(p: float) -> bool | None:

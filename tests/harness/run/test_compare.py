@@ -147,7 +147,7 @@ def test_ranks_have_intervals_that_hold_them(suite_run: SuiteRun) -> None:
     (["--compare"], ("jsalt, appropriateness", "Holm", "length")),
     (["--compare", "--quality", "fluency", "--column", "random"], ("fed-turn, Fluent",)),
     (["--compare", "--quality", "overall"], (
-        "dev, sample, all (3 qualities of 3 datasets): length leads random by ", "established; it reaches")),
+        "dev, sample, overall (3 qualities of 3 datasets): length leads random by ", "established; it reaches")),
     (["--compare", "--test", "perm-both", "--every-pair"], ("PERM-BOTH (50 draws, seed 0)", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
     (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "draws contexts whole")),
