@@ -4,20 +4,25 @@
 `usr-dr-c` and `usr-dr-f` are logits that the response belongs to its context, and to its facts; the facts of an item
 are split into sentences and the best of them count most. `usr` is the probability that the response is a true one.
 
-Departures. The paper fits the regression that makes `usr` to human ratings, which this project forbids: here it is a
-logistic regression that tells true replies of held-out dialogues from those of others, on the three sub-scores where
-there are facts, on the first two elsewhere. The encoder is the run's, frozen, with small heads, instead of RoBERTa
-fine-tuned on the target corpus; each head also has the pre-trained cosine as a feature. Retrieval is trained by
+In the recipe `paper` the retrieval models are a fine-tuned RoBERTa each, which reads the last utterance and the facts,
+or the facts alone, together with the response; `usr` is the mean of the sub-scores, standardised as in the released
+code.
+
+Departures of `small`. The paper fits the regression that makes `usr` to human ratings, which this project forbids: here
+it is a logistic regression that tells true replies of held-out dialogues from those of others, on the three sub-scores
+where there are facts, on the first two elsewhere. The encoder is the run's, frozen, with small heads, instead of
+RoBERTa fine-tuned on the target corpus; each head also has the pre-trained cosine as a feature. Retrieval is trained by
 telling the own reply among all of a batch, not by one false reply for each. Facts are the persona of the speaker
 (PersonaChat); Topical-Chat's are not to be had.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,6 +33,8 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import mean_log_likelihoods
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
+from metrics.text.words import reply
+from metrics.trained.heads import cross_encoder
 from metrics.trained.heads.data import BATCH, ReplyPairs, TrainingBatches, drawn, pairs
 from metrics.trained.heads.table import (
     FIVE,
@@ -43,6 +50,7 @@ from metrics.trained.heads.table import (
     stable,
 )
 from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.replies import Answered, against_others
 
 JUDGED = 256
 """Held-out replies with facts that the regressions are fitted on, and as many without."""
@@ -50,6 +58,8 @@ SMALL = 64
 """Judged replies in a batch."""
 SENTENCES = 32
 """How many sentences of facts are read for an item."""
+STANDARD = ((-1.0123, 0.3905), (0.8605, 0.3026), (0.8472, 0.2799))
+"""Means and deviations of mlm, dr-c and dr-f in the released code."""
 _PREFIX = re.compile(r"^(your|partner's) persona:\s*")
 _END = re.compile(r"(?<=[.!?])\s+")
 
@@ -70,11 +80,21 @@ class UsrMetric:
             "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature.",
         ),
     )
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_000, rate=2e-3)}
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(FIVE, steps=1_000, rate=2e-3),
+        "paper": Recipe(("personachat", "topical_chat"), steps=20_000, epochs=3, rate=5e-5, warmup=0.0, every=1_000,
+                        encoder="roberta-base", batch=8, accumulate=2, parts=("dr-c", "dr-f"), network={"hidden": 768},
+                        departures=(
+            "usr weighs the sub-scores alike: the released weights are fitted to ratings of two evaluation sets.",
+            "usr-mlm is of the masked model `mlm` over the same encoder, of the response alone.",
+            "Text is read as it is, not lower-cased and tokenised; Topical-Chat's facts are not to be had."))}
     encoder: str = ""
+    recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Four columns, of which `usr` is a probability; NaN without a context, or for dr-f without facts."""
+        if self.recipe != "small":
+            return self._read_whole(items, models)
         from metrics.trained.heads.networks import Usr
 
         network = models.trained("usr", Usr, self.encoder)
@@ -92,10 +112,32 @@ class UsrMetric:
 
     def objective(self, data: TrainingData) -> Objective:
         """Find the own reply among those of a batch, by context and by facts, and weigh the sub-scores."""
+        if self.recipe != "small":
+            return self._from_tokens(data)
         from metrics.trained.heads.losses import usr_loss
         from metrics.trained.heads.networks import Usr
 
         return usr_batches(data).objective(Usr, usr_loss, turns=TURNS)
+
+    def _read_whole(self, items: Sequence[Item], models: Models) -> Columns:
+        likely = mean_log_likelihoods(items, models.masked(self.encoder), "last")
+        facts = [" ".join(sentences(item.facts)) for item in items]
+        said = [last_turns(turn.text for turn in item.context)[0] for item in items]
+        known = [f"{last} {fact}".strip() if last else "" for last, fact in zip(said, facts, strict=True)]
+        parts = [likely]
+        for weights, texts in zip(self.card.checkpoints, (known, facts), strict=False):
+            pairs = [(text, reply(item)) for text, item in zip(texts, items, strict=True)]
+            parts.append(cross_encoder.text_pair_probabilities(pairs, models, weights, self.encoder))
+        scaled = np.stack([(part - mean) / deviation for part, (mean, deviation) in zip(parts, STANDARD, strict=True)])
+        whole = np.where(np.isnan(parts[2]), scaled[:2].mean(0), scaled.mean(0))
+        return {"usr": whole, "usr-mlm": likely, "usr-dr-c": parts[1], "usr-dr-f": parts[2]}
+
+    def _from_tokens(self, data: TrainingData) -> Objective:
+        """Tell the own response from another, read with the last utterance and the facts, or with the facts alone."""
+        from metrics.training.tuned import Parts, contrasts
+
+        training, held = (known_replies(dialogues, data.part) for dialogues in (data.dialogues(), data.held_out()))
+        return contrasts(data, Parts(training, held, against_others, len(training)))
 
 
 def _regressed(network: Any, *columns: Column) -> Column:
@@ -117,6 +159,21 @@ def fact_rows(table: TextTable, facts: Sequence[Sequence[str]]) -> Rows:
     """The rows of each item's facts, filled up with 0: (items, most facts of an item, at least 1)."""
     rows = [table.rows(several) for several in facts]
     return padded([several[several > 0] for several in rows])
+
+
+def known_replies(dialogues: Iterable[Dialogue], part: str) -> list[Answered]:
+    """Replies with the last utterance and the facts their speaker has, or with facts alone, where there are some."""
+    rows = []
+    for dialogue in dialogues:
+        said = [turn for turn in dialogue.utterances if turn.text.strip()]
+        for last, turn in itertools.pairwise(said):
+            facts = tuple(sentences((dialogue.labels.get("persona") or {}).get(turn.speaker, ())))
+            if part == "dr-c" or facts:
+                rows.append(Answered((last.text, *facts) if part == "dr-c" else facts, (turn.text,)))
+    if len(rows) < 2:
+        raise MetricError("the corpora have no replies of speakers whose persona is known, to train on or held out; "
+                          "take personachat among them")
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

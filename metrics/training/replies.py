@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,15 @@ def answered(dialogues: Iterable[Dialogue], turns: int, least: int = 0) -> list[
             f" with {least} good ones to the same context; take dailydialog_pp as well" if least else
             "; take larger ones"))
     return chosen
+
+
+def against_others(rows: Sequence[Answered], rng: np.random.Generator, many: int) -> list[Any]:
+    """Pairs at random, each of a context with a good reply and the same context with that of another row."""
+    chosen = rng.integers(len(rows), size=many)
+    false = others(rows, chosen, rng)
+    right = [rows[row].good[int(rng.integers(len(rows[row].good)))] for row in chosen]
+    return [((rows[row].context(), own), (rows[row].context(), other))
+            for row, own, other in zip(chosen, right, false, strict=True)]
 
 
 def others(rows: Sequence[Answered], chosen: np.ndarray[tuple[int], np.dtype[np.intp]],

@@ -22,26 +22,34 @@ def pair_probabilities(items: Sequence[Item], models: Models, weights: str, enco
 
     NaN without a context. `kind` is the head, else a classifier; `beside` gives what it takes besides of some items.
     """
+    spoken = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
+    pairs = [(" ".join(said[-turns:]), reply(item)) for said, item in zip(spoken, items, strict=True)]
+    return text_pair_probabilities(pairs, models, weights, encoder, kind, beside)
+
+
+def text_pair_probabilities(pairs: Sequence[tuple[str, str]], models: Models, weights: str, encoder: str,
+                            kind: Callable[..., Any] | None = None,
+                            beside: Callable[[Rows], Any] | None = None) -> Column:
+    """The probability of each pair of texts, read as one sequence; NaN where the first is empty."""
     from metrics.training.tuned import Classifier
 
     head = models.trained(weights, kind or Classifier, encoder)
-    spoken = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
-    pairs = [(" ".join(said[-turns:]), reply(item)) for said, item in zip(spoken, items, strict=True)]
 
     def score(rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Column:
         chosen = np.flatnonzero(rows)
-        vectors = models.encoder(f"{encoder}+{weights}").pairs([pairs[row] for row in chosen], head.pooling,
-                                                               head.length)
+        vectors = models.encoder(f"{encoder}+{weights}").pairs([pairs[int(row)] for row in chosen],
+                                                               head.pooling, head.length)
         return head_probabilities(head, vectors, beside and (lambda block: beside(chosen[block])))
 
-    return fill(np.array([bool(said) for said in spoken], dtype=np.bool_), score)
+    return fill(np.array([bool(first) for first, _ in pairs], dtype=np.bool_), score)
 
 
-def response_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str) -> Column:
+def response_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str,
+                           kind: Callable[..., Any] | None = None) -> Column:
     """The probability of each response, read alone."""
     from metrics.training.tuned import Classifier
 
-    head, texts = models.trained(weights, Classifier, encoder), [reply(item) for item in items]
+    head, texts = models.trained(weights, kind or Classifier, encoder), [reply(item) for item in items]
     return head_probabilities(head, models.encoder(f"{encoder}+{weights}").sentences(texts, head.pooling))
 
 

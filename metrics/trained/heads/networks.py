@@ -13,6 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from metrics.training.tuned import Classifier
+
 
 def standard(vectors: Any) -> Any:
     """Each of the two halves brought to mean 0 and variance 1, so that every encoder has the same scale."""
@@ -178,6 +180,14 @@ class Usl(nn.Module):  # type: ignore[misc]
     def follows(self, context: Any, reply: Any) -> Any:
         """The logit that the reply comes next, at the scale at which its sigmoid is a probability: (B,)."""
         return self.scale * self.next(context, reply).detach() + self.bias
+
+
+class Quartiled(Classifier):
+    """A classifier that knows where the negative log-likelihood of replies has its quartiles."""
+
+    def __init__(self, width: int, low: float = 0.0, high: float = 1.0, **reading: Any) -> None:
+        super().__init__(width, **reading)
+        self.low, self.high = low, high
 
 
 class NextResponse(nn.Module):  # type: ignore[misc]

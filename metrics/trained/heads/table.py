@@ -128,6 +128,13 @@ def against_references(items: Sequence[Item], encoder: Encoder, references: Aggr
     """
     table, before, replies = items_table(items, encoder,
                                          *(reference.text for item in items for reference in item.references))
+    return by_reference(items, references, lambda owner, texts: judge(
+        table, before[owner], table.rows(texts), replies[owner]))
+
+
+def by_reference(items: Sequence[Item], references: Aggregation,
+                 judge: Callable[[Rows, Sequence[str]], Column]) -> Column:
+    """The mean or the best over an item's references of `judge`, which scores places of items and references' texts."""
     owners: list[int] = []
     texts: list[str] = []
     for together, members in sharing(items, "max" if references == "standard" else references):
@@ -137,7 +144,7 @@ def against_references(items: Sequence[Item], encoder: Encoder, references: Aggr
     column = np.full(len(items), np.nan)
     if owners:
         owner = np.array(owners, dtype=np.intp)
-        scores = judge(table, before[owner], table.rows(texts), replies[owner])
+        scores = judge(owner, texts)
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         for start, part in zip(starts, np.split(scores, starts[1:]), strict=True):
             column[owner[start]] = over_references(part.tolist(), references)

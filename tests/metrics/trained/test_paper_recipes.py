@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -18,12 +19,14 @@ from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.trained.heads import networks  # noqa: E402
 from metrics.training import checkpoint  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
 ITEMS = (make_item("a", "i like tea", "what is tea", context=("do you like tea", "what is it")),
-         make_item("b", "the rain", context=()), make_item("c", " ", "hello", context=("hello there",)))
+         dataclasses.replace(make_item("b", "the rain", context=()), facts=("it rains",)),
+         make_item("c", " ", "hello", context=("hello there",)))
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +56,10 @@ def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
 
     def train(name: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
         changes = [part for setting in ("batch=4", "every=1", "length=32", *settings) for part in ("--set", setting)]
-        assert main(["train", name, "--recipe", "paper", "--steps", "2", *changes, "--encoder", str(tiny_encoder),
-                     "--corpus", str(path), "--home", str(tmp_path), "--device", "cpu"]) == 0
+        to_read = ["--encoder", str(tiny_encoder), "--corpus", str(path), "--home", str(tmp_path), "--device", "cpu"]
+        if "mlm" in registry.card(name).checkpoints:
+            assert main(["train", "mlm", "--steps", "1", *to_read]) == 0
+        assert main(["train", name, "--recipe", "paper", "--steps", "2", *changes, *to_read]) == 0
         metric = registry.choose(f"{name}[recipe=paper,encoder={tiny_encoder}]").metric
         models = Models(tmp_path, Choice(device="cpu"))
         assert metric.card.system == "same method, smaller model"
@@ -97,20 +102,55 @@ def test_fined_eval(name: str, trained: Callable[..., Any], tiny_encoder: Path) 
     np.testing.assert_allclose([part[0] for part in parts], outputs, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("name", "pooling"), [("mme-fm", "max"), ("mme-rm", "max"), ("mme-em", "mean")])
-def test_mme_crs(name: str, pooling: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """The response, or context and response as one sequence; states pooled; a linear layer or two; P by a softmax."""
-    models, metric, columns = trained(name, *(["hidden=6"] if name == "mme-em" else []))
-    assert np.isfinite(columns[name]).tolist() == [True, name != "mme-rm", True]
-    body, head = stored(models, *checkpoints(metric), str(tiny_encoder))
-    whole = models.encoder(str(tiny_encoder)).tokenizer.whole
-    said = " ".join(turn.text for turn in ITEMS[0].context)
-    rows = whole(*((said, ITEMS[0].response.text) if name == "mme-rm" else (ITEMS[0].response.text,)),
-                 return_tensors="pt")
+def by_hand(models: Models, weights: str, encoder: str, pooling: str, *texts: str) -> float:
+    """P of the texts as one sequence: the pooled states, a layer with a tanh where there is one, a linear layer."""
+    body, head = stored(models, weights, encoder)
     with torch.no_grad():
-        states = body(**rows).last_hidden_state[0]
-    vector = states.amax(0) if pooling == "max" else states.mean(0)
-    if name == "mme-em":
+        states = body(**models.encoder(encoder).tokenizer.whole(*texts, return_tensors="pt")).last_hidden_state[0]
+    vector = {"max": states.amax(0), "mean": states.mean(0), "cls": states[0]}[pooling]
+    if "dense.weight" in head:
         vector = torch.tanh(head["dense.weight"] @ vector + head["dense.bias"])
-    logit = head["out.weight"] @ vector + head["out.bias"]
-    assert columns[name][0] == pytest.approx(torch.sigmoid(logit).item(), rel=1e-4)
+    return float(torch.sigmoid(head["out.weight"] @ vector + head["out.bias"]))
+
+
+SAID, REPLY = "do you like tea what is it", "i like tea"
+
+
+@pytest.mark.parametrize(("name", "pooling", "texts"), [
+    ("mme-fm", "max", (REPLY,)), ("mme-rm", "max", (SAID, REPLY)), ("mme-em", "mean", (REPLY,)),
+    ("bert-regressor", "cls", ("what is tea", REPLY))])
+def test_one_network(name: str, pooling: str, texts: tuple[str, ...], trained: Callable[..., Any],
+                     tiny_encoder: Path) -> None:
+    """The response, or it behind its context or reference as one sequence; NaN without these."""
+    models, metric, columns = trained(name, *(["hidden=6"] if name in ("mme-em", "bert-regressor") else []))
+    assert np.isfinite(columns[name]).tolist() == [True, len(texts) == 1, True]
+    expected = by_hand(models, *checkpoints(metric), str(tiny_encoder), pooling, *texts)
+    assert columns[name][0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_usl_h(trained: Callable[..., Any], tiny_encoder: Path) -> None:
+    """Two networks that read the largest states; the likelihoods' quartiles lie with the first."""
+    models, metric, columns = trained("usl-h")
+    vup, nup, _ = checkpoints(metric)
+    head = models.trained(vup, networks.Quartiled, str(tiny_encoder))
+    assert 0 < head.low < head.high
+    for column, weights, texts in (("usl-h-vup", vup, (REPLY,)), ("usl-h-nup", nup, (SAID, REPLY))):
+        expected = by_hand(models, weights, str(tiny_encoder), "max", *texts)
+        assert columns[column][0] == pytest.approx(expected, rel=1e-4)
+    valid, follows, specific = (columns[f"usl-h-{part}"] for part in ("vup", "nup", "mlm"))
+    np.testing.assert_allclose(columns["usl-h"], valid * (1 + follows * (1 + specific)) / 3)
+    assert np.isfinite(columns["usl-h-nup"]).tolist() == [True, False, True]
+
+
+def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
+    """Last utterance and facts, or facts alone, before the response; the mean of what is standardised."""
+    models, metric, columns = trained("usr", "hidden=6")
+    by_context, by_fact, _ = checkpoints(metric)
+    for column, weights, row, texts in (("usr-dr-c", by_context, 0, ("what is it", REPLY)),
+                                        ("usr-dr-f", by_fact, 1, ("it rains", "the rain"))):
+        expected = by_hand(models, weights, str(tiny_encoder), "cls", *texts)
+        assert columns[column][row] == pytest.approx(expected, rel=1e-4)
+    assert np.isfinite(columns["usr-dr-c"]).tolist() == [True, False, True]
+    assert np.isfinite(columns["usr-dr-f"]).tolist() == [False, True, False]
+    likely, follows = columns["usr-mlm"][0], columns["usr-dr-c"][0]
+    assert columns["usr"][0] == pytest.approx(((likely + 1.0123) / 0.3905 + (follows - 0.8605) / 0.3026) / 2)
