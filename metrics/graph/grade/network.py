@@ -166,12 +166,13 @@ class PublishedGrade(nn.Module):  # type: ignore[misc]
 
 
 class TopicCoherence(nn.Module):  # type: ignore[misc]
-    """TCM of MME-CRS: the graph branch and its net alone."""
+    """TCM of MME-CRS: the graph branch and its net alone; with `branch`, the width of v_g, as in the paper."""
 
-    def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2) -> None:
+    def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
+                 heads: int = 4, layers: int = 3, branch: int = 0) -> None:
         super().__init__()
-        self.graph = TopicGraph(nodes, topics)
-        self.score = Coherence(topics, hidden, second, dropout)
+        self.graph = TopicGraph(nodes, topics, heads, layers, out=branch)
+        self.score = Coherence(branch or topics, hidden, second, dropout)
 
     def forward(self, graphs: Any) -> Any:
         """The logit of each graph: (B,)."""

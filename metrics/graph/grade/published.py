@@ -27,6 +27,8 @@ from metrics.trained.heads.table import Rows, contexts
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
+HELD_OUT = 8
+"""Batches that are held out where topics alone are learned from."""
 TURNS, APART = 2, 20
 """Utterances before a response, and the hops of two topics between which there is no way."""
 RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
@@ -121,6 +123,27 @@ def objective(data: TrainingData, source: topics.TopicSource | None, kind: str, 
                      kind=PublishedGrade, beside=Pairs.beside, nodes=nodes, hops=2 if khop else 0)
 
 
+def of_topics(data: TrainingData, source: topics.TopicSource, tagger: Tagger) -> Objective:
+    """The same from the graphs of topics alone (TCM of MME-CRS)."""
+    from metrics.graph.grade.network import TopicCoherence, margin_ranking
+    from metrics.trained.heads.losses import shares
+
+    training, held = (pairs(some, data, source, "both", tagger, True) for some in (data.dialogues(), data.held_out()))
+    rng = data.rng
+
+    def batch(part: Pairs, rng: np.random.Generator) -> tuple[Any, ...]:
+        return part.beside(part.draw(rng, data.recipe.batch))
+
+    config: dict[str, Any] = {
+        "nodes": int(training.graphs.features.shape[-1]) if training.graphs else 0, **data.recipe.network}
+    batches = [batch(held, rng) for _ in range(HELD_OUT)]
+    return Objective(
+        TopicCoherence(**config), config, lambda rng: batch(training, rng), batches,
+        lambda network, both: margin_ranking(network(both[0]), network(both[1]), data.recipe.margin),
+        shares(batches, lambda network, both: {"pairs in order": network(both[0]) > network(both[1])}),
+        len(training.whose))
+
+
 def scores(weights: str, items: Sequence[Item], models: Models, encoder: str, tagger: Tagger,
            source: topics.TopicSource | None, weighted: bool) -> Column:
     """0 to 1, higher is more coherent; NaN without a context."""
@@ -128,7 +151,8 @@ def scores(weights: str, items: Sequence[Item], models: Models, encoder: str, ta
 
     beside = None
     if source is not None:
-        graphs = topics.item_topics(contexts(items), [reply(item) for item in items], source, tagger, weighted)
+        graphs = topics.item_topics([texts[:TURNS] for texts in contexts(items)], [reply(item) for item in items],
+                                    source, tagger, weighted)
 
         def beside(rows: Rows) -> Any:
             return graphs.batch(rows).apply(topics.double)

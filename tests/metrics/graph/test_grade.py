@@ -204,6 +204,25 @@ def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tin
         chosen.metric.score(items, models)
 
 
+def test_topics_alone_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
+    """TCM is GRADE's graph branch and its net; the graphs are those of the last two utterances."""
+    options = "graph=neighbours,nodes=,tagger=lists"
+    assert main(["train", f"mme-tcm[{options}]", "--recipe", "paper", "--set", "heads=2", "--set", "layers=1", "--set",
+                 "branch=4", "--set", "batch=4", "--steps", "4", "--encoder", str(tiny_encoder), "--corpus",
+                 str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
+    metric: Any = registry.choose(f"mme-tcm[recipe=paper,encoder={tiny_encoder},{options}]").metric
+    models = Models(tmp_path, Choice(device="cpu"))
+    network = models.trained(metric.weights_name, grade.TopicCoherence, str(tiny_encoder))
+    sizes = network.graph.last.out_features, network.score.layers[1].in_features, len(network.graph.layers)
+    assert sizes == (4, 4, 1)
+    items = [make_item("a", "i like tea and football", context=("rain and trains", "do you like tea", "yes")),
+             make_item("b", "i like tea and football", context=("do you like tea", "yes")),
+             make_item("c", "hello", context=())]
+    column = metric.score(items, models)["mme-tcm"]
+    assert 0 < column[0] == column[1] < 1
+    assert np.isnan(column[2])
+
+
 def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
