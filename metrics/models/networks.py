@@ -12,7 +12,7 @@ from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.reading import READING
 from metrics.models.weights import Weights
-from metrics.training.checkpoint import Checkpoint, learned
+from metrics.training.checkpoint import Checkpoint, command, learned
 
 NEAR = 0.01
 """How far scores may lie apart by rounding."""
@@ -173,7 +173,7 @@ def separated(network: Any) -> Any:
 
 def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
     return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds those of another network "
-                           f"({problem:.200}); train them anew with `harness train {checkpoint.name} --fresh`")
+                           f"({problem:.200}); train them anew with `{command(checkpoint.name)} --fresh`")
 
 
 def _placed(network: Any, device: str, machine: Machine) -> Any:

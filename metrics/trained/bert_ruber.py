@@ -3,10 +3,11 @@
 The unreferenced part reads [q ; r ; qᵀMr] with a small network and is trained to tell each reply from that of another
 dialogue, by cross entropy. The referenced part is the cosine of the pooled embeddings of response and reference.
 
-Departures: the encoder is the run's, frozen, as theirs is, with mean and max pooling side by side. The query is the
-last three utterances, each read alone, with a learnt weight each (theirs is one utterance). M is of low rank. The
-network also sees the cosine of the response with each of the three utterances. Cosines are brought to 0..1 by (1 +
-cos) / 2 and not by the least and largest of a dataset, so that a score depends on its item alone.
+The recipe `paper` has their net over the last utterance and the response. Departures of `small`: the encoder is the
+run's, frozen, as theirs is, with mean and max pooling side by side. The query is the last three utterances, each read
+alone, with a learnt weight each (theirs is one utterance). M is of low rank. The network also sees the cosine of the
+response with each of the three utterances. Cosines are brought to 0..1 by (1 + cos) / 2 and not by the least and
+largest of a dataset, so that a score depends on its item alone.
 """
 
 from __future__ import annotations
@@ -42,18 +43,26 @@ class BertRuber:
             "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes.",
         ),
     )
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_500, rate=1e-3)}
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(FIVE, steps=1_500, rate=1e-3),
+        "paper": Recipe(("dailydialog",), steps=9_000, epochs=30, rate=1e-3, warmup=0.0, decay=1e-4, every=300,
+                        schedule="constant", encoder="bert-base-uncased", batch=256,
+                        network={"first": 256, "second": 512, "third": 128, "dropout": 0.5}, departures=(
+            "Rate, batch and dropout are those of a later implementation, thirty epochs at most.",
+            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))}
     encoder: str = ""
     blend: Blend = "mean"
     pooling: Literal["mean", "max"] = "mean"
     references: Aggregation = "standard"
+    recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained.heads.networks import Relatedness
+        from metrics.trained.heads.networks import Layers, Relatedness
 
         encoder = models.encoder(self.encoder)
-        network = models.trained("bert-ruber", Relatedness, self.encoder)
+        network = models.trained(self.card.checkpoints[0], Relatedness if self.recipe == "small" else Layers,
+                                 self.encoder)
         alone = pair_probabilities(items, network, encoder)
         alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
         return {"bert-ruber": blended(self.blend, alike, alone), "bert-ruber-referenced": alike,
@@ -62,7 +71,10 @@ class BertRuber:
     def objective(self, data: TrainingData) -> Objective:
         """Classify each reply and that of another pair, by cross entropy."""
         from metrics.trained.heads.losses import accuracy, true_or_false, with_false
-        from metrics.trained.heads.networks import Relatedness
+        from metrics.trained.heads.networks import Layers, Relatedness
 
         batches = pair_batches(data)
-        return batches.objective(Relatedness, true_or_false, accuracy(map(with_false, batches.held)), turns=TURNS)
+        report = accuracy(map(with_false, batches.held))
+        if self.recipe != "small":
+            return batches.objective(Layers, true_or_false, report, bilinear=True, **data.recipe.network)
+        return batches.objective(Relatedness, true_or_false, report, turns=TURNS)

@@ -6,10 +6,11 @@ vectors of response and reference, their maximum and minimum over the words side
 
 `size=large` is RUBER-Large of the DailyDialog++ paper, with two layers and wider.
 
-Departures: word vectors are the frozen input embeddings of the run's encoder, for its tokens, brought to 128
-dimensions; the GRUs are 64 wide (80 if large), where the DailyDialog++ paper has 1,024 (2,048) and 20 million pairs.
-The query is the last three utterances, the last 40 tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and
-not by the least and largest of a dataset, so that a score depends on its item alone.
+The recipe `paper` has the widths of the DailyDialog++ paper. Departures of `small`: word vectors are the frozen input
+embeddings of the run's encoder, for its tokens, brought to 128 dimensions; the GRUs are 64 wide (80 if large), where
+the DailyDialog++ paper has 1,024 (2,048) and 20 million pairs. The query is the last three utterances, the last 40
+tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and not by the least and largest of a dataset, so that a
+score depends on its item alone.
 """
 
 from __future__ import annotations
@@ -61,16 +62,26 @@ class Ruber:
              "not by a dataset's extremes."),
         ),
     )
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(FIVE, steps=1_200, rate=1e-3)}
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        "small": Recipe(FIVE, steps=1_200, rate=1e-3),
+        "paper": Recipe(("dailydialog", "dailydialog_pp"), steps=30_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-6,
+                        every=300, schedule="constant", clip=10.0, batch=256,
+                        network={"size": 300, "hidden": 1_024, "dropout": 0.5}, departures=(
+            "Not pretrained on 20 million pairs of Reddit; words are the encoder's tokens with its input embeddings.",
+            "The hinge loss of the first paper; the released code of the second has cross entropy.",
+            "States of both directions stand side by side, each of its last token; that code adds those after padding.",
+            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))}
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"
     references: Aggregation = "standard"
+    recipe: Literal["small", "paper"] = "small"
 
     @property
     def weights_name(self) -> str:
         """The checkpoint of this size."""
-        return "ruber" if self.size == "base" else "ruber-large"
+        parts = ("ruber", "large" * (self.size == "large"), self.recipe * (self.recipe != "small"))
+        return "-".join(filter(None, parts))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
@@ -92,10 +103,13 @@ class Ruber:
         if not training or not held:
             raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take "
                               "larger ones")
-        config = {"width": words.width, **({"hidden": 80, "layers": 2} if self.size == "large" else {})}
-        rng = data.rng
-        batches = [words.batch(held, rng) for _ in range(8)]
-        return Objective(Recurrent(**config), config, lambda rng: words.batch(training, rng), batches, hinge)
+        sizes: dict[str, Any] = dict(data.recipe.network)
+        large = {"hidden": 2 * sizes["hidden"] if sizes else 80, "layers": 2} if self.size == "large" else {}
+        config = {"width": words.width, **sizes, **large}
+        rng, many = data.rng, data.recipe.batch or BATCH
+        batches = [words.batch(held, rng, many) for _ in range(8)]
+        return Objective(Recurrent(**config), config, lambda rng: words.batch(training, rng, many), batches, hinge,
+                         rows=len(training))
 
 
 def unreferenced(items: Sequence[Item], words: Words, network: Any) -> Column:
@@ -167,9 +181,9 @@ class Words:
             vectors[place, : len(row)] = self.table[row]
         return torch.from_numpy(vectors), torch.from_numpy(lengths)
 
-    def batch(self, pairs: TokenPairs, rng: np.random.Generator) -> tuple[Any, ...]:
-        """BATCH pairs at random: contexts and their lengths, replies and their lengths."""
-        chosen = [pairs[row] for row in rng.integers(len(pairs), size=BATCH)]
+    def batch(self, pairs: TokenPairs, rng: np.random.Generator, many: int = BATCH) -> tuple[Any, ...]:
+        """Pairs at random: contexts and their lengths, replies and their lengths."""
+        chosen = [pairs[row] for row in rng.integers(len(pairs), size=many)]
         return (*self.padded([before for before, _ in chosen]), *self.padded([after for _, after in chosen]))
 
     def extremes(self, texts: Sequence[str]) -> Vectors:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -72,11 +73,17 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
             return read(name, folder)
         encoders.append(belongs)
     if not encoders:
-        raise MissingResource(f"weights {name} are not on this machine: train them with `harness train {name}`")
+        raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`")
     named = encoder.rpartition("@")[0] or "ENCODER"
     known = ", ".join(dict.fromkeys(encoders))
     raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "
-                          f"with `harness train {name} --encoder {named}`")
+                          f"with `{command(name)} --encoder {named}`")
+
+
+def command(name: str) -> str:
+    """What trains weights of that name: METRIC, or METRIC-RECIPE and METRIC-RECIPE-PART for a recipe but the first."""
+    metric, recipe, _ = re.split(r"-(paper|pretrain)\b|$", name, maxsplit=1)
+    return f"harness train {metric}" + (f" --recipe {recipe}" if recipe else "")
 
 
 def read(name: str, folder: Path) -> Checkpoint:
@@ -201,7 +208,7 @@ def _checked(name: str, path: Path, noted: object) -> str:
 
 
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:
-    return MissingResource(f"weights {name}: {path} {problem}; train them anew with `harness train {name} --fresh`, or "
+    return MissingResource(f"weights {name}: {path} {problem}; train them anew with `{command(name)} --fresh`, or "
                            "install again what brought them")
 
 

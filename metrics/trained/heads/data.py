@@ -52,19 +52,22 @@ class TrainingBatches:
     width: int
     draw: Callable[[np.random.Generator], Any]
     held: Sequence[Any]
+    rows: int = 0
+    """How many examples an epoch has."""
 
     def objective(self, kind: Callable[..., Any], loss: Callable[[Any, Any], Any],
                   notes: Callable[[Any], Mapping[str, float]] = lambda network: {}, **config: Any) -> Objective:
         """What is to be learned by a network of this kind; its arguments are the width and these."""
         config = {"width": self.width, **config}
-        return Objective(kind(**config), config, self.draw, self.held, loss, notes)
+        return Objective(kind(**config), config, self.draw, self.held, loss, notes, self.rows)
 
 
 def drawn(table: TextTable, batch: Callable[[Any, np.random.Generator], Any], parts: tuple[Any, Any],
-          rng: np.random.Generator, count: int = 8) -> TrainingBatches:
+          rng: np.random.Generator, count: int = 8, rows: int = 0) -> TrainingBatches:
     """Batches of the data to train on and of the held-out data, as `batch` draws one of either."""
     training, held = parts
-    return TrainingBatches(table.width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(count)])
+    return TrainingBatches(table.width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(count)],
+                           rows)
 
 
 def pair_batches(data: TrainingData) -> TrainingBatches:
@@ -75,16 +78,16 @@ def pair_batches(data: TrainingData) -> TrainingBatches:
     if not len(training) or not len(held):
         raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take larger "
                           "ones")
-    return batches_of(table, training, held, data.rng)
+    return batches_of(table, training, held, data)
 
 
-def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, rng: np.random.Generator) -> TrainingBatches:
-    """Contexts (BATCH, TURNS, 2 · width) and their replies (BATCH, 2 · width)."""
+def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, data: TrainingData) -> TrainingBatches:
+    """Contexts (batch, turns, 2 · width) and their replies (batch, 2 · width)."""
     def batch(some: ReplyPairs, rng: np.random.Generator) -> tuple[Any, Any]:
-        chosen = rng.integers(len(some), size=BATCH)
+        chosen = rng.integers(len(some), size=data.recipe.batch or BATCH)
         return table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])
 
-    return drawn(table, batch, (training, held), rng)
+    return drawn(table, batch, (training, held), data.rng, rows=len(training))
 
 
 @dataclass(frozen=True, slots=True)

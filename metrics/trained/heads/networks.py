@@ -6,6 +6,7 @@ An utterance is (B, 2 · width): the mean and the maximum of its token states, s
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -123,6 +124,32 @@ class Stack(nn.Module):  # type: ignore[misc]
         whole = torch.where(present, largest, least).amax(-2) * present.any(-2)  # the maximum over all turns' tokens
         read = functional.layer_norm(torch.stack([whole, reply[..., width:]], -2), (width,))
         return self.layers(read.flatten(-2)).squeeze(-1)
+
+
+class Layers(nn.Module):  # type: ignore[misc]
+    """Layers of 256, 512 and 128 over [q ; r], the pooled states of one text before the reply and of the reply.
+
+    With `bilinear` (BERT-RUBER) over [q ; r ; qᵀMr] of the means, with ReLU; else (BERT+DNN) of the largest states,
+    with tanh.
+    """
+
+    def __init__(self, width: int, bilinear: bool, first: int = 256, second: int = 512, third: int = 128,
+                 dropout: float = 0.1) -> None:
+        super().__init__()
+        self.part = slice(0, width) if bilinear else slice(width, 2 * width)
+        self.bilinear = nn.Parameter(torch.randn(width, width) / width) if bilinear else None
+        sizes, between = (2 * width + bilinear, first, second, third), nn.ReLU if bilinear else nn.Tanh
+        self.layers = nn.Sequential(
+            *(layer for inputs, outputs in itertools.pairwise(sizes)
+              for layer in (nn.Linear(inputs, outputs), between(), nn.Dropout(dropout))), nn.Linear(third, 1))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        """The logit of each pair, from what was said last (B, turns, 2 · width): (B,)."""
+        query, answer = context[:, 0, self.part], reply[:, self.part]
+        both = [query, answer]
+        if self.bilinear is not None:
+            both.append(((query @ self.bilinear) * answer).sum(-1, keepdim=True))
+        return self.layers(torch.cat(both, dim=-1)).squeeze(-1)
 
 
 class Likeness(nn.Module):  # type: ignore[misc]

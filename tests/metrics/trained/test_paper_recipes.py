@@ -57,10 +57,12 @@ def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
     def train(name: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
         changes = [part for setting in ("batch=4", "every=1", "length=32", *settings) for part in ("--set", setting)]
         to_read = ["--encoder", str(tiny_encoder), "--corpus", str(path), "--home", str(tmp_path), "--device", "cpu"]
+        name, _, options = name.rstrip("]").partition("[")
         if "mlm" in registry.card(name).checkpoints:
             assert main(["train", "mlm", "--steps", "1", *to_read]) == 0
-        assert main(["train", name, "--recipe", "paper", "--steps", "2", *changes, *to_read]) == 0
-        metric = registry.choose(f"{name}[recipe=paper,encoder={tiny_encoder}]").metric
+        requested = f"{name}[{options}]" if options else name
+        assert main(["train", requested, "--recipe", "paper", "--steps", "2", *changes, *to_read]) == 0
+        metric = registry.choose(f"{name}[recipe=paper,encoder={tiny_encoder},{options}]").metric
         models = Models(tmp_path, Choice(device="cpu"))
         assert metric.card.system == "same method, smaller model"
         return models, metric, dict(metric.score(ITEMS, models))
@@ -154,3 +156,33 @@ def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
     assert np.isfinite(columns["usr-dr-f"]).tolist() == [False, True, False]
     likely, follows = columns["usr-mlm"][0], columns["usr-dr-c"][0]
     assert columns["usr"][0] == pytest.approx(((likely + 1.0123) / 0.3905 + (follows - 0.8605) / 0.3026) / 2)
+
+
+@pytest.mark.parametrize(("name", "said"), [("bert-dnn", SAID), ("bert-ruber", "what is it")])
+def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
+    """BERT+DNN: tanh over the largest states of both texts; BERT-RUBER: ReLU over the means and their product."""
+    models, metric, columns = trained(name, "first=5", "second=6", "third=4")
+    column = columns["bert-ruber-unreferenced" if name == "bert-ruber" else name]
+    weights = load_file(models.checkpoint(*checkpoints(metric), str(tiny_encoder)).folder / checkpoint.WEIGHTS)
+    read = [models.encoder(str(tiny_encoder)).states([text])[0] for text in (said, REPLY)]
+    query, answer = (torch.tensor(states.max(0) if name == "bert-dnn" else states.mean(0)) for states in read)
+    both, between = [query, answer], torch.tanh
+    if "bilinear" in weights:
+        both, between = [*both, (query @ weights["bilinear"].float() @ answer)[None]], torch.relu
+    states = torch.cat(both)
+    for place in (0, 3, 6, 9):
+        states = weights[f"layers.{place}.weight"].float() @ states + weights[f"layers.{place}.bias"].float()
+        states = between(states) if place < 9 else states
+    assert len(states) == 1
+    assert column[0] == pytest.approx(torch.sigmoid(states).item(), rel=1e-4)
+    assert np.isfinite(column).tolist() == [True, False, True]
+
+
+def test_ruber(trained: Callable[..., Any], tiny_encoder: Path) -> None:
+    """As wide as asked for, twice as wide and deep when large."""
+    for options, sizes in (("", (1, 5, 8)), ("[size=large]", (2, 10, 8))):
+        models, metric, columns = trained(f"ruber{options}", "size=8", "hidden=5")
+        network = models.trained(*checkpoints(metric), networks.Recurrent, str(tiny_encoder))
+        reader = network.context[0]
+        assert (reader.num_layers, reader.hidden_size, reader.input_size) == sizes
+        assert np.isfinite(columns["ruber-unreferenced"]).tolist() == [True, False, True]
