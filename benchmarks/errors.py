@@ -3,6 +3,7 @@
     BenchmarkError
     ├── UnknownDataset      no dataset of that name
     ├── BadRecord           a file holds something it must not: file, record, field, problem
+    │   └── BadRecords      several things of that kind
     ├── BadArchive          an archive that is not safe, or not readable
     ├── BadStore            what was kept in the home no longer reads back
     └── FetchError          a source that cannot be reached, or is not what was expected
@@ -13,7 +14,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class BenchmarkError(Exception):
@@ -31,6 +32,21 @@ class BadRecord(BenchmarkError):
         where = ", ".join(part for part in (f"record {record}" if record is not None else "",
                                             f"field {field!r}" if field else "") if part)
         super().__init__(f"{file}: {where + ': ' if where else ''}{problem}")
+
+
+class BadRecords(BadRecord):
+    """A file holds several things that it must not; `problems` has a line for each."""
+
+    def __init__(self, problems: Sequence[BadRecord]) -> None:
+        self.problems = tuple(map(str, problems))
+        more = len(problems) - 1
+        Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} wrong")
+
+
+def raise_if_any(problems: Sequence[BadRecord]) -> None:
+    """Raise the only problem, or all of them; nothing where there is none."""
+    if problems:
+        raise problems[0] if len(problems) == 1 else BadRecords(problems)
 
 
 class BadArchive(BenchmarkError):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Origin, Rating, Reference, Utterance
-from benchmarks.errors import BadRecord, nearest
+from benchmarks.errors import BadRecord, nearest, raise_if_any
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
@@ -66,8 +66,19 @@ def dataset(found: Iterable[Record], card: DatasetCard, origin: Origin, file: st
     loaded = list(found)
     if not loaded:
         raise BadRecord(file, None, "", "holds no records")
-    ratings = tuple(rating for record in loaded for rating in votes(record, card))
-    return Dataset(card, tuple(_item(record, card.level) for record in loaded), ratings, origin)
+    problems: list[BadRecord] = []
+    items: list[Item] = []
+    ratings: list[Rating] = []
+    for record in loaded:
+        try:
+            rated, item = tuple(votes(record, card)), _item(record, card.level)
+        except BadRecord as error:
+            problems.append(error)
+        else:
+            items.append(item)
+            ratings += rated
+    raise_if_any(problems)
+    return Dataset(card, tuple(items), tuple(ratings), origin)
 
 
 def is_whole(values: Mapping[str, Any], level: Level | str) -> str:

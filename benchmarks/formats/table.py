@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.errors import BadRecord
+from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats.official import SPEAKERS, Record, is_whole, lines, number
 from benchmarks.formats.rows import Row
 
@@ -30,23 +30,34 @@ def records(rows: Sequence[Row], level: str, votes: Mapping[str, Sequence[str]])
     `votes` names the columns that hold the votes on each quality, unless a row names its quality.
     """
     items: dict[str, dict[str, Any]] = {}
+    problems: list[BadRecord] = []
     for where, row in rows:
         if lacking := next((name for name in NEEDED[level] if name not in row), None):
             why = is_whole(row, level) or f"a {level}-level table has it, this one has {', '.join(row)}"
             raise BadRecord(where, None, lacking, f"is missing; {why}")
-        item = row.get("item")
-        if item in (None, ""):
-            raise BadRecord(where, None, "item", "is missing or empty; each row names its item")
-        values = items.setdefault(str(item), {"dialogue_id": str(item), "annotations": {}, "where": where})
-        marked = isinstance(row.get("response"), dict)
-        for field in TEXTS:
-            text = None if row.get(field) is None else _text(row[field], marked or field == "dialogue")
-            if text is not None and values.setdefault(field, text) != text:
-                raise BadRecord(where, None, field, f"differs from an earlier row of item {item!r:.60}")
-        for field in LISTS:
-            values[field] = list(dict.fromkeys((*values.get(field, ()), *lines(_text(row.get(field) or "")))))
-        _add_votes(values["annotations"], row, votes, where)
+        try:
+            _add(items, where, row, votes)
+        except BadRecord as error:
+            problems.append(error)
+    raise_if_any(problems)
     return [_record(values) for values in items.values()]
+
+
+def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], votes: Mapping[str, Sequence[str]],
+         ) -> None:
+    """Add a row to its item."""
+    item = row.get("item")
+    if item in (None, ""):
+        raise BadRecord(where, None, "item", "is missing or empty; each row names its item")
+    values = items.setdefault(str(item), {"dialogue_id": str(item), "annotations": {}, "where": where})
+    marked = isinstance(row.get("response"), dict)
+    for field in TEXTS:
+        text = None if row.get(field) is None else _text(row[field], marked or field == "dialogue")
+        if text is not None and values.setdefault(field, text) != text:
+            raise BadRecord(where, None, field, f"differs from an earlier row of item {item!r:.60}")
+    for field in LISTS:
+        values[field] = list(dict.fromkeys((*values.get(field, ()), *lines(_text(row.get(field) or "")))))
+    _add_votes(values["annotations"], row, votes, where)
 
 
 def remarks(rows: Sequence[Row], votes: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import json
 
+from benchmarks.errors import BadRecords
 from harness import own
 from harness.contract import dataset, process
 from harness.contract.checks import CHECKS
@@ -30,7 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
     if card := own.card_of(args.name):
-        print("\n".join(dataset.check(card, args.home)))
+        try:
+            print("\n".join(dataset.check(card, args.home)))
+        except BadRecords as error:  # one alone is said as any other mistake
+            print("\n".join(error.problems))
+            return 1
         return 0
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")

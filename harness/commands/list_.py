@@ -33,9 +33,10 @@ def _datasets(home: Path) -> list[str]:
         try:
             stored = store.note(home, card.name)
             here: str = "package" if card.name in packages else stored.origin if stored else "sample"
+            size = len(datasets.load(card.name, home).items) if card.name in packages else card.size
         except BenchmarkError:
-            here = "damaged"
-        lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
+            here, size = "damaged", card.size
+        lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {size:>6} rows "
                      f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
     return [*lines, *broken.values()]
 

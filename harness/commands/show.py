@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
     card, here = datasets.card(name), datasets.load(name, home)
     lines = [("name", card.name), ("title", card.title), ("split", card.split), ("level", card.level),
+             ("language", card.language),
              ("rows", str(card.size)), ("here", f"{len(here.items)} items, {here.origin}"),
              ("fingerprint", here.fingerprint), ("licence", card.licence), ("citation", card.citation),
              ("homepage", card.homepage), ("notes", card.notes)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import registry
 from benchmarks.corpora import overlap
-from benchmarks.dataset import Dataset
+from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import nearest
 from harness.own import read_card
+
+SHOWN = 5
+"""Items that a remark names."""
 
 
 def check(path: Path, home: Path) -> Iterator[str]:
@@ -44,25 +46,33 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
 
 def remarks(dataset: Dataset) -> Iterator[str]:
     """What a person should look at before believing a correlation on the dataset."""
-    items, said = {item.id: item for item in dataset.items}, Counter(item.utterances for item in dataset.items)
+    items = {item.id: item for item in dataset.items}
+    said: dict[tuple[Utterance, ...], str] = {}
     rated = {rating.item for rating in dataset.ratings if rating.votes}
-    empty = sum(not item.response.text for item in dataset.items if item.response)
-    repeated = sum(times - 1 for times in said.values())
-    for count, one, many in (
-            (len(items) - len(rated), "item has no vote", "items have no vote"),
-            (empty, "response is empty", "responses are empty"),
+    unrated = [name for name in items if name not in rated]
+    empty = [item.id for item in dataset.items if item.response and not item.response.text]
+    repeated = [item.id for item in dataset.items if item.id != said.setdefault(item.utterances, item.id)]
+    for names, one, many in (
+            (unrated, "item has no vote", "items have no vote"), (empty, "response is empty", "responses are empty"),
             (repeated, "item repeats the dialogue and response of another one",
              "items repeat the dialogue and response of another one")):
-        if count:
-            yield _count(count, one, many)
+        if names:
+            yield f"{_count(len(names), one, many)}{_which(names)}"
     for quality in dataset.card.qualities:
-        votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        if outside := sum(not quality.takes(vote) for own in votes for vote in own):
-            yield f"{quality.name}: {_count(outside, 'vote')} outside the scale {quality.low:g} to {quality.high:g}"
+        ratings = [rating for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
+        votes = [rating.votes for rating in ratings]
+        if outside := [rating.item for rating in ratings for vote in rating.votes if not quality.takes(vote)]:
+            yield (f"{quality.name}: {_count(len(outside), 'vote')} outside the scale {quality.low:g} to "
+                   f"{quality.high:g}{_which(outside)}")
         if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(own) == 1 for own in votes):
             yield f"{quality.name}: one vote per item, so how far raters agree is not known"
+
+
+def _which(names: Sequence[str]) -> str:
+    """The first of some items."""
+    return f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -49,6 +49,7 @@ class DatasetEntry:
     has: tuple[str, ...] = ()
     contexts: int = 0
     ratings_fingerprint: str = ""
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)

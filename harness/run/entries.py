@@ -31,7 +31,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[
                                      entry.quality.high, entry.rated) for entry in qualities),
         licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),
         contexts=len({item.context for item in dataset.items}),
-        ratings_fingerprint=ratings_fingerprint(dataset.ratings),
+        ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
     )
 
 

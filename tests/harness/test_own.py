@@ -195,19 +195,28 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "", CARD.replace('"tea"', '"Tea time"'), "name should be small letters, digits and hyphens"),
     ("csv", "", CARD.replace('"tea"', '"fed-turn"'), "the project has a dataset 'fed-turn'"),
     ("csv", "", CARD.replace('"fit"', '"overall"'), "the quality 'overall' is named twice"),
+    ("csv", "", CARD.replace('file = "tea.FORM"', 'hub = "/nowhere/at-all"'), "`datasets` cannot load it"),
     ("csv", "", CARD + 'hub = "org/name"\n', "needs a name and a file (or a dataset of the hub)"),
     ("csv", "", CARD.replace("tea.FORM", "."), "is no dataset that `save_to_disk` wrote"),
+    ("csv", "", CARD.replace("tea.FORM", "parts"), 'parts: has the parts train, test; say in the card which'),
     ("csv", "", CARD.replace("tea.FORM", "gone.csv"), "gone.csv: no such file"),
     ("csv", "", "name = ", "is not TOML"))
 
 
-def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(tmp_path: Path, home: Path) -> None:
+def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(
+        tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets")
+    part = datasets.Dataset.from_list([{"item": "1"}])
+    datasets.DatasetDict({"train": part, "test": part}).save_to_disk(tmp_path / "parts")
     for form, content, card, message in BAD:
         path = write(tmp_path, form, content, card or CARD)
         with pytest.raises((BenchmarkError, BadConfig)) as refused:
             own.keep(path, home)
         assert message in str(refused.value), (form, content or card)
         assert not (home / "datasets").exists()
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(BenchmarkError, match="package datasets, which is not installed; pip install"):
+        own.keep(write(tmp_path, "csv", "", CARD.replace('file = "tea.FORM"', 'hub = "org/name"')), home)
 
 
 def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,8 +233,15 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     printed = capsys.readouterr().out
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
     for remark in ("1 item has no vote", "1 response is empty", "2 items repeat the dialogue and response",
-                   "overall: 1 vote outside the scale 1 to 5", "fit: one vote per item"):
+                   "overall: 1 vote outside the scale 1 to 5 (4)", "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
+    table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
+    assert main(["check", str(path)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "tea.csv, line 19: field 'overall': should hold a number, holds 'good'",
+        "tea.csv, line 22: field 'response': differs from an earlier row of item '1'"]
+    assert main(["import", str(path)]) == 2
+    assert "holds 'good'; 1 more record is wrong" in capsys.readouterr().err
     table(tmp_path, "csv", [*rows, {**rows[0], "weather": "snow"}, rows[0]])
     path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
     assert main(["check", str(path)]) == 0
@@ -266,7 +282,7 @@ def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: p
         assert "nothing has changed" not in capsys.readouterr().out
         assert main(["list", "datasets"]) == 0
         printed = capsys.readouterr().out
-        assert "package   Green tea" in printed
+        assert "     4 rows   2 qualities  package   Green tea" in printed
         assert "broken (green_tea:gone, green-tea 0.1.0) is left out: it cannot be loaded" in printed
         table.write_text("item\n")
         assert main(run) == 1
@@ -293,7 +309,6 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert results.run.command == "harness run --metric distinct --metric length --dataset jsalt --dataset tea-talk"
     printed = capsys.readouterr().out
     assert "No value: distinct-1, distinct-2 on tea-talk: every score is the same" in printed
-    assert "Data: datasets of one's own; 1 dataset." in printed
     assert main(run) == 0
     assert "nothing has changed" in capsys.readouterr().out
     assert main(["leaderboard", "--with", "distinct", "--out", str(out)]) == 0
@@ -301,6 +316,7 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert main(["leaderboard", "--with", "distinct", "--split", "test", "--out", str(out)]) == 0
     assert "on the board test:" in capsys.readouterr().out
     assert main(["report", "--out", str(out), "--compare", "--metric", "length"]) == 0
+    assert "Data: real" not in capsys.readouterr().out
     assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
     assert "did you mean 'length'?" in capsys.readouterr().err
     assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--executor", "local:2",
