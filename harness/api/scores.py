@@ -15,9 +15,12 @@ The scores are those of `harness run`. They are not kept on disk; models are, fr
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
@@ -30,6 +33,8 @@ from metrics.metric import Column
 from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system")
+SINGULAR = {"reference": "references", "fact": "facts"}
+"""What columns of a table may be called as well."""
 
 
 def score(
@@ -62,13 +67,18 @@ def _models(home: Path, choice: Choice) -> Models:
 def _rows(items: Any) -> Any:
     """The rows of a table as dicts of the fields that it has; anything else as it is."""
     if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a DataFrame, whose empty cells are NaN
-        items = items.rename(columns={"reference": "references", "fact": "facts"})
-        items = items[[name for name in items.columns if name in FIELDS]]
-        return [{name: value for name, value in row.items() if value == value or not isinstance(value, float)}
-                for row in items.to_dict("records")]
-    if hasattr(items, "column_names"):
-        return items.select_columns([name for name in items.column_names if name in FIELDS])
-    return items
+        rows = items[[name for name in items.columns if SINGULAR.get(name, name) in FIELDS]].to_dict("records")
+    elif hasattr(items, "column_names"):
+        rows = items.select_columns([name for name in items.column_names if SINGULAR.get(name, name) in FIELDS])
+    else:
+        return items
+    return [{SINGULAR.get(name, name): _plain(value) for name, value in row.items()
+             if not (isinstance(value, float) and math.isnan(value))} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A cell's list where it is an array, as tables read from Parquet have them."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _item(place: int, given: Item | Mapping[str, Any]) -> Item:

@@ -45,14 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: a dataset crashed."""
+    """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: as for a run."""
     chosen = settings(args)
     if chosen.limit is not None and chosen.limit < 3:
         raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
     earlier = files.read(chosen.out)
     if not earlier.points:
         raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
-    own = _scored(earlier, chosen, args.data)
+    own, unanswered = _scored(earlier, chosen, args.data)
     boards = list(placement.around(earlier, own, args.rule))
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
@@ -67,11 +67,11 @@ def run(args: argparse.Namespace) -> int:
             for reason, rows in without_value(own):
                 print(f"no value: {pairs(rows)}: {reason}")
             print(f"no place: no correlation on {', '.join(entry.name for entry in own.datasets)}")
-    return 1 if own.failures else 0
+    return 1 if own.failures or unanswered else 0
 
 
-def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
-    """A report of the metric alone, over the datasets of the earlier one."""
+def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Results, int]:
+    """A report of the metric alone, over the datasets of the earlier one; and on how many no server answered."""
     kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets
              if chosen.split in (None, entry.split)}
     kind = data or ("real" if "real" in kinds else "sample")
@@ -87,7 +87,8 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
         metrics=chosen.metric, datasets=names, limit=None if sample else size, sample=size if sample else None,
         seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), rescore=chosen.rescore, ratings=chosen.ratings)
-    return run_plan(plan, open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen)))
+    work = open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen))
+    return run_plan(plan, work), work.progress.unanswered
 
 
 def _shown(board: Around) -> str:

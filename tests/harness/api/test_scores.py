@@ -97,14 +97,18 @@ def test_what_cannot_be_scored_is_told_with_its_place() -> None:
         harness.scores  # noqa: B018
 
 
-def test_a_table_has_an_item_a_row_and_columns_of_other_names_mean_nothing() -> None:
+def test_a_table_has_an_item_a_row_and_columns_of_other_names_mean_nothing(tmp_path: Path) -> None:
     pandas, datasets = pytest.importorskip("pandas"), pytest.importorskip("datasets")
     rows = [{"context": ["Tea?"], "response": "Green tea, please."}, {"context": ["Hi", "Ho"], "response": "Bye!"}]
     expected = score("length", rows)["length"]
     columns = {name: [row[name] for row in rows] for name in ("context", "response")}
     columns |= {"split": ["a", "b"], "n": [1, 2]}
+    pandas.DataFrame(columns).to_parquet(file := tmp_path / "items.parquet")
     for table in (pandas.DataFrame({**columns, "system": ["a", None], "id": ["x", "y"]}), pandas.DataFrame(columns),
-                  datasets.Dataset.from_dict(columns)):
+                  pandas.read_parquet(file), datasets.Dataset.from_dict(columns)):
         assert score("length", table)["length"].tolist() == expected.tolist()
+    named = {"context": [["Tea?"]], "response": ["Green tea"], "reference": ["Green tea"]}
+    assert score("rouge-l", datasets.Dataset.from_dict(named)) == score("rouge-l", pandas.DataFrame(named)) == {
+        "rouge-l": [1.0]}
     with pytest.raises(BadConfig, match=r"items\[0\]: should have either a response"):
         score("length", pandas.DataFrame({"reply": ["Hi"]}))
