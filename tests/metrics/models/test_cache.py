@@ -161,6 +161,7 @@ def run(home: Path, folder: Path, *, keep: bool = True) -> tuple[list[Vectors], 
     vectors += encoder.states(SENTENCES)
     vectors += encoder.words([("hello", "cats"), ("a",), ()])
     vectors.append(encoder.pairs([("hello", "there"), ("", ""), ("\ud800", "a")]))
+    vectors.append(encoder.dialogues([("hello", "there", "cats"), ("",)]))
     models.close()
     return vectors, len(count), models.identity("encoder", str(folder))
 

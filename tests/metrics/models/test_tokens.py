@@ -89,6 +89,16 @@ def test_of_a_pair_the_context_keeps_its_end_and_of_two_long_parts_each_keeps_ha
         assert halved.ids == [*before, *context[-(room - half):], *between, *context[:half], *after]
 
 
+def test_a_dialogue_is_one_sequence_that_keeps_its_end(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+    for ours, _ in made.values():
+        before, after = ours._single
+        one, two = ours.plain(["hello there", "a good reply"])
+        whole, = ours.dialogues([["hello there", "a good reply"]], 7)
+        assert whole.ids == [*before, *one, 7, *two, 7, *after]
+        cut, = ours.dialogues([["hello there", "a good reply"]], 7, limit=len(before) + len(two) + 2 + len(after))
+        assert cut.ids == [*before, 7, *two, 7, *after]
+
+
 @settings(max_examples=50)
 @given(context=TEXTS, response=TEXTS, limit=st.integers(1, 40), name=st.sampled_from(FOLDERS),
        times=st.tuples(st.integers(1, 4), st.integers(1, 4)))

@@ -100,6 +100,25 @@ def test_signals_are_means_over_pairs() -> None:
     np.testing.assert_array_equal(means, [2.5, np.nan, 6.0])  # a dialogue without pairs has no value
 
 
+def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_deep(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Judge:
+        accuracy = 1.0
+
+        def __call__(self, *sides: np.ndarray) -> np.ndarray:
+            """Of rows a and b, P(entailment) is a / 10, P(contradiction) b / 10."""
+            return np.stack([sides[0], 0 * sides[0], sides[1]], -1) / 10
+
+    monkeypatch.setattr(fined, "inference", lambda data, table: Judge())
+    data, table = TrainingData({}, Models(tmp_path), seed=0), TextTable(
+        [f"t{number}" for number in range(4)], lambda texts: np.ones((len(texts), 4)))
+    for as_published, agreement, entailment in ((True, (3 + 1) / 2, -(2 + 3) / 2), (False, (3 + 1 + 1) / 3, 7 / 3)):
+        rates, _ = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),), as_published)
+        assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
+        assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
+        assert ("topic-depth:specificity" in rates) != as_published
+
+
 def test_rare_words_are_specific() -> None:
     """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
     found = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])

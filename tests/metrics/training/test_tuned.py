@@ -89,6 +89,18 @@ def test_losses_by_hand(data: TrainingData, margin: float) -> None:
     assert objective.loss(network, {"right": "r", "wrong": "w"}).item() == pytest.approx(by_hand)
 
 
+def test_of_several_outputs_each_example_is_told_by_its_own(data: TrainingData) -> None:
+    objective = contrasts(data, Parts("tea", "rain", lambda *drawn: [
+        (*pair, place % 3) for place, pair in enumerate(toy(*drawn))]), margin=0.1, outputs=3)
+    batch = objective.held_out[0]
+    logits = torch.arange(12.0).reshape(4, 3) / 10
+    sides = {id(batch["right"]): logits, id(batch["wrong"]): torch.zeros(4, 3)}
+    chosen = torch.sigmoid(logits[range(4), [0, 1, 2, 0]])
+    assert objective.loss(lambda rows: sides[id(rows)], batch).item() == pytest.approx(
+        (0.1 - chosen + 0.5).clamp_min(0).mean().item())
+    assert objective.network(batch["right"]).shape == (4, 3)
+
+
 def test_a_reply_of_the_same_words_is_no_false_one(data: TrainingData) -> None:
     data.recipe = dataclasses.replace(TINY, rank=2)
     objective = tuned.retrieval(data, Parts("", "", lambda part, rng, many: [
