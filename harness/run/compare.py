@@ -96,20 +96,47 @@ def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -
         yield replace(row, corrected=among_people.disattenuated(row.value, split_half.value))
 
 
-def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Draws, cache: Cache,
+def _scores(target: TargetData, columns: Sequence[int]) -> rank_intervals.TargetScores:
+    return rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores[list(columns)],
+                                       target.context)
+
+
+class Samples:
+    """Every column's correlations on resamples of each dataset's contexts, made when a board first asks for them."""
+
+    def __init__(self, targets: Sequence[TargetData], draws: Draws) -> None:
+        self._targets, self._draws = targets, draws
+        self._made: dict[str, Array] = {}
+
+    def drawn(self, targets: Sequence[TargetData], names: Sequence[tuple[str, str]]) -> rank_intervals.Drawn:
+        """Those of a board's targets and columns."""
+        datasets = list(dict.fromkeys(target.dataset for target in targets))
+        chosen = {(target.dataset, target.quality) for target in targets}
+        parts = []
+        for dataset in datasets:
+            every = [target for target in self._targets if target.dataset == dataset]
+            own = [place for place, target in enumerate(every) if (dataset, target.quality) in chosen]
+            columns = [every[0].names.index(name) for name in names]
+            parts.append(self._resampled(dataset, every)[:, own][:, :, columns])
+        return rank_intervals.Drawn(parts, rank_intervals.jointly(
+            len(parts), self._draws.ranks, np.random.default_rng(self._draws.seed)))
+
+    def _resampled(self, dataset: str, targets: Sequence[TargetData]) -> Array:
+        if dataset not in self._made:
+            self._made[dataset] = rank_intervals.resampled(
+                [_scores(target, range(len(target.names))) for target in targets], self._draws.ranks, "spearman",
+                generator(self._draws.seed, dataset, ""))
+        return self._made[dataset]
+
+
+def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Draws, cache: Cache, samples: Samples,
            ) -> Iterator[RankingRow]:
     """The ranking of one board, those by Spearman with the 95 % interval of each rank and letters."""
     intervals: dict[tuple[str, str, str], tuple[float, float, str, float]] = {}
     complete = sorted({(row.metric, row.column) for row in rows if row.statistic == "spearman" and row.rank})
     if draws.ranks and len(complete) > 1:
-        shared: dict[int, Array] = {}  # the targets that share their scores go on sharing those of some columns
-        for target in targets:
-            if id(target.scores) not in shared:
-                shared[id(target.scores)] = target.scores[[target.names.index(name) for name in complete]]
-        scores = [rank_intervals.TargetScores(target.dataset, target.judged.means, shared[id(target.scores)],
-                                              target.context) for target in targets]
-        resampled = functools.cache(
-            lambda: rank_intervals.drawn(scores, np.random.default_rng(draws.seed), draws.ranks))
+        scores = [_scores(target, [target.names.index(name) for name in complete]) for target in targets]
+        resampled = functools.cache(lambda: samples.drawn(targets, complete))
         observed = functools.cache(lambda: rank_intervals.correlations(scores))
         for rule in dict.fromkeys(row.rule for row in rows):
             def drawn(rule: str = rule) -> list[list[object]]:
@@ -119,8 +146,8 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
                         resampled().error(VECTORISED[rule]).tolist()]
 
             key = [rule, draws.seed, draws.ranks, complete,
-                   [[target.dataset, _digest(target.judged.means, shared[id(target.scores)], target.context)]
-                    for target in targets]]
+                   [[target.dataset, target.quality, _digest(one.human, one.scores, target.context)]
+                    for one, target in zip(scores, targets, strict=True)]]
             rows_of = zip(*cache.get("ranks", key, drawn), strict=True)
             intervals |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}
     for row in rows:

@@ -246,6 +246,8 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> It
         if rows.targets:
             boards[rows.board] = boards.get(rows.board, frozenset()) | rows.targets
     for (split, kind), targets in sorted(boards.items()):
+        samples = compare.Samples([target for rows in datasets for target in rows.data
+                                   if (target.dataset, target.quality) in targets], plan.draws)
         some = frozenset(target for target in targets if target[0] in referenced)
         own = [Board(split, kind, targets)]
         if some and some != targets:
@@ -257,4 +259,4 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> It
             data = [target for rows in datasets for target in rows.data
                     if (target.dataset, target.quality) in board.cells]
             listed = tuple(row for row in ranking(board, correlations) if ":" not in board.split or row.rule == "dev")
-            yield from compare.ranked(listed, data, plan.draws, work.cache)
+            yield from compare.ranked(listed, data, plan.draws, work.cache, samples)

@@ -59,7 +59,8 @@ def bench(metrics: int, draws: int) -> list[tuple[str, float, int]]:
             names = registry.names("dev" if split == "dev" else "test")
             on_it = [cell for cell in every if cell.dataset in names]
             board = Board(split, "real", frozenset((cell.dataset, cell.quality) for cell in on_it))
-            list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo))
+            list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo,
+                                compare.Samples(on_it, Draws(0, draws))))
         ranked = time.perf_counter() - start
     most = peak()
     comparisons = sum(len(own) for result in compared for own in result.comparisons)

@@ -27,7 +27,8 @@ WIDER = """() => {
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:"
 HEAD = '<!DOCTYPE html><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,">'
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-RUN = """rules => axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {}).then(found =>
+RUN = """rules => axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}}
+  : {rules: {'target-size': {enabled: true}}}).then(found =>
   found.violations.map(one => `${one.id} (${one.impact}, ${one.nodes.length}): ` +
     one.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.target).join(' | ')))"""
 UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
