@@ -83,7 +83,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                                       if cost else None))
 
     return Table(
-        "board", f"Spearman with people: {question.title}",
+        "board", f"Spearman, with people: {question.title}",
         (Heading("Rank", "rank", small="95 %", key="rank", title=f"Among all {len(question.board.ranked)} columns that "
                  "have every value; the interval is over other contexts and other datasets"),
          Heading("Metric", "stub", key="metric"),

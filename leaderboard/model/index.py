@@ -86,10 +86,11 @@ class Index:
                      if split in ("", entry.split) and (not need or need in entry.has))
 
     def data(self, board: str = "") -> str:
-        """Say on how many datasets a board is, and what of them is left out."""
-        first = self.results.run.options.get("first")
+        """Say on how many datasets a board is, whether they are one's own, and what of them is left out."""
+        first, datasets = self.results.run.options.get("first"), self.on(board)
         return "; ".join(filter(None, (
-            plural(len(self.on(board)), "dataset") if board else "",
+            "datasets of one's own" if {entry.split for entry in datasets} == {"own"} else "",
+            plural(len(datasets), "dataset") if board else "",
             part(self.results),
             f"{first}, the others are being scored" if first else "")))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
 from leaderboard.blocks.cells import count_cell
+from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.dots import dots
 from leaderboard.blocks.tables import Ask, Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
@@ -37,9 +38,15 @@ def build(results: Results) -> tuple[Page, ...]:
         sections = (Section("answer", "", _answer(index, asked, first), boxed=True),
                     Section("metrics", "Board", (_board(index, asked, first), Prose(READ))),
                     Section("answers", "Every answer", (_answers(index, asked),)),
+                    *_costs(index, first),
                     Section("run", "This run", (_run(results),)))
     return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
                  ranked=first is not None),)
+
+
+def _costs(index: Index, first: Question) -> tuple[Section, ...]:
+    drawn = cost_picture(index, first, best_of_each(index, first, PLAIN))
+    return (Section("costs", f"Agreement against cost, {first.title}, without ratings", (drawn,)),) if drawn else ()
 
 
 def why_nothing(results: Results) -> str:

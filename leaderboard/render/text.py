@@ -61,7 +61,7 @@ def text(table: Table, width: int = WIDTH) -> str:
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
     head, *lines = [line[:width] for row, own in zip(rows, words, strict=True)
                     for line in _lines(row, own, sizes, table.headings, stub)]
-    title = textwrap.fill(plain(f"{table.caption}. {table.data}".strip()), width)
+    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width)
     return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
 

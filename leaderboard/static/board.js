@@ -174,10 +174,19 @@ document.addEventListener("DOMContentLoaded", () => {
     return one < 0 || other < 0 || one === other ? [] : Compare.view(question, one, other);
   }
 
+  /* At first the page is as it came, unless the address says otherwise. */
+  let came = true;
+
   function draw() {
     const question = asked();
     const shown = Ranking.best(question, choice);
     const places = Ranking.places(question, choice);
+    came = came && !written(choice);
+    if (came) {
+      arrange(question, shown);
+      controls.sync();
+      return;
+    }
     for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models ? "" : "0"]]) form.elements.namedItem(name).value = value;
     sentence(question, shown);
     picture(question, shown, places);

@@ -39,7 +39,7 @@ def tree(folder: Path, *leave_out: str) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_everything_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = run(tmp_path, "--all", "--limit", "6", "--draws", "20")
-    assert "bundled sample" in capsys.readouterr().out
+    assert "Demo data, not a result" in capsys.readouterr().out
     assert [entry.name for entry in results.datasets] == list(datasets.names())
     pairs = {(row.dataset, row.metric) for row in (*results.correlations, *results.skips)}
     assert len(pairs) == 19 * len(registry.names()), "every pair is either scored or skipped for a reason"

@@ -16,9 +16,11 @@ import pytest
 from harness.results.pooled import Pool
 from harness.results.rows import Results, Timing
 from leaderboard.blocks.boards import cost_cell
+from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.tables import Ask, Dots
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
+from leaderboard.model.index import make_index
 from leaderboard.model.numbers import numbers
 from leaderboard.model.questions import answers, default, questions
 from leaderboard.pages import front
@@ -140,3 +142,16 @@ def test_every_question_is_answered_without_ratings_and_with_them(results: Resul
     found = row(table(front.build(results)[0], "answers-table"), "overall")
     assert (found["Datasets"].text, found["Without ratings"].text, found["Score"].text) == ("3", "bleu1", "0.400")
     assert (found["With ratings"].text, found["Its lead"].text) == ("bleu1", "not tested")
+
+
+def test_the_line_of_the_picture_of_costs_is_of_those_that_none_betters_in_both(full: Results) -> None:
+    index, first = make_index(full), default(questions(full))
+    assert first is not None
+    shown = front.best_of_each(index, first, (False, True))
+    picture = cost_picture(index, first, shown)
+    assert picture is not None
+    points = {index.labels[column]: (costs(full)[column].seconds, first.board.ranked[column].value) for column in shown}
+    best = {name for name, (cost, value) in points.items() if not any(
+        other < cost and more >= value for other, more in points.values())}
+    assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
+    assert picture.svg.count("<circle") == len(points)

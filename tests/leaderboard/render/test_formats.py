@@ -110,7 +110,7 @@ def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(
         replace(row, letters="ab" if row.rank else "") for row in results.ranking))
     text = summary(lettered)
     places = [text.index(part) for part in (
-        "Development datasets: Spearman, averages. 3 datasets", "Test datasets: Spearman",
+        "Development datasets: Spearman, averages. Data: 3 datasets", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
         "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
         "Failed 1 pair of metric and dataset: boom")]
