@@ -68,6 +68,16 @@ def wordnet(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLTK_DATA", str(real_data / "resources" / "nltk_data"))
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Nothing tiny is large enough for two cores, and on a busy machine they would wait for each other."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny encoder with random weights; tests that need it skip without torch."""

@@ -20,6 +20,8 @@ NEAR = 0.01
 PRIMITIVES = "64"
 """How many kernels oneDNN keeps: there is one for every shape of batch, and most are not met again soon."""
 
+MASKED = "down.", "up."
+"""How those of the masked language model begin that are adapters."""
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
 """How the names of a transformer's trained weights begin, of the adapters to them, and of the head's behind it."""
 
@@ -147,7 +149,8 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
         network = separated(network)
     stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
     body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
-    changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items() if name.startswith(ADAPTERS)}
+    changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items()
+               if name.startswith((ADAPTERS, *MASKED))}
     try:
         if body:
             network.load_state_dict(body, strict=False)

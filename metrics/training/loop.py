@@ -101,10 +101,15 @@ def on_device(batch: Any, device: str) -> Any:
 
 
 def share_of_rate(recipe: Recipe, step: int) -> float:
-    """What a step, counted from 0, has of the rate: a linear rise, then a linear fall that ends after the last."""
+    """What a step, counted from 0, has of the rate: a linear rise, then what the schedule says.
+
+    A linear fall ends after the last step.
+    """
     warm = max(1, round(recipe.warmup * recipe.steps))
     if step < warm:
         return (step + 1) / warm
+    if recipe.schedule == "halved":
+        return float(0.5 ** (step * recipe.epochs // recipe.steps))
     return 1.0 if recipe.schedule == "constant" else (recipe.steps - step) / max(1, recipe.steps - warm)
 
 
@@ -189,7 +194,7 @@ class _Training:
                 if parameter.grad is not None:
                     parameter.grad = self.together.reduce(parameter.grad, "mean")
             total = self.together.reduce(total, "mean")
-        torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip or math.inf)
         self.optimizer.step()
         self.step += 1
         return total

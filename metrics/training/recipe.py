@@ -36,11 +36,12 @@ HELD_OUT = 20
 class Recipe:
     """Everything that decides how a network is fitted: by AdamW, the best weights by the held-out loss.
 
-    What stands below `patience` is for transformers that are trained from their tokens. With `epochs` the steps are as
-    many as these take. `margin` is by how much what is right should score above what is wrong. `rank` is that of the
-    adapters, 0 trains the body itself; `body_rate` is the rate of either, 0 for the same as the head's. `start` names
-    the checkpoint whose weights are the first; `network` holds sizes. `parts` are networks that are trained one after
-    the other, each with a checkpoint of its own.
+    What stands below `patience` is for the recipes of papers. With `epochs` the steps are as many as these take, and
+    the schedule can have the rate `halved` after each. `clip` 0 leaves gradients as long as they are. `margin` is by
+    how much what is right should score above what is wrong. `rank` is that of the adapters, 0 trains the body itself;
+    `body_rate` is the rate of either, 0 for the same as the head's. `start` names the checkpoint whose weights are the
+    first; `network` holds sizes. `parts` are networks that are trained one after the other, each with a checkpoint of
+    its own.
     """
 
     corpora: tuple[str, ...]
@@ -50,7 +51,7 @@ class Recipe:
     decay: float = 0.01
     every: int = 100
     patience: int = 5
-    schedule: Literal["linear", "constant"] = "linear"
+    schedule: Literal["linear", "constant", "halved"] = "linear"
     clip: float = 1.0
     encoder: str = ""
     batch: int = 0
@@ -64,7 +65,7 @@ class Recipe:
     start: str = ""
     parts: tuple[str, ...] = ()
     network: Mapping[str, float] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the metric that it has by this recipe, unless others are named."""
     departures: tuple[str, ...] | None = None
     """Where it differs from the paper's system; None where the metric's card says so."""

@@ -15,7 +15,8 @@ goes along the edges: a relation also brings the mean cosine of u_i and u_j. Wit
 they stand above, but for biases. Each u_i is brought to mean 0 and variance 1 before the
 BiLSTM, and cosines are taken tenfold. The negatives are drawn anew at every step, where the paper keeps twenty of each
 dialogue; 2,000 steps of 64 dialogues, where it has 20 epochs in batches of 512. AdamW with a linear fall of the rate,
-and a dropout of 0.3, not 0.5. The paper gives no sizes; here they are 2 · 56 and 56.
+and a dropout of 0.3, not 0.5. The paper gives no sizes; here they are 2 · 56 and 56. With `recipe=paper` all this is as
+in the paper, and what it leaves open as in the released code: |S_i^θ| does not count, u_i is of the first 30 words.
 
 An edge leads from every utterance j to i where |i − j| ≤ window, i itself included: S · S · 2 + 1 relations for S
 speakers, who are numbered in the order in which they begin. A dialogue is made worse by UR, utterance replacement: a
@@ -25,8 +26,9 @@ changes places. Dialogues of 4 to 30 utterances are trained on.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -52,7 +54,9 @@ Negatives: TypeAlias = Literal["ur", "ss"]
 SHORTEST, LONGEST = 4, 30
 """How many utterances a training dialogue has."""
 PERTURBATIONS = 20
-"""How many worse dialogues are made of a held-out one."""
+"""How many worse dialogues are made of one by the paper's recipe."""
+WORDS, END = 30, "__eou__"
+"""How many words of an utterance are read by that, and what stands behind them."""
 TRIES = 20
 BATCH = 64
 """Dialogues in a batch, each with a worse one."""
@@ -77,7 +81,20 @@ class DynaEval:
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250)}
+        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250),
+        "paper": Recipe(
+            ("empatheticdialogues",), steps=30_520, epochs=20.0, rate=2e-3, warmup=0.0, decay=1e-8, every=1_526,
+            patience=99, schedule="halved", clip=0.0, encoder="roberta-base+mlm", batch=512, margin=0.1,
+            network={"lift": 300, "hidden": 150, "size": 150, "layers": 2, "dropout": 0.5},
+            options={"pooling": "mean", "likeness": False}, departures=(
+                ("The published numbers are of the released code, which weighs the edges that leave an utterance, has "
+                 "one relation less, no activation behind the convolutions, a layer before the mean, and means over "
+                 "padding; here the paper's formulas stand, with the margin of the code."),
+                ("RoBERTa is adapted by low-rank adapters on five corpora (harness train mlm --encoder roberta-base), "
+                 "not whole on the corpus itself."),
+                ("Batches are drawn at random with replacement, a dialogue and a worse one in one order; the best "
+                 "weights are those of the least held-out loss, not of the best accuracy."))),
+    }
     variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"
@@ -85,6 +102,7 @@ class DynaEval:
     window: int = 4
     speakers: int = SPEAKERS
     likeness: bool = True
+    recipe: Literal["small", "paper"] = "small"
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.speakers < 1:
@@ -93,23 +111,26 @@ class DynaEval:
     @property
     def weights_name(self) -> str:
         """The checkpoint of these options: what differs from the defaults is in its name."""
-        changed = [f"{field.name}-{value}".lower() for field in fields(self)
-                   if field.name != "encoder" and (value := getattr(self, field.name)) != field.default]
-        return "-".join(["dynaeval", *changed])
+        own = self.recipes[self.recipe].options
+        changed = [f"{field.name}-{value}".lower() for field in fields(self) if field.name not in ("encoder", "recipe")
+                   and (value := getattr(self, field.name)) != own.get(field.name, field.default)]
+        return "-".join(["dynaeval", *[self.recipe] * (self.recipe != "small"), *changed])
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A real number, higher for a more coherent dialogue; NaN of fewer than two utterances."""
         from metrics.graph.dynaeval.network import DialogueGraph
 
         network = models.trained(self.weights_name, DialogueGraph, self.encoder)
-        return {"dynaeval": item_scores(network, items, models.encoder(self.encoder), self.window, self.speakers)}
+        return {"dynaeval": item_scores(network, items, models.encoder(self.encoder), self.window, self.speakers,
+                                        self.recipe != "small")}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
         from metrics.graph.dynaeval.network import DialogueGraph
 
         options = {"speakers": self.speakers, "pooling": self.pooling, "likeness": self.likeness}
-        return ranking(data, self.negatives, DialogueGraph, self.window, self.speakers, options)
+        return ranking(data, self.negatives, DialogueGraph, self.window, self.speakers, options,
+                       self.recipe != "small")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +182,12 @@ def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Ro
     return np.concatenate(pairs, axis=1), np.concatenate(relations)
 
 
-def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: int, speakers: int = SPEAKERS) -> Column:
+def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: int, speakers: int = SPEAKERS,
+                published: bool = False) -> Column:
     """The network's score of each item; NaN for fewer than two utterances, or where none holds words."""
-    table = TextTable((turn.text for item in items for turn in item.utterances), reading(encoder))
-    dialogues = [DialogueRows.of(item.utterances, table) for item in items]
+    read = [shortened(item.utterances) if published else item.utterances for item in items]
+    table = TextTable((turn.text for utterances in read for turn in utterances), reading(encoder))
+    dialogues = [DialogueRows.of(utterances, table) for utterances in read]
     scorable = np.array([len(dialogue) > 1 and bool(dialogue.rows.any()) for dialogue in dialogues], dtype=bool)
     return fill(scorable, lambda chosen: dialogue_scores(
         network, [dialogues[place] for place in np.flatnonzero(chosen)], table, window, speakers))
@@ -204,6 +227,12 @@ def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str], r
     return changed
 
 
+def shortened(dialogue: Sequence[Utterance]) -> tuple[Utterance, ...]:
+    """The dialogue as DynaEval's released code reads it: the first words of each utterance, and a mark behind."""
+    return tuple(Utterance(turn.speaker, " ".join([*words[:WORDS], END]) if (words := turn.text.split()) else "")
+                 for turn in dialogue)
+
+
 def usable(dialogue: Dialogue, kind: Negatives) -> bool:
     """Whether a dialogue is neither too short nor too long, and can be made worse."""
     if not SHORTEST <= len(dialogue.utterances) <= LONGEST:
@@ -215,10 +244,11 @@ def usable(dialogue: Dialogue, kind: Negatives) -> bool:
 
 
 def ranking(data: TrainingData, kind: Negatives, network: Callable[..., Any], window: int, speakers: int,
-              options: Mapping[str, Any]) -> Objective:
+              options: Mapping[str, Any], published: bool = False) -> Objective:
     """Score dialogues above worse ones; the network is made with the encoder's width and these options.
 
-    A batch holds BATCH dialogues, and after them a worse one of each.
+    A batch holds BATCH dialogues, or as many as the recipe says, and after them a worse one of each: drawn anew, or as
+    published one of twenty that are always the same.
     """
     import torch
 
@@ -230,20 +260,26 @@ def ranking(data: TrainingData, kind: Negatives, network: Callable[..., Any], wi
         raise MetricError(f"the corpora have {len(training)} dialogues of {SHORTEST} to {LONGEST} utterances to "
                           f"train on and {len(held)} held out; take larger ones")
     pool = [turn.text for utterances in training for turn in utterances]
-    table = TextTable((*pool, *(turn.text for utterances in held for turn in utterances)), data.vectors)
+    read = shortened if published else tuple
+    table = TextTable((turn.text for some in (training, held) for utterances in some for turn in read(utterances)),
+                      data.vectors)
 
     def batch(dialogues: Sequence[Sequence[Utterance]], rng: np.random.Generator) -> Any:
-        chosen = [dialogues[int(place)] for place in rng.integers(len(dialogues), size=BATCH)]
-        changed = [worse(utterances, kind, pool, rng) for utterances in chosen]
-        rows = [DialogueRows.of(utterances, table) for utterances in (*chosen, *changed)]
+        places = rng.integers(len(dialogues), size=data.recipe.batch or BATCH)
+        changed = [worse(dialogues[place], kind, pool, np.random.default_rng(
+            (data.seed, int(place), int(rng.integers(PERTURBATIONS)))) if published else rng) for place in places]
+        rows = [DialogueRows.of(read(utterances), table)
+                for utterances in (*(dialogues[place] for place in places), *changed)]
         return graphs(rows, table, window, speakers)
 
     batches = drawn(table, batch, (training, held), data.rng)
-    return batches.objective(network, margin_loss, shares(batches.held, lambda fitted, some: {
-        "accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}), **options)
+    loss = functools.partial(margin_loss, margin=data.recipe.margin or MARGIN)
+    objective = batches.objective(network, loss, shares(batches.held, lambda fitted, some: {
+        "accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}), **options, **data.recipe.network)
+    return replace(objective, rows=2 * PERTURBATIONS * len(training))
 
 
-def margin_loss(network: Any, batch: Any) -> Any:
-    """The mean of max(0, 1 − s(D) + s(D̄)) over a batch whose second half is worse."""
+def margin_loss(network: Any, batch: Any, margin: float = MARGIN) -> Any:
+    """The mean of max(0, margin − s(D) + s(D̄)) over a batch whose second half is worse."""
     better, less = network(batch).chunk(2)
-    return (MARGIN - better + less).clamp_min(0).mean()
+    return (margin - better + less).clamp_min(0).mean()

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from torch_geometric.nn import MessagePassing
+from torch_geometric.nn import GraphConv, MessagePassing
 from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
@@ -32,27 +32,30 @@ def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:
 class RelationalConvolution(MessagePassing):  # type: ignore[misc]
     """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, that of i to itself included.
 
-    Messages of each relation are summed first, and then multiplied by that relation's matrix.
+    Messages of each relation are summed first, and then multiplied by that relation's matrix. The published one has
+    no cosines and does not divide by |S_i^θ|: with a_ij = 1 it is PyG's RGCNConv without a root.
     """
 
-    def __init__(self, size: int, out: int, relations: int) -> None:
+    def __init__(self, size: int, out: int, relations: int, published: bool = False) -> None:
         super().__init__(aggr="sum")
-        self.relations = relations
-        self.weight = nn.Linear(relations * (size + 1), out)
+        self.relations, self.published = relations, published
+        self.weight = nn.Linear(relations * (size + (not published)), out)
 
     def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
         """Of states (N, size), a weight for each edge (E,) and a cosine for each (E,): (N, out)."""
         source, target = edges
         slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
-        counts = degree(slot, slots, dtype=states.dtype)
         arrived = self.propagate(torch.stack([source, slot]), x=states, attention=attention, alike=alike,
-                                 size=(len(states), slots)) / counts.clamp_min(1).unsqueeze(-1)
+                                 size=(len(states), slots))
+        if not self.published:
+            arrived = arrived / degree(slot, slots, dtype=states.dtype).clamp_min(1).unsqueeze(-1)
         return self.weight(arrived.view(len(states), -1))
 
     def message(self, x_j: Any, attention: Any, alike: Any) -> Any:
         """The message along each edge: (E, size + 1)."""
-        return torch.cat([attention.unsqueeze(-1) * x_j, alike.unsqueeze(-1)], dim=-1)
+        weighed = attention.unsqueeze(-1) * x_j
+        return weighed if self.published else torch.cat([weighed, alike.unsqueeze(-1)], dim=-1)
 
 
 class GraphConvolution(MessagePassing):  # type: ignore[misc]
@@ -64,33 +67,39 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
         self.own = nn.Linear(size, out)
 
     def forward(self, states: Any, edges: Any) -> Any:
-        """Of states (N, size): (N, out)."""
-        apart = edges[:, edges[0] != edges[1]]
-        return self.propagate(apart, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
+        """Of states (N, size), over edges without loops: (N, out)."""
+        return self.propagate(edges, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
 
 
 class DialogueGraph(nn.Module):  # type: ignore[misc]
-    """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer."""
+    """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
+
+    It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
+    """
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, speakers: int = 2, pooling: str = "unit",
-                 dropout: float = 0.3, likeness: bool = True) -> None:
+                 dropout: float = 0.3, likeness: bool = True, lift: int = 0, layers: int = 1) -> None:
         super().__init__()
         self.width, self.pooling, self.likeness = width, pooling, likeness
-        self.lstm = nn.LSTM(width, hidden, batch_first=True, bidirectional=True)
+        self.lift = nn.Linear(width, lift) if lift else None
+        self.lstm = nn.LSTM(lift or width, hidden, layers, batch_first=True, bidirectional=True,
+                            dropout=dropout if layers > 1 else 0.0)
         states = 2 * hidden
         self.alike = nn.Linear(states, states, bias=False)
-        self.relational = RelationalConvolution(states, size, 2 * speakers * speakers + 1)
-        self.convolution = GraphConvolution(size, size)
+        self.relational = RelationalConvolution(states, size, 2 * speakers * speakers + 1, bool(lift))
+        self.convolution = GraphConv(size, size) if lift else GraphConvolution(size, size)
         self.dropout = nn.Dropout(dropout)
         self.score = nn.Linear((states + size) * (2 if pooling == "both" else 1), 1)
 
     def forward(self, graphs: Any) -> Any:
         """The score of each dialogue: (B,)."""
-        e = self.states(self.dropout(standard(graphs.x)[:, : self.width]), graphs.batch)  # (N, 2 · hidden)
+        u = standard(graphs.x)[:, : self.width] if self.lift is None else self.lift(graphs.x[:, : self.width])
+        e = self.states(self.dropout(u), graphs.batch)  # (N, 2 · hidden)
         attention = self.attention(e, graphs.edge_index)
         alike = self.cosines(graphs.x, graphs.edge_index)
         h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, alike))
-        h = functional.relu(self.convolution(self.dropout(h), graphs.edge_index))
+        apart = graphs.edge_index[:, graphs.edge_index[0] != graphs.edge_index[1]]
+        h = functional.relu(self.convolution(self.dropout(h), apart))
         return self.score(self.pooled(torch.cat([h, e], dim=-1), graphs.batch, graphs.num_graphs)).squeeze(-1)
 
     def states(self, utterances: Any, which: Any) -> Any:

@@ -34,7 +34,7 @@ TURNS, APART = 2, 20
 RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
 """Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
 RECIPE = Recipe(
-    ("dailydialog",), steps=37_040, epochs=5, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
+    ("dailydialog",), steps=37_040, epochs=5.0, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
     encoder="bert-base-uncased", batch=16, margin=0.1,
     network={"heads": 4, "layers": 3, "branch": 512, "hidden": 512, "second": 128},
     options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},

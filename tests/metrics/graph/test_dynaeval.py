@@ -11,13 +11,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from torch_geometric.nn import RGCNConv  # noqa: E402
+
 from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
+from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import metric as perturbed  # noqa: E402
 from metrics.graph.dynaeval.metric import DialogueRows, graphs, margin_loss, usable  # noqa: E402
-from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence  # noqa: E402
+from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, RelationalConvolution  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.losses import shares  # noqa: E402
 from metrics.trained.heads.table import TextTable  # noqa: E402
@@ -72,15 +75,18 @@ def test_pooling() -> None:
         torch.testing.assert_close(network.pooled(g, torch.tensor([0, 0, 1]), 2), torch.tensor(expected).float())
 
 
-def test_score_is_that_of_the_formulas_written_as_loops() -> None:
+@pytest.mark.parametrize("published", [False, True])
+def test_score_is_that_of_the_formulas_written_as_loops(published: bool) -> None:
     torch.manual_seed(1)
-    network = DialogueGraph(WIDTH, hidden=3, size=5).double().eval()
+    network: Any = DialogueGraph(WIDTH, 3, 5, **(
+        {"lift": 7, "layers": 2, "pooling": "mean", "likeness": False} if published else {})).double().eval()
     found = batch("A:hello B:there A:you B:and A:i", window=2)
     found.x = found.x.double()
     edges = relations(found)
-    e = network.states(torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
+    e = network.states(network.lift(found.x[:, :WIDTH]) if published else
+                       torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
     cosines = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
-    matrices = network.relational.weight.weight.view(5, 9, 7).detach()
+    matrices = network.relational.weight.weight.view(5, 9, 7 - published).detach()
     first = []
     for i in range(5):
         near = [j for j in range(5) if abs(i - j) <= 2]
@@ -90,13 +96,53 @@ def test_score_is_that_of_the_formulas_written_as_loops() -> None:
         for theta in range(9):
             those = [j for j in near if edges[j, i] == theta]
             for j in those:
-                given_ = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)])
-                total = total + matrices[:, theta] @ given_ / len(those)
+                given_ = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)][: 2 - published])
+                total = total + matrices[:, theta] @ given_ / (1 if published else len(those))
         first.append(torch.relu(total))
-    second = [torch.relu(network.convolution.own(first[i]) + sum(
-        network.convolution.neighbours(first[j]) for j in range(5) if 0 < abs(i - j) <= 2)) for i in range(5)]
+    own, other = ((network.convolution.lin_root, network.convolution.lin_rel) if published else
+                  (network.convolution.own, network.convolution.neighbours))
+    second = [torch.relu(own(first[i]) + other(sum(
+        first[j] for j in range(5) if 0 < abs(i - j) <= 2))) for i in range(5)]
     summed = sum(torch.cat([second[i], e[i]]) for i in range(5))
-    torch.testing.assert_close(network(found)[0], network.score(summed / summed.norm())[0])
+    torch.testing.assert_close(network(found)[0], network.score(summed / (5 if published else summed.norm()))[0])
+
+
+def test_without_attention_the_published_convolution_is_that_of_pyg() -> None:
+    ours, theirs = RelationalConvolution(4, 3, 9, published=True), RGCNConv(4, 3, 9, aggr="sum", root_weight=False)
+    theirs.weight.data = ours.weight.weight.data.view(3, 9, 4).permute(1, 2, 0)
+    theirs.bias.data = ours.weight.bias.data
+    found, states = batch("A:hello B:there A:you", "B:and A:i"), torch.randn(5, 4)
+    ones = torch.ones(found.edge_index.shape[1])
+    torch.testing.assert_close(ours(states, found.edge_index, found.edge_type, ones, ones),
+                               theirs(states, found.edge_index, found.edge_type))
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: Path, tiny_encoder: Path) -> None:
+    corpus = ["--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
+    assert main(["train", "mlm", "--steps", "2", "--encoder", str(tiny_encoder), *corpus]) == 0
+    adapted = f"{tiny_encoder}+mlm"
+    assert main(["train", "dynaeval", "--recipe", "paper", "--set", "batch=8", "--set", "lift=6", "--set", "hidden=3",
+                 "--set", "epochs=0.05", "--set", "every=500", "--encoder", adapted, *corpus]) == 0
+    metric: Any = registry.choose(f"dynaeval[recipe=paper,encoder={adapted}]").metric
+    models = Models(tmp_path, Choice(device="cpu"))
+    network = models.trained(metric.weights_name, DialogueGraph, adapted)
+    assert (network.lift.out_features, network.lstm.num_layers, network.pooling, network.likeness) == (
+        6, 2, "mean", False)
+    card = models.checkpoint("dynaeval-paper", adapted).card
+    training = sum(part["training"] for part in card["corpora"])
+    assert card["steps"] == round(0.05 * 2 * 20 * training / 8)
+    assert np.abs(models.encoder(adapted).sentences(["tea"]) - models.encoder(str(tiny_encoder)).sentences(["tea"])
+                  ).max() > 1e-5
+    items = [Item("two", dialogue("A:hello B:there"), None), Item("one", dialogue("A:hello"), None),
+             Item("long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "rain")),
+             Item("as long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "what not"))]
+    scores = metric.score(items, models)["dynaeval"]
+    assert np.isnan(scores).tolist() == [False, True, False, False]
+    assert scores[2] == scores[3] != scores[0]  # 30 words are read
+    assert registry.choose("dynaeval[recipe=paper]").metric.card.system == "as published"
+    with pytest.raises(MissingResource, match="roberta-base"):
+        registry.choose("dynaeval[recipe=paper]").metric.score(items, models)
 
 
 def test_sequence_attention_and_cosines() -> None:
@@ -112,8 +158,9 @@ def test_sequence_attention_and_cosines() -> None:
 
 
 def test_margin_ranking_by_hand() -> None:
-    # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75
+    # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75, and with a margin of 0.5 a half of that each
     assert margin_loss(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None).item() == pytest.approx(0.375)
+    assert margin_loss(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None, 0.5).item() == pytest.approx(0.125)
     network = torch.nn.Identity()
     network.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2

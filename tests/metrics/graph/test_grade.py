@@ -178,6 +178,7 @@ def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path,
         assert network.graph is None or network.graph.hops == (0 if "khop" in options else 2)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tiny_encoder: Path) -> None:
     """With the encoder's vectors of words and its graph, since neither ConceptNet nor Numberbatch is here."""
     options = "graph=neighbours,nodes=,tagger=lists"

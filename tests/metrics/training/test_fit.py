@@ -80,6 +80,8 @@ def test_the_rate_rises_and_falls_in_a_line() -> None:
     recipe = Recipe(corpora=(), steps=10, rate=1.0, warmup=0.4)
     assert [recipe.rate * loop.share_of_rate(recipe, step) for step in range(10)] == pytest.approx(
         [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+    recipe = Recipe(corpora=(), steps=7, warmup=0, epochs=3, schedule="halved")
+    assert [loop.share_of_rate(recipe, step) for step in range(7)] == [1, 1, 1, 0.5, 0.5, 0.25, 0.25]
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_randomness_as_it_was() -> None:

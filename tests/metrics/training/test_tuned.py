@@ -26,16 +26,8 @@ from metrics.training.tuned import Classifier, Parts, Tuned, contrasts, tokenize
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 TINY = Recipe(("toy",), steps=4, rate=1e-2, every=2, batch=4, length=16)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
