@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -122,6 +123,20 @@ class Evidence:
             if own := [quality for quality in self.qualities if quality.dimension in dimensions]:
                 return own
         return self.qualities
+
+    def shrunk(self, dimension: str, strength: float, mean: Callable[[Collection[str]], tuple[Vector, int]]) -> Vector:
+        """What is known of a quality, shrunk by how little that is.
+
+        `mean` gives a mean over some qualities, and of how many things it is one. The mean over all qualities counts as
+        `strength` more beside those of its kin, that mean as so many more beside the quality's own: with 0 its own
+        evidence decides where there is some, with infinity all qualities alone.
+        """
+        value, _ = mean(self.dimensions)
+        for dimensions in (kin(dimension), {dimension}):
+            own, count = mean(dimensions)
+            if count and math.isfinite(strength):
+                value = np.asarray((own * count + value * strength) / (count + strength))
+        return value
 
     def scale(self) -> tuple[Vector, Vector]:
         """Mean and spread of each input, each dataset with the same weight; a spread of 0 is taken for 1.

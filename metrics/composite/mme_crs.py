@@ -14,13 +14,15 @@ S_j: here it is their mean over the qualities of the dataset, `mme-crs-single`.
 
 Departures: the paper sums the sub-metrics' scores as they are, a perplexity beside probabilities. Here each is first
 brought to mean 0 and spread 1 over the development datasets, else the perplexity decides alone; `scale=none` does it
-as printed. A quality that no development dataset has takes the weights of its kin (KIN in metrics/evidence.py), and a
-development dataset those learned on the others. The paper names the correlation where it says what should lie between
-1/3 and 1/2 for the best d; it is read as the weight, and d as a whole number. "Dialogues" that are drawn are items.
+as printed. The weights of a quality that few development datasets have are shrunk (`Evidence.shrunk`), `strength=0`
+takes the means as printed; and a development dataset takes those learned on the others. The paper names the correlation
+where it says what should lie between 1/3 and 1/2 for the best d; it is read as the weight, and d as a whole number.
+"Dialogues" that are drawn are items.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
@@ -56,6 +58,7 @@ class MmeCrs(Composite):
         departures=(
             "Its inputs are small heads on a frozen encoder.",
             "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
+            "Weights of a quality are shrunk towards those of its kin and of all; strength=0 leaves that out.",
             "On a development dataset it has the weights learned on the others.",
             ("mme-crs-single is the mean over the dataset's qualities, since the paper does not say how its one "
              "score is made."),
@@ -67,6 +70,7 @@ class MmeCrs(Composite):
     power: Power = "2"
     without: Without = "none"
     scale: Literal["standard", "none"] = "standard"
+    strength: float = 1.0
     in_sample: bool = False
 
     def made_of(self) -> tuple[Input, ...]:
@@ -75,7 +79,7 @@ class MmeCrs(Composite):
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Correlation Re-Scaling; the weights sum to 1."""
-        return crs_weights(evidence, dimension, self.power)
+        return crs_weights(evidence, dimension, self.power, self.strength)
 
 
 def sub_metrics(without: Without, encoder: str) -> tuple[Input, ...]:
@@ -84,11 +88,15 @@ def sub_metrics(without: Without, encoder: str) -> tuple[Input, ...]:
     return named("+".join(columns), encoder=encoder)
 
 
-def crs_weights(evidence: Evidence, dimension: str, power: Power) -> Vector:
+def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:
     """The weights of a quality: the mean over the datasets that have it; equal ones where nothing agrees anywhere."""
-    weights = [own for quality in evidence.having(dimension) if (own := rescaled(quality.spearman, power)) is not None]
-    count = len(evidence.inputs)
-    return np.asarray(np.mean(weights, axis=0)) if weights else np.full(count, 1 / count)
+    def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
+        weights = [own for quality in evidence.qualities if quality.dimension in dimensions
+                   and (own := rescaled(quality.spearman, power)) is not None]
+        count = len(evidence.inputs)
+        return np.asarray(np.mean(weights, axis=0)) if weights else np.full(count, 1 / count), len(weights)
+
+    return evidence.shrunk(dimension, strength, mean)
 
 
 def rescaled(correlations: Vector, power: Power) -> Vector | None:

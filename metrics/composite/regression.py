@@ -3,8 +3,8 @@
     w = (A + λ I)^-1 r
 
 A holds the standardised inputs' correlations with each other, r those with the ranks of the ratings, both the mean over
-datasets. Few datasets share a quality, so the weights of one are shrunk: the mean over all qualities counts as one more
-dataset beside those of its kin, and that mean as one more beside those of the quality itself.
+datasets. Few datasets share a quality, so the weights of one are shrunk (`Evidence.shrunk`): the mean over all
+qualities counts as `strength` more datasets beside those of its kin, that mean likewise beside the quality's own.
 
 One set of weights per quality is learned on development datasets and, for a development dataset, on the others alone.
 `regression-single` is one score per item: the mean over the qualities of the dataset.
@@ -20,7 +20,7 @@ import numpy as np
 
 from metrics.composite.weighted import INPUTS
 from metrics.composition import Composite, Input, named
-from metrics.evidence import Evidence, Vector, kin
+from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
 
@@ -35,6 +35,7 @@ class Regression(Composite):
     )
     inputs: str = INPUTS
     ridge: float = 0.1
+    strength: float = 1.0
     in_sample: bool = False
 
     def made_of(self) -> tuple[Input, ...]:
@@ -43,28 +44,21 @@ class Regression(Composite):
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Ridge regression, shrunk over kindred qualities; an input can have a negative weight."""
-        return ridge_weights(evidence, dimension, self.ridge)
+        return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 
-def ridge_weights(evidence: Evidence, dimension: str, ridge: float) -> Vector:
+def ridge_weights(evidence: Evidence, dimension: str, ridge: float, strength: float = 1.0) -> Vector:
     """The weights of a quality."""
-    alike, agree, _ = _means(evidence, evidence.dimensions)
-    for dimensions in (kin(dimension), {dimension}):  # from all qualities to its kin to itself
-        own_alike, own_agree, count = _means(evidence, dimensions)
-        alike, agree = (own_alike * count + alike) / (count + 1), (own_agree * count + agree) / (count + 1)
-    return np.asarray(np.linalg.solve(alike + ridge * np.eye(len(agree)), agree), dtype=np.float64)
+    both = evidence.shrunk(dimension, strength, lambda dimensions: _means(evidence, dimensions))
+    return np.asarray(np.linalg.solve(both[:, :-1] + ridge * np.eye(len(both)), both[:, -1]), dtype=np.float64)
 
 
-def _means(evidence: Evidence, dimensions: Collection[str]) -> tuple[Vector, Vector, int]:
-    """Mean correlations of the inputs with each other and with people, and of how many datasets: (k, k), (k,), n.
+def _means(evidence: Evidence, dimensions: Collection[str]) -> tuple[Vector, int]:
+    """Mean correlations of the inputs with each other and, as a last column, with people; and of how many datasets.
 
     Only datasets with one of the dimensions count.
     """
-    alike, agree = [], []
-    for part in evidence.parts:
-        if rows := [np.nan_to_num(own.ranked) for own in part.qualities if own.dimension in dimensions]:
-            alike.append(np.nan_to_num(part.alike))
-            agree.append(np.mean(rows, axis=0))
-    if not agree:
-        return np.eye(len(evidence.inputs)), np.zeros(len(evidence.inputs)), 0
-    return np.asarray(np.mean(alike, axis=0)), np.asarray(np.mean(agree, axis=0)), len(agree)
+    both = [np.column_stack([np.nan_to_num(part.alike), np.mean(rows, axis=0)]) for part in evidence.parts
+            if (rows := [np.nan_to_num(own.ranked) for own in part.qualities if own.dimension in dimensions])]
+    empty = np.eye(len(evidence.inputs), len(evidence.inputs) + 1)
+    return np.asarray(np.mean(both, axis=0)) if both else empty, len(both)

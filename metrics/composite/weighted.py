@@ -36,6 +36,7 @@ class Weighted(Composite):
     )
     inputs: str = INPUTS
     power: Power = "1"
+    strength: float = 1.0
     in_sample: bool = False
 
     @property
@@ -51,7 +52,7 @@ class Weighted(Composite):
         """The fixed weights, else Correlation Re-Scaling."""
         if not self.learns:
             return np.array([weight for weight, _ in _fixed(self.inputs)])
-        return crs_weights(evidence, dimension, self.power)
+        return crs_weights(evidence, dimension, self.power, self.strength)
 
 
 def _fixed(text: str) -> list[tuple[float, str]]:

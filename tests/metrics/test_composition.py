@@ -95,7 +95,7 @@ def test_the_scale_is_of_turns_and_each_dataset_counts_alike() -> None:
 
 
 def test_one_score_is_the_mean_over_the_qualities_and_each_quality_has_its_own() -> None:
-    metric, table = composite("mme-crs[power=1]"), np.array([[5.0, 2.0], [2.0, 5.0]])
+    metric, table = composite("mme-crs[power=1,strength=0]"), np.array([[5.0, 2.0], [2.0, 5.0]])
     found = compose(metric, table, two(), ("relevance", "overall"))
     np.testing.assert_allclose(found["mme-crs@relevance"], [0.625, 0.375])
     np.testing.assert_allclose(found["mme-crs@overall"], [1, 0])
@@ -103,11 +103,23 @@ def test_one_score_is_the_mean_over_the_qualities_and_each_quality_has_its_own()
     np.testing.assert_array_equal(found["mme-crs"], found["mme-crs-single"])
     raw = np.array([[5.0], [2.0]])  # raw scores are summed as printed
     np.testing.assert_allclose(
-        compose(composite("mme-crs[power=1,scale=none]"), raw, two(), ("overall",))["mme-crs@overall"], [5])
+        compose(composite("mme-crs[power=1,scale=none,strength=0]"), raw, two(), ("overall",))["mme-crs@overall"], [5])
     np.testing.assert_allclose(compose(composite("mme-avg[scale=none]"), raw, two(), ())["mme-avg"], [3.5])
     assert len(composite("mme-avg").made_of()) == 7
     with pytest.raises(CannotScore, match="this dataset alone"):
         compose(composite("mme-crs"), np.zeros((2, 1)), two().without("a").without("b"), ("overall",))
+
+
+def test_weights_of_a_quality_are_shrunk_towards_those_of_all() -> None:
+    """Relevance has shares (0.75, 0.25) and (0.5, 0.5), overall (1, 0): mean of all three (0.75, 0.25)."""
+    for strength in (1.0, 2.0):
+        kindred = (2 * 0.625 + strength * 0.75) / (2 + strength)  # relevance alone is there of its kin
+        own = (2 * 0.625 + strength * kindred) / (2 + strength)
+        np.testing.assert_allclose(weights(two(), "relevance", "1", strength), [own, 1 - own])
+    np.testing.assert_allclose(weights(two(), "relevance", "1", 0.0), [0.625, 0.375])
+    for unknown in (0.0, 1.0, np.inf):
+        np.testing.assert_allclose(weights(two(), "a name of no dataset", "1", unknown), [0.75, 0.25])
+    np.testing.assert_allclose(weights(two(), "overall", "1", np.inf), [0.75, 0.25])
 
 
 def test_ranks_are_averaged_and_equals_share_theirs() -> None:

@@ -116,7 +116,7 @@ def test_a_development_dataset_is_scored_with_the_weights_of_the_others(home: Pa
     (human,) = correlate.judged(ours, [quality])
     summed = [share * row for share, row in zip(shares[0].tolist(), scaled, strict=True) if share]
     expected = rho(np.sum(summed, axis=0), human.means)
-    found = agree(home, ours, f"weighted[inputs={INPUTS},power=2]")
+    found = agree(home, ours, f"weighted[inputs={INPUTS},power=2,strength=0]")
     assert found[quality.name, "weighted"] == pytest.approx(expected, abs=1e-5)
 
 
@@ -130,7 +130,7 @@ def test_a_target_has_the_weights_of_its_quality_which_are_shown(
     alone = agree(home, real["dailydialog-grade"], ASKED)
     assert len(set(alone.values())) == 1, "of a dataset with one quality it is the same score"
     capsys.readouterr()
-    assert main(["show", ASKED]) == 0
+    assert main(["show", f"weighted[inputs={INPUTS},strength=0]"]) == 0
     printed = capsys.readouterr().out
     assert "persona-usr, fed-turn, dailydialog-grade" in printed
     assert "specificity: length 1.00, distinct-1 0.00, repetition 0.00" in printed
