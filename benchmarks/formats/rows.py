@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,9 @@ from benchmarks.storage import store
 Row: TypeAlias = tuple[str, dict[str, Any]]
 """Where a row stands, for messages, and its values by column."""
 ENDINGS = (".csv", ".tsv", ".jsonl")
+PARTS = ("items", "votes")
+"""The parts of a dataset that this project wrote for `datasets`, and what columns of the first are called here."""
+NAMES = {"id": "item", "references": "reference", "facts": "fact"}
 SEPARATORS = re.compile("[,;\t]")
 FIELD = 1 << 20
 """Characters of a field, at most."""
@@ -85,9 +88,18 @@ def _numbered(shown: str, rows: Iterator[dict[str, Any]]) -> Iterator[Row]:
 
 
 def _of_folder(folder: Path, part: str) -> Iterator[dict[str, Any]]:
-    """The rows of what `save_to_disk` wrote."""
-    if (parts := folder / "dataset_dict.json").is_file():
-        folder = folder / _part(folder.name, part, json.loads(parts.read_bytes())["splits"])
+    """The rows of what `save_to_disk` or `harness export` wrote."""
+    if (folder / "items.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        yield from _joined(*(pq.read_table(folder / f"{name}.parquet").to_pylist() for name in PARTS))
+        return
+    if (listed := folder / "dataset_dict.json").is_file():
+        parts = json.loads(listed.read_bytes())["splits"]
+        if set(parts) == set(PARTS):
+            yield from _joined(*(store.rows(folder / name) for name in PARTS))
+            return
+        folder = folder / _part(folder.name, part, parts)
     try:
         yield from store.rows(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -101,10 +113,22 @@ def _of_hub(name: str, part: str) -> Iterator[dict[str, Any]]:
         raise BenchmarkError(f"{name}: a dataset of the hub is read by the package datasets, which is not installed; "
                              "pip install 'dialogue-harness[all]' brings it") from error
     try:
-        loaded = datasets.load_dataset(name)
+        exported = {*PARTS} <= {*datasets.get_dataset_config_names(name)}
+        parts = [datasets.load_dataset(name, own) for own in (PARTS if exported else (None,))]
     except Exception as error:  # the library raises what it meets
         raise BenchmarkError(f"{name}: `datasets` cannot load it: {' '.join(str(error).split()):.300}") from error
-    yield from loaded[_part(name, part, list(loaded))]
+    rows = [each[_part(name, part, list(each))] for each in parts]
+    yield from _joined(*rows) if exported else rows[0]
+
+
+def _joined(items: Iterable[dict[str, Any]], votes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Items with a column of votes for each quality, from the two parts that this project writes."""
+    rated: dict[str, dict[str, list[float]]] = {}
+    for vote in votes:
+        rated.setdefault(vote["item"], {}).setdefault(vote["quality"], []).append(vote["vote"])
+    for row in items:
+        own = {NAMES.get(name, name): value for name, value in row.items()}
+        yield own | rated.get(row["id"], {})
 
 
 def _part(name: str, part: str, parts: list[str]) -> str:

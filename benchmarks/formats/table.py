@@ -36,23 +36,25 @@ def records(rows: Sequence[Row], level: str, votes: Mapping[str, Sequence[str]])
             why = is_whole(row, level) or f"a {level}-level table has it, this one has {', '.join(row)}"
             raise BadRecord(where, None, lacking, f"is missing; {why}")
         try:
-            _add(items, where, row, votes)
+            _add(items, where, row, level, votes)
         except BadRecord as error:
             problems.append(error)
     raise_if_any(problems)
     return [_record(values) for values in items.values()]
 
 
-def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], votes: Mapping[str, Sequence[str]],
-         ) -> None:
+def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], level: str,
+         votes: Mapping[str, Sequence[str]]) -> None:
     """Add a row to its item."""
     item = row.get("item")
     if item in (None, ""):
         raise BadRecord(where, None, "item", "is missing or empty; each row names its item")
     values = items.setdefault(str(item), {"dialogue_id": str(item), "annotations": {}, "where": where})
-    marked = isinstance(row.get("response"), dict)
+    marked = any(isinstance(turn, dict) and {"speaker", "role"} & turn.keys() for turn in row.get("context") or ())
     for field in TEXTS:
-        text = None if row.get(field) is None else _text(row[field], marked or field == "dialogue")
+        text = None if row.get(field) is None else _text(row[field], field == "dialogue" or marked, level)
+        if text is not None and marked and field == "response":  # then official.py reads the marks of the context
+            text = f"System: {_text(row[field])}"
         if text is not None and values.setdefault(field, text) != text:
             raise BadRecord(where, None, field, f"differs from an earlier row of item {item!r:.60}")
     for field in LISTS:
@@ -118,13 +120,13 @@ def _record(values: dict[str, Any]) -> Record:
     return Record(where, values["dialogue_id"], values)
 
 
-def _text(value: Any, marked: bool = False) -> str:
-    """A text; of a list one a line, of an object its text, `marked` with the speaker."""
+def _text(value: Any, marked: bool = False, level: str = "") -> str:
+    """A text; of a list one a line, of an object its text, `marked` with the speaker: in a context one of two sides."""
     if isinstance(value, list):
-        return "\n".join(_text(one, marked) for one in value)
+        return "\n".join(_text(one, marked, level) for one in value)
     if not isinstance(value, dict):
         return str(value)
     text = " ".join(str(value.get("text") or value.get("content") or "").split("\n"))
     speaker = str(value.get("speaker") or value.get("role") or "")
-    known = SPEAKERS.get(speaker.casefold(), speaker)
-    return f"{MARKS.get(known, known)}: {text}" if marked and speaker else text
+    mark = MARKS.get(SPEAKERS.get(speaker.casefold(), ""), "User" if level == "turn" else speaker)
+    return f"{mark}: {text}" if marked and speaker else text

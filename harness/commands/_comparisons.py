@@ -75,7 +75,8 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
         whole = parts.pop("")
         for name, targets in ({"all": whole} | parts if whole not in parts.values() else parts).items():
             rule = "test" if split == "test" else "dev"
-            about = f"{len(targets)} qualities of {len({dataset for dataset, _ in targets})} datasets"
+            datasets = len({dataset for dataset, _ in targets})
+            about = f"{len(targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}"
             for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) > 1 else ():
                 share = pool.reached(targets, lead.better, rule)
                 yield (f"{split}, {origin}, {name} ({about}): {labelled[lead.better]} leads {labelled[lead.worse]} "

@@ -23,7 +23,8 @@ def check(path: Path, home: Path) -> Iterator[str]:
     for name, count in corpora.items():
         if count:
             yield (f"look at this: the corpus {name} holds the context of {count} of {len(dataset.items)} items "
-                   f"({count / len(dataset.items):.0%}); `harness train` leaves those dialogues out")
+                   f"({count / len(dataset.items):.0%}), so trained metrics may know them; once the dataset is "
+                   "imported, `harness train` leaves them out")
     yield (f"compared with {_count(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
            "no training corpus is in the home to compare it with (`harness fetch --corpora`)")
 

@@ -17,6 +17,7 @@ from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset
 from benchmarks.errors import BenchmarkError
 from harness import own
+from harness.api import hub
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.results import files
@@ -113,7 +114,7 @@ def saved(folder: Path) -> Path:
     return folder / "tea.toml"
 
 
-def hub(folder: Path) -> Path:
+def of_hub(folder: Path) -> Path:
     """A dataset that `datasets` finds by its name, here that of a folder."""
     pytest.importorskip("datasets")
     (folder / "hub").mkdir(exist_ok=True)
@@ -127,7 +128,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
     "long .tsv": lambda folder: table(folder, "tsv", long()),
     ".jsonl": lambda folder: write(folder, "jsonl", lines()),
     "a column per rater": lambda folder: table(folder, "csv", raters(), RATERS),
-    "objects": nested, "a folder of datasets": saved, "a dataset of the hub": hub,
+    "objects": nested, "a folder of datasets": saved, "a dataset of the hub": of_hub,
     "the organisers' .json": lambda folder: write(folder, "json", official())}
 
 
@@ -151,6 +152,22 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
                 again.items, first.items, strict=True)))
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
+
+
+def test_what_is_exported_is_read_again(tmp_path: Path, home: Path) -> None:
+    """A folder for the hub, itself and through `datasets`, and what `save_to_disk` makes of it."""
+    for name in ("persona-usr", "fed-dial"):
+        first = registry.sample(registry.card(name))
+        hub.export(first, tmp_path / name / f"of-{name}")  # `datasets` caches by a folder's last name
+        hub.to_datasets(name, home).save_to_disk(tmp_path / name / "saved")
+        for place in (f'file = "of-{name}"', 'file = "saved"', f'hub = "{tmp_path / name / f"of-{name}"}"'):
+            qualities = json.dumps([quality.name for quality in first.card.qualities])
+            card = tmp_path / name / "again.toml"
+            card.write_text(f'name = "again"\n{place}\nlevel = "{first.card.level}"\nqualities = {qualities}\n')
+            again = load(card)
+            assert again.items == first.items, place
+            assert {rating for rating in again.ratings if rating.votes} == {
+                rating for rating in first.ratings if rating.votes}
 
 
 def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
