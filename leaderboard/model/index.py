@@ -160,11 +160,6 @@ def real_alone(results: Results) -> Results:
                    ranking=tuple(row for row in results.ranking if row.origin != "sample"), **rows)
 
 
-def rated_targets(datasets: Iterable[DatasetEntry]) -> list[Target]:
-    """List every quality of datasets that people rated."""
-    return [(entry.name, quality.name) for entry in datasets for quality in entry.qualities if quality.rated]
-
-
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:
     """Choose the quality that stands for a dataset: the overall one, else the first that was rated."""
     rated = [quality for quality in entry.qualities if quality.rated]

@@ -12,6 +12,8 @@ SYSTEMS = {"as published": "the paper's own method", "same method, smaller model
            "another method": "another method in place of {}", "baseline": "a baseline"}
 """How a metric stands to its paper's system, in a sentence."""
 
+MODELLESS = ("lexical", "control")
+"""Families whose metrics compute without a model; of others without parameters nothing is known."""
 UNTESTED = "lead over the next not tested"
 
 
@@ -31,8 +33,9 @@ def about(index: Index, column: Column) -> str:
         return ""
     system = SYSTEMS.get(entry.system, "a combination of other metrics" if entry.family == "composite" else
                          entry.system).format(entry.title or entry.name)
-    return ", ".join(filter(None, (f"{size(entry.parameters)} parameters" if entry.parameters else "no model",
-                                   system, "fitted on ratings" if entry.fitted_on == "ratings" else "")))
+    plain = "no model" if entry.family in MODELLESS else ""
+    return ", ".join(filter(None, (f"{size(entry.parameters)} parameters" if entry.parameters else plain, system,
+                                   "fitted on ratings" if entry.fitted_on == "ratings" else "")))
 
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:

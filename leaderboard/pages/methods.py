@@ -14,7 +14,7 @@ from leaderboard.model import sentences
 from leaderboard.model.cost import costs
 from leaderboard.model.index import STATISTIC, Index, make_index, plural
 
-REPEAT = "Make the datasets available whose fingerprints are listed below, then, in a checkout:"
+REPEAT = "Make the datasets available whose fingerprints stand on their pages, then, in a checkout:"
 SAME = ("Everything but the timings comes out the same. Models and trained weights are named in the signatures of the "
         "metrics.")
 UNKNOWN = "not known: the harness ran from an installed package"
