@@ -13,6 +13,7 @@ from statistics import fmean
 
 from harness.published import Tables, measured
 from harness.published.measured import CONTROLS, TURNS, PublishedComparison
+from harness.published.picture import published_against_here
 from harness.published.reproduce import PAPERS, Paper
 from harness.published.reproduce.check import Claim, PrintedBoard, State
 from harness.published.reproduce.dstc10 import AVERAGED
@@ -52,9 +53,12 @@ def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
     paper = PAPERS["dstc10"]
     here, remarks = _here(report)
+    picture = None if measured.partial(report) else published_against_here(
+        measured.gather([report]), {column: entry.parameters for entry in report.metrics for column in entry.columns})
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, *_print(paper)), remarks=(*remarks, *REMARKS))
+        grids=(*here, *_print(paper)), remarks=(*remarks, *REMARKS),
+        pictures=(picture,) if picture else ())
 
 
 def _print(paper: Paper) -> Iterator[Grid]:

@@ -125,6 +125,17 @@ def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> 
     assert "2 of the challenge's 14 development datasets" in shown.data
 
 
+def test_a_picture_has_the_printed_mean_of_a_metric_beside_that_of_the_run() -> None:
+    run = report("fed-turn", "persona-usr")
+    named = replace(run, metrics=(replace(run.metrics[0], columns=("deep-am-fm", "y"), parameters=3_000_000),),
+                    correlations=tuple(replace(row, column="deep-am-fm") if row.column == "x" else row
+                                       for row in run.correlations))
+    ((svg, words),) = challenge(named).pictures
+    assert words.endswith("deep-am-fm, 3 M here printed 0.10, here 0.90 on 2.")  # of 0.1442 and 0.0509
+    assert svg.count("<circle") == 4, "two of the line, two of the key"
+    assert challenge(run).pictures == ()
+
+
 def test_the_sample_and_parts_of_datasets_stand_beside_nothing() -> None:
     for run in (report("fed-turn", origin="sample"), report("fed-turn", options={"limit": 5})):
         found = challenge(run)
