@@ -101,7 +101,7 @@ def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
                               "--limit", "3", "--encoder", "/models/bert", "--out", "/tmp/out", "--json", "--draws",
                               "400"])
     assert study.command(args) == (
-        "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder bert")
+        "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder ./bert")
 
 
 def test_the_challenge_says_who_wins_under_which_rule() -> None:
