@@ -182,7 +182,7 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
         kind = for_options(values)
     implied: Mapping[str, Any] = {}
-    if "recipe" in values:
+    if "recipe" in values and hasattr(kind, "recipes"):
         kind, implied = _by_recipe(kind, values), kind.recipes[values["recipe"]].options
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     set_ = {key: value for key, value in values.items()
@@ -202,8 +202,12 @@ def _by_recipe(kind: Any, values: dict[str, Any]) -> Any:
         values["encoder"] = recipe.encoder
     values |= {name: value for name, value in recipe.options.items() if name not in values}
     card = card_by(kind, values)
-    return kind if card == kind.card else type(kind.__name__, (kind,), {
-        "card": card, "__slots__": (), "__module__": kind.__module__})
+    return kind if card == kind.card else with_card(kind, card)
+
+
+def with_card(kind: Any, card: MetricCard) -> Any:
+    """The class of a metric with another card."""
+    return type(kind.__name__, (kind,), {"card": card, "__slots__": (), "__module__": kind.__module__})
 
 
 def split(requested: str) -> tuple[str, str]:

@@ -5,10 +5,11 @@ As in MME-CRS each is brought to mean 0 and spread 1 first, which the paper does
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from metrics.composite.mme_crs import DRAWN, Without, sub_metrics
+from metrics.composite.mme_crs import DRAWN, Without, as_published, sub_metrics
 from metrics.composition import Composite, Input
 from metrics.metric import MetricCard
 
@@ -33,7 +34,13 @@ class MmeAvg(Composite):
     without: Without = "none"
     scale: Literal["standard", "none"] = "standard"
     in_sample: bool = False
+    recipe: Literal["small", "paper"] = "small"
+
+    @classmethod
+    def for_options(cls, values: Mapping[str, Any]) -> Any:
+        """The class, its card that of the sub-metrics it has."""
+        return as_published(cls) if values.get("recipe") == "paper" else cls
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the groups of MME-CRS."""
-        return sub_metrics(self.without, self.encoder)
+        return sub_metrics(self.without, self.encoder, self.recipe)

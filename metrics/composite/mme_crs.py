@@ -9,8 +9,9 @@ A dataset on which no sub-metric agrees with a quality has no weights for it and
 
 Fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and three of specificity (sm). Its
 submissions 1 to 3 are `power=1`, `2` (which won, and is the default) and `3`; 4 is `power=auto`, and 5 the same with
-`encoder=` a BERT. The challenge's test phase took one score per item, and the paper does not say how it is made of the
-S_j: here it is their mean over the qualities of the dataset, `mme-crs-single`.
+`encoder=` a BERT. `recipe=paper` takes the sub-metrics that are trained as in the paper. The challenge's test phase
+took one score per item, and the paper does not say how it is made of the S_j: here it is their mean over the qualities
+of the dataset, `mme-crs-single`.
 
 Departures: the paper sums the sub-metrics' scores as they are, a perplexity beside probabilities. Here each is first
 brought to mean 0 and spread 1 over the development datasets, else the perplexity decides alone; `scale=none` does it
@@ -22,15 +23,18 @@ where it says what should lie between 1/3 and 1/2 for the best d; it is read as 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from metrics import registry
 from metrics.composition import Composite, Input, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
+from metrics.trained.mme_fm import PAPER
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "fm": ("mme-fm",), "rm": ("mme-rm",), "tcm": ("mme-tcm",), "em": ("mme-em",), "sm": ("sm-ll", "sm-nce", "sm-ppl"),
@@ -72,20 +76,37 @@ class MmeCrs(Composite):
     scale: Literal["standard", "none"] = "standard"
     strength: float = 1.0
     in_sample: bool = False
+    recipe: Literal["small", "paper"] = "small"
+
+    @classmethod
+    def for_options(cls, values: Mapping[str, Any]) -> Any:
+        """The class, its card that of the sub-metrics it has."""
+        return as_published(cls) if values.get("recipe") == "paper" else cls
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of its groups."""
-        return sub_metrics(self.without, self.encoder)
+        return sub_metrics(self.without, self.encoder, self.recipe)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Correlation Re-Scaling; the weights sum to 1."""
         return crs_weights(evidence, dimension, self.power, self.strength)
 
 
-def sub_metrics(without: Without, encoder: str) -> tuple[Input, ...]:
+def as_published(kind: type[Composite]) -> Any:
+    """The class with a card whose first departure is that of the one sub-metric that is not the paper's."""
+    return registry.with_card(kind, dataclasses.replace(kind.card, system="same method, smaller model", departures=(
+        "Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
+        *kind.card.departures[1:])))
+
+
+def sub_metrics(without: Without, encoder: str, recipe: str) -> tuple[Input, ...]:
     """The columns of the groups that an ablation leaves, as inputs."""
-    columns = (column for group, columns in GROUPS.items() if group not in without.split("+") for column in columns)
-    return named("+".join(columns), encoder=encoder)
+    columns = [column for group, columns in GROUPS.items() if group not in without.split("+") for column in columns]
+    if recipe == "small":
+        return named("+".join(columns), encoder=encoder)
+    own = f",encoder={encoder}" if encoder else ""
+    return named("+".join(f"sm[encoder={encoder or PAPER.encoder}]/{column}" if column.startswith("sm-") else
+                          f"{column}[recipe={recipe}{own}]" for column in columns))
 
 
 def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:

@@ -143,6 +143,10 @@ def test_inputs_are_metrics_columns_and_variants() -> None:
     seven = {"mme-fm", "mme-rm", "mme-tcm", "mme-em", "sm-ll", "sm-nce", "sm-ppl"}
     for without, gone in (("none", set()), ("sm", {"sm-ll", "sm-nce", "sm-ppl"}), ("rm+tcm", {"mme-rm", "mme-tcm"})):
         assert {part.column for part in composite(f"mme-crs[without={without}]").made_of()} == seven - gone
+    published = composite("mme-crs[recipe=paper,encoder=mine]")
+    assert "small heads" not in "".join(published.card.departures)
+    assert [part.chosen.label for part in published.made_of()] == [
+        *(f"mme-{part}[encoder=mine,recipe=paper]" for part in ("fm", "rm", "tcm", "em")), *3 * ["sm[encoder=mine]"]]
 
 
 def test_what_cannot_be_an_input_says_why(tmp_path: Path) -> None:
