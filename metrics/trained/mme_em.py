@@ -4,10 +4,11 @@ Token vectors are average-pooled and read by a net with a hidden layer. It is tr
 labels: what people who talked with a bot gave the whole conversation, for each thing that the bot said, and what raters
 said of single utterances (Ghazarian et al. 2020).
 
-These are ConvAI's ratings, as in the paper, and none of an evaluation set. The paper's 13,124 responses of ConvAI 2017
-are not to be had; in their place stand the conversations of ConvAI2 2018 with their score of 1 to 5, brought to 0..1,
-and 202 utterances of DailyDialog that were judged engaging or not. Where a conversation does not say who of the two is
-the bot, both sides count. The recipe `paper` fine-tunes a SimCSE; in `small` the encoder is the run's, frozen.
+These are ConvAI's ratings, as in the paper, and none of an evaluation set. Of the paper's 13,124 responses of ConvAI
+2017, whose engagement is 0 to 5, few are to be had, which `paper` takes; in their place stand the conversations of
+ConvAI2 2018 with their score of 1 to 5, brought to 0..1, and 202 utterances of DailyDialog that were judged engaging or
+not. Where a conversation does not say who of the two is the bot, both sides count. The recipe `paper` fine-tunes a
+SimCSE; in `small` the encoder is the run's, frozen.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from metrics.trained.mme_fm import PAPER
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
+SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
+"""What corpora call the rating of a conversation, its least value, and from there to the largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,10 @@ class Engagement:
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50),
-        "paper": dataclasses.replace(PAPER, corpora=RATED, batch=32, network={"hidden": 768}, departures=(
-            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017.",
+        "paper": dataclasses.replace(PAPER, corpora=("convai2017", *RATED), batch=32,
+                                     network={"hidden": 768}, departures=(
+            ("50 conversations of ConvAI 2017 with their engagement of 0 to 5, those of ConvAI2 2018 and 202 judged "
+             "utterances in place of 13,124 responses of ConvAI 2017."),
             ("Batches of 32, 10 epochs at most, 128 tokens, a hidden layer as wide as the encoder, SimCSE's BERT: the "
              "paper does not say.")))}
     encoder: str = ""
@@ -95,11 +100,13 @@ class Engagement:
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:
     """What bots said with the share of the scale that it got, and single utterances with theirs."""
     for dialogue in dialogues:
-        engaging, score = dialogue.labels.get("engaging"), dialogue.labels.get("eval_score")
+        engaging = dialogue.labels.get("engaging")
+        shares = [(float(dialogue.labels[label]) - least) / span for label, least, span in SCALES
+                  if dialogue.labels.get(label) is not None]
         if engaging is not None:
             yield dialogue.utterances[-1].text, float(engaging)
-        elif score is not None:
+        elif shares:
             labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
             for turn, label in zip(dialogue.utterances, labels, strict=True):
                 if label.get("role") != "human" and turn.text.strip():
-                    yield turn.text, (float(score) - 1) / 4
+                    yield turn.text, shares[0]

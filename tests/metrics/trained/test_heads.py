@@ -163,8 +163,8 @@ def test_what_the_objectives_read() -> None:
                                                                                     "It pours!"]
     roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
     engaging = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
-                            dialogue("q", "r", engaging=1), dialogue("no", "score")]))
-    assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0)]
+                            dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)]))
+    assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0), ("go", 0.8)]
 
 
 def test_pairs_are_rows_with_the_last_utterance_first() -> None:
