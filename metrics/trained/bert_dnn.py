@@ -25,9 +25,6 @@ from metrics.trained.heads.table import TextTable, fill, network_scores, pair_pr
 from metrics.training import replies
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
-BEFORE = 20
-"""Utterances before a response at most, of the recipe that reads them as one text."""
-
 
 @dataclass(frozen=True, slots=True)
 class BertDnn:
@@ -73,7 +70,8 @@ class BertDnn:
             training, held = answered(data)
             batches = batches_of(training.table, training.pairs(), held.pairs(), data)
             return batches.objective(Stack, true_or_false, accuracy(map(with_false, batches.held)))
-        parts = [replies.answered(dialogues, BEFORE, least=2) for dialogues in (data.dialogues(), data.held_out())]
+        parts = [replies.answered(dialogues, replies.WHOLE, least=2)
+                 for dialogues in (data.dialogues(), data.held_out())]
         table = TextTable((text for part in parts for row in part for text in (row.context(), *row.good)), data.vectors)
         own, others = (ReplyPairs(table.rows(row.context() for row in part for _ in row.good)[:, None],
                                   table.rows(text for row in part for text in row.good)) for part in parts)

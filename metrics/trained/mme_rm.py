@@ -29,14 +29,12 @@ from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabiliti
 from metrics.trained.mme_fm import PAPER
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
-from metrics.training.replies import Answered, answered
+from metrics.training.replies import WHOLE, Answered, answered
 
 SHORTENED = 20_000
 """Replies that are also read without their stop words, one time in two."""
 CANDIDATES = 10
 """Random replies of which the middle one is the false reply."""
-BEFORE = 20
-"""Utterances before a reply at most, of the recipe that reads both as one sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class MmeRm:
         from metrics.training.tuned import Parts, contrasts
 
         vectors = data.models.vectors()
-        training, held = (answered(dialogues, BEFORE) for dialogues in (data.dialogues(), data.held_out()))
+        training, held = (answered(dialogues, WHOLE) for dialogues in (data.dialogues(), data.held_out()))
         means = {id(part): np.array([vectors.of(words(row.good[0])).sum(0) for row in part])
                  for part in (training, held)}  # as long as it may be: a cosine is taken
 

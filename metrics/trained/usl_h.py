@@ -29,14 +29,12 @@ from metrics.trained.heads.data import pair_batches, some_replies, text_batches,
 from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
-from metrics.training.replies import against_others, answered
+from metrics.training.replies import WHOLE, against_others, answered
 
 REPLIES = 20_000
 """Replies that VUP is trained on."""
 LIKELY = 500
 """Held-out replies whose likelihoods give the quartiles."""
-BEFORE = 20
-"""Utterances before a response at most, of the recipe that reads both as one sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ class UslH:
         """Tell the next utterance from another dialogue's, read together with what was said before it."""
         from metrics.training.tuned import Parts, contrasts
 
-        training, held = (answered(dialogues, BEFORE) for dialogues in (data.dialogues(), data.held_out()))
+        training, held = (answered(dialogues, WHOLE) for dialogues in (data.dialogues(), data.held_out()))
         return contrasts(data, Parts(training, held, against_others, len(training) // 2), pooling="max")
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 
+WHOLE = 20
+"""Utterances before a reply, at most, where its whole context is read."""
 GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 """The labels of a dialogue that hold good replies to it, and false ones that share words with it."""
 
