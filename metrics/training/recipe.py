@@ -114,7 +114,7 @@ def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
     recipe: Recipe = kind.recipes[values["recipe"]]
     if recipe.departures is None:
         return card
-    own = {"encoder": recipe.encoder, **recipe.options}
+    own = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
     other = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
                   for name, value in own.items() if values.get(name, "") != value)
     first, *more = card.checkpoints

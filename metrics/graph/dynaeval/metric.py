@@ -38,7 +38,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics.errors import BadOption, MetricError
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import drawn
+from metrics.trained.heads.data import TrainingBatches
 from metrics.trained.heads.table import DECIMALS, Rows, TextTable, by_length, fill, reading, stable
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -58,8 +58,8 @@ PERTURBATIONS = 20
 WORDS, END = 30, "__eou__"
 """How many words of an utterance are read by that, and what stands behind them."""
 TRIES = 20
-BATCH = 64
-"""Dialogues in a batch, each with a worse one."""
+BATCH, HELD_BATCHES = 64, 8
+"""Dialogues in a batch, each with a worse one, and how many batches are held out."""
 MARGIN = 1.0
 """By how much a dialogue should score above a worse one."""
 
@@ -83,7 +83,7 @@ class DynaEval:
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250),
         "paper": Recipe(
-            ("empatheticdialogues",), steps=30_520, epochs=20.0, rate=2e-3, warmup=0.0, decay=1e-8, every=1_526,
+            ("empatheticdialogues",), steps=28_990, epochs=20.0, rate=2e-3, warmup=0.0, decay=1e-8, every=1_450,
             patience=99, schedule="halved", clip=0.0, encoder="roberta-base+mlm", batch=512, margin=0.1,
             network={"lift": 300, "hidden": 150, "size": 150, "layers": 2, "dropout": 0.5},
             options={"pooling": "mean", "likeness": False}, departures=(
@@ -196,6 +196,13 @@ def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: i
 def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int,
                     speakers: int = SPEAKERS, exact: bool = True) -> Column:
     """The network's score of each dialogue; `exact`, in double precision, it is the same in any batch."""
+    return batch_scores(network, list(map(len, dialogues)), lambda rows: graphs(
+        [dialogues[row] for row in rows], table, window, speakers), exact)
+
+
+def batch_scores(network: Any, lengths: Sequence[int], made: Callable[[Rows], Any], exact: bool = True,
+                 block: int = BLOCK) -> Column:
+    """The network's score of each dialogue of these lengths; `made` makes a batch of some of them."""
     import torch
 
     kind = torch.float64 if exact else torch.float32
@@ -204,13 +211,13 @@ def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: Text
     def compute(rows: Rows) -> Column:
         scores = np.full(len(rows), np.nan)
         with torch.inference_mode():
-            for places in by_length([len(dialogues[row]) for row in rows], BLOCK):
-                batch = graphs([dialogues[row] for row in rows[places]], table, window, speakers)
+            for places in by_length([lengths[row] for row in rows], block):
+                batch = made(rows[places])
                 batch.x = batch.x.to(kind)
                 scores[places] = network(batch).numpy()
         return scores
 
-    rows = np.arange(len(dialogues))
+    rows = np.arange(len(lengths))
     return stable(rows, compute) if exact else compute(rows).round(DECIMALS)
 
 
@@ -245,7 +252,21 @@ def usable(dialogue: Dialogue, kind: Negatives) -> bool:
 
 def ranking(data: TrainingData, kind: Negatives, network: Callable[..., Any], window: int, speakers: int,
               options: Mapping[str, Any], published: bool = False) -> Objective:
-    """Score dialogues above worse ones; the network is made with the encoder's width and these options.
+    """Score dialogues above worse ones; the network is made with the encoder's width and these options."""
+    read = shortened if published else tuple
+
+    def reader(dialogues: Sequence[Sequence[Utterance]]) -> tuple[int, Callable[[Any], Any]]:
+        table = TextTable((turn.text for utterances in dialogues for turn in read(utterances)), data.vectors)
+        return table.width, lambda some: graphs([DialogueRows.of(read(utterances), table) for utterances in some],
+                                                table, window, speakers)
+
+    return above_worse(data, kind, network, reader, options, published)
+
+
+def above_worse(data: TrainingData, kind: Negatives, network: Callable[..., Any],
+                reader: Callable[[Sequence[Sequence[Utterance]]], tuple[int, Callable[[Any], Any]]],
+                options: Mapping[str, Any], published: bool) -> Objective:
+    """Score dialogues above worse ones; `reader` gives, of all dialogues, their width and what makes a batch of some.
 
     A batch holds BATCH dialogues, or as many as the recipe says, and after them a worse one of each: drawn anew, or as
     published one of twenty that are always the same.
@@ -260,19 +281,16 @@ def ranking(data: TrainingData, kind: Negatives, network: Callable[..., Any], wi
         raise MetricError(f"the corpora have {len(training)} dialogues of {SHORTEST} to {LONGEST} utterances to "
                           f"train on and {len(held)} held out; take larger ones")
     pool = [turn.text for utterances in training for turn in utterances]
-    read = shortened if published else tuple
-    table = TextTable((turn.text for some in (training, held) for utterances in some for turn in read(utterances)),
-                      data.vectors)
+    width, made = reader([*training, *held])
 
     def batch(dialogues: Sequence[Sequence[Utterance]], rng: np.random.Generator) -> Any:
         places = rng.integers(len(dialogues), size=data.recipe.batch or BATCH)
         changed = [worse(dialogues[place], kind, pool, np.random.default_rng(
             (data.seed, int(place), int(rng.integers(PERTURBATIONS)))) if published else rng) for place in places]
-        rows = [DialogueRows.of(read(utterances), table)
-                for utterances in (*(dialogues[place] for place in places), *changed)]
-        return graphs(rows, table, window, speakers)
+        return made([*(dialogues[place] for place in places), *changed])
 
-    batches = drawn(table, batch, (training, held), data.rng)
+    rng = data.rng
+    batches = TrainingBatches(width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(HELD_BATCHES)])
     loss = functools.partial(margin_loss, margin=data.recipe.margin or MARGIN)
     objective = batches.objective(network, loss, shares(batches.held, lambda fitted, some: {
         "accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}), **options, **data.recipe.network)

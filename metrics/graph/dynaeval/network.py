@@ -2,7 +2,7 @@
 
 DynaEval: a BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which
 comes first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives
-the score. S-DiCoh: attention over the states of the BiLSTM, and a linear layer.
+the score. S-DiCoh: attention over the states of the BiLSTM, and a linear layer; as published once more, over words.
 N are the utterances of a batch, E its edges, B its dialogues.
 """
 
@@ -157,3 +157,27 @@ class DialogueSequence(nn.Module):  # type: ignore[misc]
         """How much each utterance weighs in its dialogue: (N,)."""
         weights: torch.Tensor = softmax(self.weigh(e).squeeze(-1), which)
         return weights
+
+
+class DialogueWords(nn.Module):  # type: ignore[misc]
+    """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
+
+    def __init__(self, width: int, hidden: int = 128, size: int = 256) -> None:
+        super().__init__()
+        self.words = nn.LSTM(width, hidden, batch_first=True, bidirectional=True)
+        self.utterances = nn.LSTM(2 * hidden, size, batch_first=True, bidirectional=True)
+        self.weigh_words = nn.Linear(2 * hidden, 1, bias=False)
+        self.weigh_utterances = nn.Linear(2 * size, 1, bias=False)
+        self.score = nn.Linear(2 * size, 1)
+
+    def forward(self, dialogues: Any) -> Any:
+        """The score of each dialogue, whose words x (W, width) are those of `utterance` (W,): (B,)."""
+        u = self.read(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
+        d = self.read(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
+        return self.score(d).squeeze(-1)
+
+    def read(self, lstm: Any, weigh: Any, vectors: Any, which: Any, count: int) -> Any:
+        """One vector for each of `count` sequences, of vectors that are those of the sequences `which`."""
+        e = recurrent(lstm, vectors, which)
+        weights = softmax(weigh(e).squeeze(-1), which, num_nodes=count)
+        return global_add_pool(weights.unsqueeze(-1) * e, which, count)

@@ -20,7 +20,13 @@ from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval import metric as perturbed  # noqa: E402
 from metrics.graph.dynaeval.metric import DialogueRows, graphs, margin_loss, usable  # noqa: E402
-from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, RelationalConvolution  # noqa: E402
+from metrics.graph.dynaeval.network import (  # noqa: E402
+    DialogueGraph,
+    DialogueSequence,
+    DialogueWords,
+    RelationalConvolution,
+)
+from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads.losses import shares  # noqa: E402
 from metrics.trained.heads.table import TextTable  # noqa: E402
@@ -115,6 +121,33 @@ def test_without_attention_the_published_convolution_is_that_of_pyg() -> None:
     ones = torch.ones(found.edge_index.shape[1])
     torch.testing.assert_close(ours(states, found.edge_index, found.edge_type, ones, ones),
                                theirs(states, found.edge_index, found.edge_type))
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_original_s_dicoh_reads_words_then_utterances(tmp_path: Path, tiny_encoder: Path) -> None:
+    torch.manual_seed(0)
+    (tmp_path / "words.txt").write_text("4 2\ntea 3 4\nrain 0 5\nhello 1 2\nyou 8 6\n")
+    assert main(["train", f"s-dicoh[words={tmp_path}/words.txt]", "--recipe", "paper", "--set", "batch=4", "--set",
+                 "hidden=3", "--set", "size=2", "--steps", "2", "--encoder", str(tiny_encoder), "--corpus",
+                 str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
+    metric: Any = registry.choose(f"s-dicoh[recipe=paper,encoder={tiny_encoder},words={tmp_path}/words.txt]").metric
+    models = Models(tmp_path, Choice(device="cpu"))
+    network = models.trained("s-dicoh-paper", DialogueWords, str(tiny_encoder))
+    items = [Item("two", (Utterance("A", "hello you"), Utterance("B", "Tea, moon")), None),
+             Item("one", dialogue("A:hello"), None), Item("nothing known", dialogue("A:moon B:sun"), None),
+             Item("three", dialogue("A:hello B:you A:moon"), None)]
+    scores = metric.score(items, models)["s-dicoh"]
+    assert np.isnan(scores).tolist() == [False, True, True, False]
+
+    def summed(lstm: Any, weigh: Any, vectors: Any) -> Any:
+        e = lstm(vectors[None])[0][0]
+        return torch.softmax(e @ weigh.weight[0], 0) @ e
+
+    said = [torch.tensor(words).double() for words in ([[1.0, 2], [8, 6]], [[3.0, 4]])]
+    read = torch.stack([summed(network.words, network.weigh_words, words) for words in said])
+    expected = network.score(summed(network.utterances, network.weigh_utterances, read))
+    assert scores[0] == pytest.approx(expected.item())
+    assert signature(metric, models).count("vectors=words.txt@") == 1
 
 
 @pytest.mark.usefixtures("one_thread")
