@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from harness.results.pooled import Pool
+from harness.results.pooled import DRAWS, Pool
 from harness.results.rows import RankingRow, Results
 from harness.statistics.pooled import Difference, weights
 from leaderboard.model.boards import Board, all_boards
@@ -25,6 +25,8 @@ ALL = "all qualities"
 SPLITS = {"dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
 Choice = tuple[bool, bool]
 """Whether weights may be fitted on ratings, and whether models may be used."""
+FEWEST, AFFORDED = 100, 50_000_000
+"""Draws for a lead, however many items; and items times draws that a page may wait for."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), (True, False)))
 
 
@@ -95,8 +97,12 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
             if ranked:
                 pairs[choice] = ranked[0], next((other for other in ranked if other[0] != ranked[0][0]), None)
         tested = list(dict.fromkeys((best, other) for best, other in pairs.values() if other is not None))
-        leads = dict(zip(tested, pool.leads(one.targets, tested, one.board.rules[0]), strict=True)) if (
-            pool and tested) else {}
+        datasets = {name for name, _ in one.targets}
+        leads = {}
+        if pool and tested and datasets <= pool.points.keys():
+            items = sum(len(pool.points[name].items) for name in datasets)
+            draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
+            leads = dict(zip(tested, pool.leads(one.targets, tested, one.board.rules[0], draws), strict=True))
         for choice, (best, other) in pairs.items():
             lead = leads.get((best, other)) if other else None
             difference = lead.difference if lead and lead.better == best else None
