@@ -253,7 +253,8 @@ class Models:
         for path in (Path(name).expanduser(), self.home / "vectors" / name):
             if path.is_file():
                 return self._with_noted_digest(path)
-        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}")
+        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}: "
+                              "put it there")
 
     def _with_noted_digest(self, path: Path) -> Resource:
         """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""

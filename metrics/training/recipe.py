@@ -93,7 +93,7 @@ class Recipe:
             if not equals or name not in known:
                 raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
             try:
-                held = _read(value, known[name])
+                held = _read(value, Recipe((), 1).settings.get(name, known[name]))
             except ValueError:
                 raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
             changes = {"network": {**recipe.network, name: held}} if name in recipe.network else {name: held}

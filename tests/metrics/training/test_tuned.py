@@ -170,7 +170,7 @@ def test_settings() -> None:
                            ("batch", "no setting"), ("checkpointing=yes", "checkpointing=False")):
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
-    assert Recipe((), 1, batch=4, accumulate=2, epochs=3).over(80).steps == 30
+    assert Recipe((), 1, batch=4, accumulate=2, epochs=3).with_settings(["epochs=1.5"]).over(80).steps == 15
 
 
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_encoder: Path,
