@@ -117,20 +117,22 @@ class Pace:
     tokens: int = field(default_factory=lambda: READING.tokens)
     first: int = 0
     step: int = 0
+    trained: int = 0
 
     def stepped(self, step: int) -> None:
         """A step was taken."""
         if not self.step:
-            self.first, self.start = step, time.monotonic()
+            self.first, self.start, self.trained = step, time.monotonic(), READING.trained
         self.step = step
 
     def line(self) -> str:
         """What to say now."""
         took = time.monotonic() - self.start
         if self.step > self.first:
-            speed = (self.step - self.first) / took
-            return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, at most "
-                    f"{duration((self.steps - self.step) / speed)} left")
+            speed, read = (self.step - self.first) / took, READING.trained - self.trained
+            return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, "
+                    + (f"{read / took:,.0f} tokens/s, " if read else "")
+                    + f"at most {duration((self.steps - self.step) / speed)} left")
         read = READING.tokens - self.tokens
         return (f"{self.label}: being prepared for {duration(took)}"
                 + (f", {read:,} tokens read, {read / took:,.0f} tokens/s" if read else ""))

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Reading:
-    """`tokens` since the process began; `done` of the `asked` since the last restart; seconds `loading` and `saved`."""
+    """`tokens` since the process began, `trained` in steps of training; `done` of the `asked` since the last restart;
+    seconds `loading` and `saved`.
+    """
 
     tokens: int = 0
+    trained: int = 0
     done: int = 0
     asked: int = 0
     loading: float = 0.0

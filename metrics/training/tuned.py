@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from metrics.errors import MetricError
 from metrics.models import networks
+from metrics.models.reading import READING
 from metrics.training.adapters import Adapters, linears
 from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, TrainingData
@@ -87,6 +88,7 @@ class Tuned(nn.Module):  # type: ignore[misc]
     def pooled(self, rows: Mapping[str, Any]) -> Any:
         """One vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width)."""
         lengths = rows["lengths"]
+        READING.trained += int(lengths.sum()) if self.training else 0
         order = lengths.argsort(descending=True, stable=True)
         parts = [self._read(rows, chunk) for chunk in self._chunks(order, lengths)]
         return torch.cat(parts)[order.argsort()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -9,11 +10,30 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.corpora import files
+from benchmarks.storage import resources
 from metrics.models import gguf
+from metrics.trained.heads.table import FIVE
 from tests import tiny
 from tests.conftest import ROOT
+from tests.gpu import measure
 
 pytest.importorskip("torch")
+
+
+def _corpora(home: Path) -> None:
+    """The toy dialogues under the names of five corpora, and a ConceptNet of three edges."""
+    edges = resources.path(home, "conceptnet")
+    edges.parent.mkdir(parents=True, exist_ok=True)
+    edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
+    for name in FIVE:
+        path = files.stored(name, home)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress("".join(json.dumps({
+            "dialogue_id": f"{name}-{number}", "source": name, "split": files.CARDS[name].training[0],
+            "utterances": [{"speaker": "AB"[turn % 2], "text": f"{name} {text} {number} {turn}"} for turn, text in
+                           enumerate(("do you like tea", "yes i like the rain", "a good reply", "hello there"))],
+        }) + "\n" for number in range(60)).encode()))
 
 
 @pytest.mark.slow
@@ -28,6 +48,7 @@ def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_
                 "response": text, "reference": ["tea"], "annotations": {"content": [number]}}
                for number, text in enumerate(("I like tea.", "no", "why not"), 1)]
     (data / "dailydialog-zhao_eval.json").write_text(json.dumps(records))
+    _corpora(home)
     argv = ["--home", str(home), "--out", str(tmp_path / "out"), "--data", str(data), "--encoder", "tiny-encoder",
             "--lm", "tiny", "--judge", "tiny", "--train-seconds", "0"]
     code = ("import sys\nsys.modules['datasets'] = sys.modules['evaluate'] = None\n"
@@ -42,9 +63,10 @@ def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_
     done = measured()
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in (tmp_path / "out" / "steps.jsonl").read_text().splitlines()]
-    assert [line["step"].partition(" ")[0] for line in lines][:4] == ["matrix", "encoder", "causal", "training"]
-    assert all(line["share of the matrix rate"] > 0 for line in lines[1:4])
-    assert lines[5]["step"] == "pmi[lm=tiny] on dailydialog-zhao"
-    assert (lines[5]["items"], set(lines[5]["spearman"])) == (3, {"appropriateness", "content", "grammar", "relevance"})
+    assert [line["step"].partition(" ")[0] for line in lines][:6] == ["matrix", "encoder", "causal", *["training"] * 3]
+    assert all(line["share of the matrix rate"] > 0 for line in lines[1:6])
+    assert all(line["steps"] == measure.EVERY and line["bytes"] < 16 << 20 for line in lines[3:6])
+    assert lines[7]["step"] == "pmi[lm=tiny] on dailydialog-zhao"
+    assert (lines[7]["items"], set(lines[7]["spearman"])) == (3, {"appropriateness", "content", "grammar", "relevance"})
     again = measured()
     assert (again.returncode, again.stdout) == (0, "")
