@@ -38,7 +38,7 @@ def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
 
 
 def test_what_is_shipped_stays_small() -> None:
-    """Each checkpoint under 2 MB but the language model's and the adapters of a large encoder, all of them under 16 MB."""
+    """Each checkpoint under 2 MB but the language model's and a large encoder's adapters, all under 16 MB."""
     sizes = {folder.name: sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
              for folder in checkpoint.SHIPPED.iterdir()}
     weights = {name for name in sizes if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
