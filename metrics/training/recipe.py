@@ -120,8 +120,9 @@ def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
     first, *more = card.checkpoints
     weights = [f"{first}-{part}" for part in (values["recipe"], *(f"{values['recipe']}-{part}"
                                                                   for part in recipe.parts))]
-    return dataclasses.replace(card, system="same method, smaller model" if other else "as published",
-                               departures=(*other, *recipe.departures), trained_on=", ".join(recipe.corpora),
+    departures = (*other, *recipe.departures)
+    return dataclasses.replace(card, system="same method, smaller model" if departures else "as published",
+                               departures=departures, trained_on=", ".join(recipe.corpora),
                                checkpoints=(*(weights[1:] or weights), *more))
 
 

@@ -173,7 +173,7 @@ def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: P
     scores = metric.score(items, models)["dynaeval"]
     assert np.isnan(scores).tolist() == [False, True, False, False]
     assert scores[2] == scores[3] != scores[0]  # 30 words are read
-    assert registry.choose("dynaeval[recipe=paper]").metric.card.system == "as published"
+    assert registry.choose("dynaeval[recipe=paper]").metric.card.system == "same method, smaller model"
     with pytest.raises(MissingResource, match="roberta-base"):
         registry.choose("dynaeval[recipe=paper]").metric.score(items, models)
 

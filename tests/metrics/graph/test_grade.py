@@ -200,7 +200,7 @@ def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tin
     chosen = registry.choose("grade[recipe=paper]")
     assert chosen.suffix == "[encoder=bert-base-uncased,recipe=paper]"
     assert (chosen.metric.card.system, metric.card.departures[1]) == (
-        "as published", "Graph neighbours in place of conceptnet.")
+        "same method, smaller model", "Graph neighbours in place of conceptnet.")
     with pytest.raises(MissingResource, match="numberbatch"):
         chosen.metric.score(items, models)
 
