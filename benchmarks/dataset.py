@@ -83,6 +83,13 @@ class Quality:
         """Whether a vote lies on the scale, as far as that is known."""
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
+    def off_scale(self, vote: float) -> str:
+        """Say that a vote is not on the scale; empty if it is."""
+        if self.takes(vote):
+            return ""
+        low, high = ("?" if end is None else f"{end:g}" for end in (self.low, self.high))
+        return f"{vote:g} is outside the scale of {self.name!r}, {low} to {high}"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

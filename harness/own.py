@@ -19,6 +19,8 @@ split `own`: its boards are beside those of the challenge, never in their averag
 
 from __future__ import annotations
 
+import math
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,6 +30,7 @@ from typing import Any
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
+from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats import official, rows, table
 from benchmarks.formats.official import Record
 from benchmarks.formats.rows import TableSource
@@ -60,6 +63,11 @@ class OwnDataset:
         """The dataset, its size taken from the file, and what the file holds that a person should look at."""
         records, listed = self._content()
         dataset = official.dataset(records, self.card, "imported", self.source.shown)
+        scales = {quality.name: quality for quality in self.card.qualities}
+        raise_if_any([  # of the organisers' records; a table has named the line
+            BadRecord(self.source.shown, rating.item, f"annotations.{rating.quality}", problem)
+            for rating in dataset.ratings for vote in rating.votes
+            if (problem := scales[rating.quality].off_scale(vote))])
         return replace(dataset, card=replace(self.card, size=len(dataset.items))), tuple(
             table.remarks(listed, self.votes) if listed else ())
 
@@ -77,7 +85,7 @@ class OwnDataset:
                 official.check_level(records, self.card.level)
                 return records, None
             listed = from_json
-        return table.records(listed, self.card.level, self.votes), listed
+        return table.records(listed, self.card.level, self.votes, self.card.qualities), listed
 
     def load(self) -> Dataset:
         """The dataset, the scales that the card leaves open taken from the votes."""
@@ -152,6 +160,11 @@ def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> 
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
     if twice := [name for name, times in Counter(quality["name"] for quality in qualities).items() if times > 1]:
         raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
+    for quality in qualities:
+        low, high = quality.get("low", -math.inf), quality.get("high", math.inf)
+        if low >= high:
+            raise BadConfig(f"{where}: the quality {quality['name']!r} has low = {low:g}, which is not below "
+                            f"high = {high:g}")
     if unknown := sorted(values.get("columns", {}).keys() - set(table.COLUMNS)):
         raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(table.COLUMNS)}")
     votes = {quality["name"]: quality.pop("columns", ()) or (quality["name"],) for quality in qualities}
@@ -170,7 +183,8 @@ def keep(path: Path, home: Path, file: Path | None = None) -> Dataset:
     if dataset.card.name in registry.packages()[0]:
         raise BadConfig(f"{path}: an installed package brings a dataset {dataset.card.name!r}; ask for it by that "
                         "name, or choose another")
-    store.save_own(dataset, home)
+    if store.save_own(dataset, home):
+        sys.stderr.write(f"{dataset.card.name} in the home is replaced by what {path} holds now\n")
     registry.know(home)
     return dataset
 

@@ -49,9 +49,8 @@ class Owners:
         if (rating.item, rating.quality) in self.rated:
             return "quality", f"{rating.item} of {card.name} has votes on {rating.quality!r} already"
         for vote in rating.votes:
-            if not quality.takes(vote):
-                scale = f"{quality.low:g} to {quality.high:g}"
-                return "vote", f"{vote:g} is outside the scale of {rating.quality!r}, {scale}"
+            if wrong := quality.off_scale(vote):
+                return "vote", wrong
         return None
 
 

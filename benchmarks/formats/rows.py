@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,8 @@ def _of_file(path: Path) -> Iterator[Row]:
     separator = first[0] if first else "," if path.suffix == ".csv" else "\t"
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
+        if twice := next((name for name, times in Counter(reader.fieldnames or ()).items() if name and times > 1), ""):
+            raise BadRecord(f"{path.name}, line 1", None, twice, "is the name of two columns")
         for row in reader:
             where = f"{path.name}, line {reader.line_num}"
             if None in row or None in row.values():

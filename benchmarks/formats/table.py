@@ -13,7 +13,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.errors import BadRecord, raise_if_any
+from benchmarks.dataset import Quality
+from benchmarks.errors import BadRecord, nearest, raise_if_any
 from benchmarks.formats.official import SPEAKERS, Record, is_whole, lines, number
 from benchmarks.formats.rows import Row
 
@@ -24,28 +25,62 @@ NEEDED = {"dialogue": ("item", "dialogue"), "turn": ("item", "context", "respons
 MARKS = {"user": "User", "system": "System"}
 
 
-def records(rows: Sequence[Row], level: str, votes: Mapping[str, Sequence[str]]) -> list[Record]:
+def records(rows: Sequence[Row], level: str, votes: Mapping[str, Sequence[str]], qualities: Sequence[Quality],
+            ) -> list[Record]:
     """The items of a table as records of the organisers' form, each with the votes of its rows.
 
     `votes` names the columns that hold the votes on each quality, unless a row names its quality.
     """
     items: dict[str, dict[str, Any]] = {}
-    problems: list[BadRecord] = []
+    scales = {quality.name: quality for quality in qualities}
+    voted: dict[tuple[str, str, str], str] = {}
+    problems = list(_missing(rows, votes))
     for where, row in rows:
         if lacking := next((name for name in NEEDED[level] if name not in row), None):
             why = is_whole(row, level) or f"a {level}-level table has it, this one has {', '.join(row)}"
             raise BadRecord(where, None, lacking, f"is missing; {why}")
         try:
-            _add(items, where, row, level, votes)
+            values = _add(items, where, row, level)
+            for quality, column, given in _votes_of(row, votes, where):
+                _check_votes(given, scales[quality], where, column)
+                _check_annotator(row if given else {}, quality, where, voted)
+                values["annotations"].setdefault(quality, []).extend(given)
         except BadRecord as error:
             problems.append(error)
     raise_if_any(problems)
     return [_record(values) for values in items.values()]
 
 
-def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], level: str,
-         votes: Mapping[str, Sequence[str]]) -> None:
-    """Add a row to its item."""
+def _missing(rows: Sequence[Row], votes: Mapping[str, Sequence[str]]) -> Iterator[BadRecord]:
+    """The columns that the card names for a quality, and that no row has; a row that names its quality has none."""
+    wide = [(where, row) for where, row in rows if row.get("quality") is None]
+    present = {name for _, row in wide for name in row}
+    for quality, own in votes.items():
+        for column in own if wide else ():
+            if column not in present and list(own) != [quality]:  # a quality without a column has no vote
+                yield BadRecord(wide[0][0], None, column, f"is missing, and the card says that it holds votes on "
+                                                          f"{quality!r}; {nearest(column, wide[0][1])}")
+
+
+def _check_votes(votes: Sequence[Any], quality: Quality, where: str, column: str) -> None:
+    """Refuse a vote off the scale."""
+    for vote in map(number, votes):
+        if vote is not None and (problem := quality.off_scale(vote)):
+            raise BadRecord(where, None, column, problem)
+
+
+def _check_annotator(row: Mapping[str, Any], quality: str, where: str, voted: dict[tuple[str, str, str], str]) -> None:
+    """Refuse a second vote of an annotator on a quality of an item."""
+    if (annotator := row.get("annotator")) in (None, ""):
+        return
+    first = voted.setdefault((str(row["item"]), quality, str(annotator)), where)
+    if first != where:
+        raise BadRecord(where, None, "annotator", f"{annotator!r:.60} has a vote on {quality!r} of item "
+                                                  f"{row['item']!r:.60} already, in {first}")
+
+
+def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], level: str) -> dict[str, Any]:
+    """Add a row to its item, and return that."""
     item = row.get("item")
     if item in (None, ""):
         raise BadRecord(where, None, "item", "is missing or empty; each row names its item")
@@ -59,7 +94,7 @@ def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], l
             raise BadRecord(where, None, field, f"differs from an earlier row of item {item!r:.60}")
     for field in LISTS:
         values[field] = list(dict.fromkeys((*values.get(field, ()), *lines(_text(row.get(field) or "")))))
-    _add_votes(values["annotations"], row, votes, where)
+    return values
 
 
 def remarks(rows: Sequence[Row], votes: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -82,19 +117,21 @@ def names(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(named or dict.fromkeys(name for _, row in rows for name in row))
 
 
-def _add_votes(votes: dict[str, list[Any]], row: Mapping[str, Any], columns: Mapping[str, Sequence[str]], where: str,
-               ) -> None:
+def _votes_of(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]], where: str,
+              ) -> Iterator[tuple[str, str, list[Any]]]:
+    """The votes of a row, with their quality and column."""
     named = row.get("quality")
     if named is None:
         for quality, own in columns.items():
             for column in own:
-                votes.setdefault(quality, []).extend(_votes(row.get(column), where, column))
+                yield quality, column, _votes(row.get(column), where, column)
         return
     if named not in columns:
-        raise BadRecord(where, None, "quality", f"{named!r:.60} is no quality of the card: {', '.join(columns)}")
+        raise BadRecord(where, None, "quality",
+                        f"{named!r:.60} is no quality of the card; {nearest(str(named), columns)}")
     if "rating" not in row:
         raise BadRecord(where, None, "rating", "is missing; a row with a quality has the vote on it")
-    votes.setdefault(named, []).extend(_votes(row["rating"], where, "rating"))
+    yield named, "rating", _votes(row["rating"], where, "rating")
 
 
 def _votes(value: Any, where: str, column: str) -> list[Any]:

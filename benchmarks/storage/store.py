@@ -74,13 +74,17 @@ def save(dataset: Dataset, home: Path) -> None:
                     shutil.rmtree(old, ignore_errors=True)
 
 
-def save_own(dataset: Dataset, home: Path) -> None:
-    """Keep a dataset of one's own with its card; what is there already stays as it is."""
+def save_own(dataset: Dataset, home: Path) -> bool:
+    """Keep a dataset of one's own with its card, and say whether that replaced another; an equal one stays."""
     kept = note(home, dataset.card.name)
-    if kept is None or (kept.items, kept.ratings) != (dataset.fingerprint, ratings_fingerprint(dataset.ratings)):
+    same = kept and (kept.items, kept.ratings) == (dataset.fingerprint, ratings_fingerprint(dataset.ratings))
+    if not same:
         save(dataset, home)
-    content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False)
-    write_atomically(home / "datasets" / f"{dataset.card.name}{CARD}", content.encode() + b"\n")
+    content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False).encode() + b"\n"
+    path = home / "datasets" / f"{dataset.card.name}{CARD}"
+    same = same and path.is_file() and path.read_bytes() == content
+    write_atomically(path, content)
+    return kept is not None and not same
 
 
 def own_cards(home: Path) -> Iterator[DatasetCard]:

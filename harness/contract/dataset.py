@@ -60,11 +60,7 @@ def remarks(dataset: Dataset) -> Iterator[str]:
         if names:
             yield f"{_count(len(names), one, many)}{_which(names)}"
     for quality in dataset.card.qualities:
-        ratings = [rating for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        votes = [rating.votes for rating in ratings]
-        if outside := [rating.item for rating in ratings for vote in rating.votes if not quality.takes(vote)]:
-            yield (f"{quality.name}: {_count(len(outside), 'vote')} outside the scale {quality.low:g} to "
-                   f"{quality.high:g}{_which(outside)}")
+        votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
         if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(own) == 1 for own in votes):

@@ -50,9 +50,9 @@ def table(folder: Path, form: str, rows: list[dict[str, Any]], card: str = CARD)
 
 def long() -> list[dict[str, Any]]:
     return [{"item": item, "context": context, "response": response, "reference": "\n".join(references),
-             "quality": quality, "rating": vote, "annotator": "a"}
+             "quality": quality, "rating": vote, "annotator": f"a{place}"}
             for item, context, response, references, *votes in ITEMS
-            for quality, given in zip(("overall", "fit"), votes, strict=True) for vote in given]
+            for quality, given in zip(("overall", "fit"), votes, strict=True) for place, vote in enumerate(given)]
 
 
 def wide() -> list[dict[str, Any]]:
@@ -177,6 +177,12 @@ def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
     assert dataset.items[0].response is None
 
 
+SCALE = CARD.replace('qualities = ["overall", "fit"]', """qualities = ["fit"]
+[[quality]]
+name = "overall"
+low = 1
+high = 5
+""")
 BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,overall,fit\n,a,b,1,1\n", "", "tea.csv, line 2: field 'item': is missing"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1\n", "", "tea.csv, line 2: has more or fewer fields"),
@@ -187,6 +193,16 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
      "tea.csv, line 3: field 'context': differs from an earlier row of item '1'"),
     ("csv", "item,context,response,quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
     ("csv", "item,context,response,quality\n1,a,b,fit\n", "", "line 2: field 'rating': is missing"),
+    ("csv", "item,context,response,f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
+     "tea.csv, line 2: field 'r1': is missing, and the card says that it holds votes on 'overall'; known: item"),
+    ("csv", "item,context,response,fit,fit\n1,a,b,1,1\n", "", "line 1: field 'fit': is the name of two columns"),
+    ("csv", "item,context,response,overall,fit\n1,a,b,5,1\n2,a,b,9,1\n", SCALE,
+     "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
+    ("json", official().replace("4.0", "0.5"), SCALE,
+     "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
+    ("csv", "", SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
+    ("csv", "item,context,response,annotator,overall\n1,a,b,x,5\n1,a,b,y,4\n1,a,b,x,\n1,a,b,x,4\n", SCALE,
+     "tea.csv, line 5: field 'annotator': 'x' has a vote on 'overall' of item '1' already, in tea.csv, line 2"),
     ("csv", "item,context,response,total\n1,a,b,1\n", "",
      "no vote on 'overall'; it has item, context, response, total"),
     ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "field 'context': is missing; a turn-level table has it"),
@@ -237,7 +253,7 @@ def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(
 
 
 def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [*wide(), {**wide()[0], "item": "4", "overall": 9, "fit": 1},
+    rows = [*wide(), {**wide()[0], "item": "4", "overall": 5, "fit": 1},
             {**wide()[0], "item": "5", "overall": "", "fit": ""}]
     path = table(tmp_path, "csv", rows)
     card = CARD.replace('"overall", ', "") + '[[quality]]\nname = "overall"\nlow = 1\nhigh = 5\n'
@@ -250,7 +266,7 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     printed = capsys.readouterr().out
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
     for remark in ("1 item has no vote", "1 response is empty", "2 items repeat the dialogue and response",
-                   "overall: 1 vote outside the scale 1 to 5 (4)", "fit: one vote per item"):
+                   "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
     table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
     assert main(["check", str(path)]) == 1
@@ -339,6 +355,11 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--executor", "local:2",
                  "--out", str(tmp_path / "workers")]) == 0
     assert main(["report", "--out", str(out), "--dataset", card, "--json"]) == 0
+    assert "is replaced" not in capsys.readouterr().err
+    table = next((tmp_path / "tea-talk").rglob("*.csv"))
+    table.write_text(table.read_text().replace(",2\n", ",3\n"))
+    assert main(run) == 0
+    assert "tea-talk in the home is replaced by what " in capsys.readouterr().err
     assert "tea-talk" in registry.names()
     registry.know(tmp_path)
     assert "tea-talk" not in registry.names()
