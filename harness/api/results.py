@@ -79,14 +79,20 @@ class Results:
         Without `second` a column against every other; without `first` the leader. `reached` is the share of what the
         raters' reliability allows that the better one reaches. Only columns with a value on every target take part.
         """
-        pool, found = Pool.of(self.rows), []
+        pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
+        boards = [split for split, _ in self._boards()]
+        if board and board not in boards:
+            raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
+        found, seen = [], set()
         for split, origin in self._boards():
-            targets = pool.targets(split, origin, dimension, datasets)
+            targets = tuple(target for target in pool.targets(split, origin, datasets=[*map(self._name, datasets)])
+                            if target in wanted)
             rule = "test" if split.startswith("test") else "dev"
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
-            if board not in ("", split) or len(means) < 2:
-                continue
+            if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
+                continue  # a dimension is the same on each board that has all of it
+            seen.add((origin, targets))
             one = _column(first, named) if first else next(iter(means))
             others = [_column(second, named)] if second else [other for other in means if other != one]
             found += [(split, origin, named[lead.better], named[lead.worse], len(targets),
@@ -167,8 +173,21 @@ class Results:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
         return known[dataset]
 
+    def _name(self, dataset: str) -> str:
+        return self._entry(dataset).name
+
+    def _of_dimension(self, name: str) -> set[tuple[str, str]]:
+        """The qualities of a dimension, or where none has that name those called so themselves; all for none."""
+        every = [(entry.name, one) for entry in self.rows.datasets for one in entry.qualities]
+        for field in ("dimension", "name"):
+            own = {(dataset, one.name) for dataset, one in every
+                   if not name or getattr(one, field).casefold() == name.casefold()}
+            if own:
+                return own
+        raise BadConfig(f"the results have no dimension {name!r}; {nearest(name, {one.dimension for _, one in every})}")
+
     def _points(self, dataset: str) -> ItemScores:
-        name = self._entry(dataset).name
+        name = self._name(dataset)
         return next(points for points in self.rows.points if points.dataset == name)
 
     def _dataset(self, name: str) -> Dataset:

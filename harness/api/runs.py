@@ -25,8 +25,8 @@ OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
 """Settings that are arguments of their own here, or mean nothing."""
 
 
-def run(metrics: Sequence[str] | str = (), datasets: Sequence[str] | str = (), *, out: Path | str = "results",
-        home: Path | str | None = None, progress: bool = True, **flags: Any) -> Results:
+def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | str | None = None, *,
+        out: Path | str = "results", home: Path | str | None = None, progress: bool = True, **flags: Any) -> Results:
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
     Nothing named means all. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance" or
@@ -38,6 +38,10 @@ def run(metrics: Sequence[str] | str = (), datasets: Sequence[str] | str = (), *
             raise BadConfig(f"run has no argument {name!r}; {nearest(name, known)}")
     values: dict[str, Any] = {"metric": metrics, "dataset": datasets, **flags}
     kinds = {field.name: field.default for field in dataclasses.fields(Settings)}
+    for name, value in values.items():
+        if kinds[name] == () and value is not None and not value:
+            raise BadConfig(f"{name} is empty; leave it out for all")
+    values = {name: value for name, value in values.items() if value is not None}
     values = {name: ([value] if isinstance(value, str) else list(value)) if kinds[name] == () else value
               for name, value in values.items()}
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))

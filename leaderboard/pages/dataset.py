@@ -26,8 +26,8 @@ AGREE = ("One rater: one rater’s agreement with the mean of the others; not an
          "of all "
          "votes, from halves of them. Limit: its root, the most that an errorless metric would reach.")
 EXPLAINED = ("Where people and metrics disagree most. Places run from 0, the lowest of the dataset, to 1, the highest. "
-             "Square: people. Dot: the median of the metrics. Strokes: the named metrics. Of longer dialogues the last "
-             "utterances are shown.")
+             "Square: people. Dot: the median of the metrics; controls, and metrics fitted on these ratings, are left "
+             "out. Strokes: the named metrics. Of longer dialogues the last utterances are shown.")
 
 
 def build(results: Results) -> tuple[Page, ...]:

@@ -59,14 +59,11 @@ def why_nothing(results: Results) -> str:
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
-    """The columns that a choice allows, of each metric the best; of columns with the same values the first."""
+    """The columns that a choice allows, of each metric the best."""
     shown: dict[str, Column] = {}
-    values = set()
     for column in question.board.ranked:
-        same = tuple(round(index.value(target, column), 9) for target in question.targets)
-        if allowed(index, column, choice) and column[0] not in shown and same not in values:
-            shown[column[0]] = column
-            values.add(same)
+        if allowed(index, column, choice):
+            shown.setdefault(column[0], column)
     return list(shown.values())
 
 

@@ -103,8 +103,9 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column
                    math.nan) if first else math.nan
     weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
                   f"{number(control)}."),) if first and row and row.value <= control and entry.name != CONTROL else ()
-    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)),
-            Prose(f"harness run --metric {shlex.quote(entry.name)} --all", code=True))
+    own = "|code=" in entry.signature  # of a file or another package, and asked for as in the run
+    again = index.results.run.command if own else f"harness run --metric {shlex.quote(entry.name)} --all"
+    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)), Prose(again, code=True))
 
 
 def _columns(index: Index, asked: Sequence[Question], columns: Sequence[Column]) -> tuple[Block, ...]:

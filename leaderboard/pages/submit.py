@@ -21,13 +21,13 @@ WAYS = (
      "A dataset",
      "A card and a table with contexts, replies and ratings:",
      ("harness new dataset mine\n"
-      "harness check mine/mine.toml\n"
-      "harness run --all --dataset mine/mine.toml")),
+      "harness check ./mine\n"
+      "harness run --all --dataset ./mine")),
     ("send",
      "Send it in",
      ("A bundle holds the scores and how they were made, without texts; whoever runs a board checks it and "
       "takes it in:"),
-     ("harness submit --metric exclaims --out results/exclaims.zip\n"
+     ("harness submit results/exclaims.zip --metric exclaims\n"
       "harness verify results/exclaims.zip")))
 
 

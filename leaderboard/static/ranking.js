@@ -54,19 +54,16 @@ const Ranking = (() => {
     return (choice.ratings || !fitted) && (choice.models || !models);
   }
 
-  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
+  /* The rows that a choice allows, best first: of each metric the best one. */
   function best(question, choice) {
     const own = places(question, choice);
     const metrics = new Set();
-    const seen = new Set();
     return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
       .sort((one, other) => own[one][0] - own[other][0] || one - other)
       .filter((row) => {
         const metric = Numbers.columns[row][2];
-        const same = JSON.stringify(question.targets.map((target) => Numbers.values[Numbers.statistics[0]][row][target]));
-        if (metrics.has(metric) || seen.has(same)) return false;
+        if (metrics.has(metric)) return false;
         metrics.add(metric);
-        seen.add(same);
         return true;
       });
   }

@@ -53,7 +53,7 @@ from metrics.metric import MetricCard
 @dataclass(frozen=True, slots=True)
 class Exclaims:
     card: ClassVar[MetricCard] = MetricCard(
-        name="exclaims", title="Exclaims", columns=("exclaims",), family="control",
+        name="exclaims", title="Exclaims", columns=("exclaims",), family="plug-in",
         notes="Whether the response holds an exclamation mark.")
 
     def score(self, items, models):

@@ -11,12 +11,14 @@ import os
 import posixpath
 import random
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness import cli
 from harness.results.rows import Results, Run
 from leaderboard.model.index import LONGEST, make_index, slug, slugs
 from leaderboard.render.html import BANNER, POLICY
@@ -88,6 +90,19 @@ def test_every_link_in_the_markdown_leads_somewhere(site: dict[str, bytes]) -> N
     assert {link.removeprefix("#") for link in links if link.startswith("#")} == set(anchors)
     assert {link for link in links if not link.startswith("#")} <= set(site) | {"methods.html#" + part for part in (
         "datasets", "run", "cite", "files")}
+
+
+def test_every_command_of_a_page_is_one_that_the_command_line_takes(results: Results) -> None:
+    command = "harness run --all --with ./asks.py"
+    metrics = tuple(replace(row, signature="grade|r1|code=0a") if row.name == "grade" else row
+                    for row in results.metrics)
+    drawn = draw(replace(results, metrics=metrics, run=replace(results.run, command=command)))
+    lines = {line for page in parsed(drawn).values() for line in "\n".join(page.words).splitlines()
+             if line.startswith("harness ")}
+    for line in lines:
+        cli.parser().parse_args(shlex.split(line)[1:])
+    assert {"harness check ./exclaims", "harness run --metric bleu --all", command} <= lines
+    assert "harness run --metric grade --all" not in lines
 
 
 def test_sample_data_are_nowhere_beside_real_data_and_alone_are_said_to_be_a_demonstration(

@@ -32,6 +32,9 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     correlations = results.correlations()
     assert set(correlations["split"]) == {"dev", "test"}
     assert set(correlations.query("quality == 'Fluent'")["dimension"]) == {"fluency"}
+    fluent = results.leads("length", "distinct-1", dimension="fluency")
+    assert (list(fluent["board"]), list(fluent["targets"])) == (["dev"], [1])
+    assert fluent.equals(results.leads("length", "distinct-1", dimension="Fluent"))
     leads = results.leads(board="dev")
     assert (leads["better"] == leads["better"][0]).all()
     assert (leads["established"] == (leads["p"] < 0.05)).all()
@@ -61,9 +64,12 @@ def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, tmp_pa
     results = load(suite_run.out)
     for call in (lambda: results.items("fed-tunr"), lambda: results.plot("fed-turn", "Overal"),
                  lambda: results.plot("fed-turn", "Overall", "lenght"), lambda: results.leads("lenght"),
-                 lambda: run("length", smaple=3, out=tmp_path)):
+                 lambda: run("length", smaple=3, out=tmp_path), lambda: results.leads(board="dve"),
+                 lambda: results.leads(dimension="fluencie"), lambda: results.leads(datasets=["fed-tunr"])):
         with pytest.raises(BadConfig, match="did you mean"):
             call()
+    with pytest.raises(BadConfig, match="metric is empty"):
+        run([], "fed-turn", out=tmp_path)
 
 
 def test_a_run_is_that_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

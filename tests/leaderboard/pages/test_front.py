@@ -25,7 +25,7 @@ from leaderboard.model.numbers import numbers
 from leaderboard.model.questions import answers, default, questions
 from leaderboard.pages import front
 from tests.leaderboard import large
-from tests.leaderboard.conftest import row, table
+from tests.leaderboard.conftest import SCRIPT, ranking, row, table
 
 
 def given(results: Results) -> Any:
@@ -94,7 +94,18 @@ def test_the_scripts_have_every_place_and_comparison(full: Results) -> None:
     assert np.unique(list(codes.values())).size > 1
 
 
-def test_columns_of_a_metric_and_equal_ones_are_shown_once(full: Results) -> None:
+def test_a_column_that_ties_the_leader_is_shown_beside_it(results: Results) -> None:
+    values = {(row.dataset, row.quality, row.statistic): row.value for row in results.correlations
+              if row.column == "bleu1"}
+    rows = tuple(replace(row, value=values[row.dataset, row.quality, row.statistic]) if row.metric == SCRIPT else row
+                 for row in results.correlations)
+    tied = replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
+    first = default(questions(tied))
+    assert first is not None
+    assert {name for name, _ in front.best_of_each(make_index(tied), first, front.PLAIN)[:2]} == {"bleu", SCRIPT}
+
+
+def test_columns_of_a_metric_are_shown_once(full: Results) -> None:
     first = default(questions(full))
     assert first is not None
     (page,) = front.build(full)
