@@ -79,16 +79,20 @@ class Quality:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dimension", self.dimension or self.name.casefold())
 
+    @property
+    def scale(self) -> str:
+        """Its scale in words."""
+        if self.low is None and self.high is None:
+            return "scale not known"
+        return " to ".join("?" if end is None else f"{end:g}" for end in (self.low, self.high))
+
     def takes(self, vote: float) -> bool:
         """Whether a vote lies on the scale, as far as that is known."""
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
     def off_scale(self, vote: float) -> str:
         """Say that a vote is not on the scale; empty if it is."""
-        if self.takes(vote):
-            return ""
-        low, high = ("?" if end is None else f"{end:g}" for end in (self.low, self.high))
-        return f"{vote:g} is outside the scale of {self.name!r}, {low} to {high}"
+        return "" if self.takes(vote) else f"{vote:g} is outside the scale of {self.name!r}, {self.scale}"
 
 
 @dataclass(frozen=True, slots=True)

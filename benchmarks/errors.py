@@ -69,6 +69,12 @@ class ChecksumDiffers(FetchError):
     """A downloaded file is not the file the card names."""
 
 
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Say on which line a file is not UTF-8."""
+    line = error.object[:error.start].count(b"\n") + 1
+    return f"is not UTF-8: the byte 0x{error.object[error.start]:02x} in line {line}; save the file as UTF-8"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known names there are, and which one was probably meant."""
     names = list(known)

@@ -76,6 +76,8 @@ class OwnDataset:
         place, name = self.source.place, self.source.shown
         if isinstance(place, Path) and not place.exists():
             raise BadConfig(f"{place}: no such file; it should hold the items and ratings of {self.card.name!r}")
+        if isinstance(place, Path) and place.is_file() and place.suffix not in (*rows.ENDINGS, ".json"):
+            raise BadConfig(f"{place}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as .csv")
         if self.source.is_table:
             listed = rows.read(self.source, self.columns)
         else:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from benchmarks.dataset import Item, Level
@@ -123,6 +123,9 @@ def as_metric(kind: Any) -> type[Metric]:
     if not is_name(own.name) or set(own.needs) - set(NEEDS) or not own.columns:
         raise MetricError(f"{own.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
                           f"and needs among {', '.join(NEEDS)}")
+    if not own.levels or (unknown := set(own.levels) - set(get_args(Level))):
+        raise MetricError(f"{own.name!r}: the levels of a card are {' and '.join(get_args(Level))}, one or both, not "
+                          f"{', '.join(map(repr, sorted(unknown))) if own.levels else 'none'}")
     named = {field.name for field in dataclasses.fields(kind)} & set(KINDS)
     if named != set(own.models):
         raise MetricError(f"{own.name!r}: its card has models={own.models!r} and its options for models are "

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Origin, Rating, Reference, Utterance
-from benchmarks.errors import BadRecord, nearest, raise_if_any
+from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
@@ -104,7 +104,9 @@ def load_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         problem = f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         raise BadRecord(path.name, None, "", problem) from error
-    except (ValueError, RecursionError) as error:  # bytes that are no text, numbers of thousands of digits, depth
+    except UnicodeDecodeError as error:
+        raise BadRecord(path.name, None, "", not_utf8(error)) from error
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, depth
         raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
 
 
@@ -175,7 +177,8 @@ def _dialogue(record: Record) -> tuple[Utterance, ...]:
     field = "dialog" if "dialog" in record.values else "dialogue"
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
-        raise record.bad(field, "should be a list of utterances, " + ("is missing" if turns is None else "is not"))
+        raise record.bad(field, "should be a list of utterances, " + (
+            "is missing" if turns is None else "is empty" if turns == [] else "is not"))
     for turn in turns:
         if not isinstance(turn, dict) or not all(isinstance(turn.get(key), str) for key in ("speaker", "text")):
             raise record.bad(field, "each utterance should have the texts speaker and text")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.errors import BadRecord, BenchmarkError, nearest
+from benchmarks.errors import BadRecord, BenchmarkError, nearest, not_utf8
 from benchmarks.storage import store
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
@@ -144,7 +144,7 @@ def _of_file(path: Path) -> Iterator[Row]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadRecord(path.name, None, "", f"is not UTF-8: {error}") from error
+        raise BadRecord(path.name, None, "", not_utf8(error)) from error
     if path.suffix == ".jsonl":
         for line, one in enumerate(text.splitlines(), 1):
             if one.strip():

@@ -153,6 +153,8 @@ def _record(values: dict[str, Any]) -> Record:
         if unmarked := next((turn for turn in turns if not turn[1]), None):
             raise BadRecord(where, None, "dialogue",
                             f"the turn {unmarked[0]!r:.60} has no speaker; write user: or system: before each")
+        if not any(text.strip() for _, _, text in turns):
+            raise BadRecord(where, None, "dialogue", "holds no turn with text")
         values["dialog"] = [{"speaker": speaker.strip(), "text": text.strip()} for speaker, _, text in turns]
     return Record(where, values["dialogue_id"], values)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Item
 from benchmarks.storage.files import write_atomically
+from harness import own
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 
@@ -50,9 +51,10 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
 
 def at_hand(name: str, home: Path) -> Dataset:
-    """A dataset by its name, those of one's own that were imported among them."""
+    """A dataset by its name or, if it is one's own, by its card."""
     registry.know(home)
-    return registry.load(registry.card(name.casefold()).name, home)
+    (known,) = own.named((name,), home)
+    return registry.load(registry.card(known.casefold()).name, home)
 
 
 def files(dataset: Dataset) -> dict[str, bytes]:

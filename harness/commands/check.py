@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from pathlib import Path
 
+from benchmarks import registry
 from benchmarks.errors import BadRecords
 from harness import own
 from harness.contract import dataset, process
@@ -16,6 +18,8 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
+SHOWN = 20
+"""Mistakes of a file that are printed."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +34,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check. 0: the contract is kept; 1: it is broken."""
-    if card := own.card_of(args.name):
+    registry.know(args.home)
+    card, known = own.card_of(args.name), registry.cards().get(args.name)
+    if card or (known and known.split == "own"):
         try:
-            print("\n".join(dataset.check(card, args.home)))
+            content = own.read_card(card).scaled() if card else (registry.load(args.name, args.home), ())
         except BadRecords as error:  # one alone is said as any other mistake
-            print("\n".join(error.problems))
+            more = len(error.problems) - SHOWN
+            print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
             return 1
+        print("\n".join(dataset.check(*content, args.home)))
         return 0
+    if Path(args.name).suffix != ".py" and Path(args.name).is_file():
+        raise BadConfig(f"{args.name}: is no card; a dataset is checked by its card, a .toml that names this file "
+                        "(`harness new dataset NAME` writes one)")
     if args.timeout <= 0:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))

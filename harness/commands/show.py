@@ -47,13 +47,12 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
     card, here = datasets.card(name), datasets.load(name, home)
     lines = [("name", card.name), ("title", card.title), ("split", card.split), ("level", card.level),
              ("language", card.language),
-             ("rows", str(card.size)), ("here", f"{len(here.items)} items, {here.origin}"),
+             ("rows", str(here.card.size)), ("here", f"{len(here.items)} items, {here.origin}"),
              ("fingerprint", here.fingerprint), ("licence", card.licence), ("citation", card.citation),
              ("homepage", card.homepage), ("notes", card.notes)]
-    for quality in card.qualities:
-        scale = "scale not known" if quality.low is None else f"{quality.low:g} to {quality.high:g}"
+    for quality in here.card.qualities:
         board = "" if quality.dimension == quality.name.casefold() else f", on the board {quality.dimension!r}"
-        lines.append(("quality", f"{quality.name} ({scale}{board})"))
+        lines.append(("quality", f"{quality.name} ({quality.scale}{board})"))
     for source in card.sources:
         digest = f"  sha256 {source.sha256}" if source.sha256 else ""
         lines.append(("source", f"{source.url}{' (registration)' if source.by_hand else ''}{digest}"))

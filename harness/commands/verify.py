@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check each bundle. 0: all is as told; 1: something differs; 2: a bundle is refused."""
+    """Check each bundle. 0: all is as told; 1: something differs, or nothing is here; 2: a bundle is refused."""
     worst = 0
     for path in args.bundle:
         try:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
                   file=sys.stdout if args.markdown else sys.stderr)
             continue
         print("\n".join((_markdown if args.markdown else _plain)(path, bundle, checked)))
-        worst = max(worst, 1 if checked.drifts else 0)
+        worst = max(worst, 1 if checked.drifts or not (checked.again or checked.rescored) else 0)
     return worst
 
 
@@ -85,7 +85,7 @@ def _verdict(checked: Checked) -> str:
         more = f", the first {SHOWN} of them above" if len(checked.drifts) > SHOWN else ""
         return f"{len(checked.drifts)} differences above 0.001{more}"
     if not checked.again:
-        return "nothing could be computed again from scores: no dataset of the bundle is here"
+        return "nothing could be computed again from scores: no dataset of the bundle is here as it was"
     return "no difference above 0.001 in what was computed again"
 
 

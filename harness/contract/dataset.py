@@ -9,16 +9,14 @@ from benchmarks import registry
 from benchmarks.corpora import overlap
 from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import nearest
-from harness.own import read_card
 
 SHOWN = 5
 """Items that a remark names."""
 
 
-def check(path: Path, home: Path) -> Iterator[str]:
-    """What a card and its file hold, a line each, and how much of it the corpora in the home hold."""
-    dataset, remarks = read_card(path).scaled()
-    yield from about(dataset, remarks)
+def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
+    """What a dataset holds, a line each, and how much of it the corpora in the home hold."""
+    yield from about(dataset, more)
     corpora = dict(overlap.in_corpora(dataset, home))
     for name, count in corpora.items():
         if count:
@@ -37,7 +35,7 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     boards = {known.dimension for one in registry.built_in().values() for known in one.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
-        yield (f"{quality.name}: {_count(votes, 'vote')}, {quality.low:g} to {quality.high:g}, on the board "
+        yield (f"{quality.name}: {_count(votes, 'vote')}, {quality.scale}, on the board "
                f"{quality.dimension!r}")
         if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
             known = nearest(quality.dimension, sorted(boards))

@@ -148,7 +148,7 @@ def summary(listed: Iterable[Cause]) -> str:
     every = list(listed)
     named = {kind: dict.fromkeys(cause.name.rpartition(": ")[2].removeprefix("weights ") for cause in every
                                  if cause.kind == kind) for kind in kinds(every)}
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in named.items())
+    return "; ".join(kind if list(names) == [kind] else f"{kind}: {', '.join(names)}" for kind, names in named.items())
 
 
 def environment(old: Run, new: Run) -> Iterable[Cause]:

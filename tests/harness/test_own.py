@@ -200,6 +200,13 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
      "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
     ("json", official().replace("4.0", "0.5"), SCALE,
      "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
+    ("json", '[{"item": "1", "dialogue": [], "overall": 1}]', CARD.replace('"turn"', '"dialogue"'),
+     "object 1: field 'dialogue': holds no turn with text"),
+    ("json", '[{"item": "1", "dialogue": [{"role": "user"}], "overall": 1}]', CARD.replace('"turn"', '"dialogue"'),
+     "object 1: field 'dialogue': holds no turn with text"),
+    ("json", '[{"dialogue_id": "1", "dialogue": []}]', CARD.replace('"turn"', '"dialogue"'),
+     "field 'dialogue': should be a list of utterances, is empty"),
+    ("xlsx", "PK", "", "tea.xlsx: should end on .csv, .tsv, .jsonl or .json; save a spreadsheet as .csv"),
     ("csv", "", SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
     ("csv", "item,context,response,annotator,overall\n1,a,b,x,5\n1,a,b,y,4\n1,a,b,x,\n1,a,b,x,4\n", SCALE,
      "tea.csv, line 5: field 'annotator': 'x' has a vote on 'overall' of item '1' already, in tea.csv, line 2"),
@@ -285,6 +292,18 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert "did you mean 'relevance'?" in printed
     assert main(["run", "--dataset", str(tmp_path / "tea.csv"), "--metric", "length"]) == 2
     assert "ratings come with a card" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "tea.csv")]) == 2
+    assert "a dataset is checked by its card" in capsys.readouterr().err
+    table(tmp_path, "csv", [{**long()[0], "quality": "overal"} for _ in range(30)])
+    assert main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert (printed.count("is no quality of the card; known: overall, fit; did you mean 'overall'?"),
+            printed.splitlines()[-1]) == (20, "and 10 more")
+    for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
+        write(tmp_path, form, "")
+        (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
+        assert main(["check", str(path)]) == 2
+        assert f"tea.{form}: is not UTF-8: the byte 0xe9 in line 2; save the file as UTF-8" in capsys.readouterr().err
 
 
 def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -317,6 +336,9 @@ def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: p
         printed = capsys.readouterr().out
         assert "     4 rows   2 qualities  package   Green tea" in printed
         assert "broken (green_tea:gone, green-tea 0.1.0) is left out: it cannot be loaded" in printed
+        for words, part in (("show", "relevant (0 to 1, on the board"), ("check", "4 items of the level")):
+            assert main([words, "green-tea"]) == 0
+            assert part in capsys.readouterr().out
         table.write_text("item\n")
         assert main(run) == 1
         assert "its package cannot give it: green-tea.csv" in capsys.readouterr().out
@@ -361,6 +383,7 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert main(run) == 0
     assert "tea-talk in the home is replaced by what " in capsys.readouterr().err
     assert "tea-talk" in registry.names()
+    assert hub.at_hand(card, home).card.name == "tea-talk"
     registry.know(tmp_path)
     assert "tea-talk" not in registry.names()
 

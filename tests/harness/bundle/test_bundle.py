@@ -164,7 +164,7 @@ def test_what_is_not_here_is_told_and_is_no_drift(packed: Path, capsys: pytest.C
     entries[0]["ratings_fingerprint"] = "0" * 64
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
     status, printed = verified(packed, capsys)
-    assert status == 0
+    assert status == 1
     assert "the items here are others" in printed
     assert "the ratings here are others" in printed
     assert "nothing could be computed again from scores" in printed

@@ -103,6 +103,7 @@ BROKEN: list[tuple[str, Metric, str]] = [
     ("card", of_each(lambda item: 1.0, title=""), "no title"),
     ("card", of_each(lambda item: 1.0, notes=""), "neither a paper nor notes"),
     ("card", of_each(lambda item: 1.0, name="Odd One"), "small letters"),
+    ("card", of_each(lambda item: 1.0, levels=("dialog",)), "turn and dialogue, one or both, not 'dialog'"),
     ("sample", made(lambda items: {"even": np.ones(len(items))}), "promised the columns odd and gave even"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "has shape (1,)"),
     ("sample", made(lambda items: {"odd": ["high"] * len(items)}), "no number"),
