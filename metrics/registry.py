@@ -158,6 +158,9 @@ def _load(point: EntryPoint) -> type[Metric]:
         raise BrokenPlugin(f"{point.name} ({point.value}{_package(point)}) cannot be loaded: {reason}") from error
     if kind.card.name != point.name:
         raise BrokenPlugin(f"{point.name} ({point.value}{_package(point)}): its card is named {kind.card.name!r}")
+    from metrics.external import files
+
+    files.sign(kind, point.module)  # as the same package from its folder
     return kind
 
 

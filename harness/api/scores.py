@@ -6,8 +6,8 @@ one a row, and columns of other names mean nothing:
     {"context": [...], "response": "...", "references": [...], "facts": [...]}
     {"dialogue": [...], ...}                                     a whole dialogue
 
-A turn is a text or {"speaker", "text"}. Speakers that are not told alternate: back from the response, as in the
-organisers' files; in a whole dialogue nobody is known as the system then, so every turn is scored.
+A turn is a text, {"speaker", "text"} or {"role", "content"}. Speakers that are not told alternate: back from the
+response, as in the organisers' files; in a whole dialogue nobody is known as the system then, so every turn is scored.
 
 The scores are those of `harness run`. They are not kept on disk; models are, from call to call in memory.
 """
@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
+from benchmarks.formats.official import SPEAKERS
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from harness.scoring.scorer import Scorer, dataset_of
@@ -66,6 +67,9 @@ def _models(home: Path, choice: Choice) -> Models:
 
 def _rows(items: Any) -> Any:
     """The rows of a table as dicts of the fields that it has; anything else as it is."""
+    known = [*map(str, getattr(items, "columns", getattr(items, "column_names", ("response",))))]
+    if not {"response", "dialogue"} & {*known}:
+        raise BadConfig(f"a table has a column response (with context) or dialogue; this one has {', '.join(known)}")
     if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a DataFrame, whose empty cells are NaN
         rows = items[[name for name in items.columns if SINGULAR.get(name, name) in FIELDS]].to_dict("records")
     elif hasattr(items, "column_names"):
@@ -109,7 +113,9 @@ def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, s
     for place, turn in enumerate(_list(where, field, given)):
         at, side = f"{where}.{field}[{place}]", sides[place % 2]
         named = turn if isinstance(turn, Mapping) else {"text": turn}
-        turns.append(Utterance(_text(f"{at}.speaker", named.get("speaker", side)), _text(at, named.get("text"))))
+        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", side)))
+        turns.append(Utterance(SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker,
+                               _text(at, named.get("text", named.get("content")))))
     return tuple(turns)
 
 

@@ -64,10 +64,11 @@ def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
 
 
 def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
-    """A sentence for each board and dimension with several targets: who leads, by how much, and is it established."""
+    """Who leads each board and dimension of several targets, or of one where some were chosen: by how much, and p."""
     pool = Pool.of(report)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({one.dimension for entry in report.datasets for one in entry.qualities})
+    least = 1 if len(chosen.targets) < sum(len(entry.qualities) for entry in report.datasets) else 2
     for split, origin in sorted({(entry.split, "sample" if entry.origin == "sample" else "real")
                                  for entry in report.datasets}):
         parts = {name: tuple(own for own in pool.targets(split, origin, name) if chosen.has(*own))
@@ -76,8 +77,9 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
         for name, targets in ({"all": whole} | parts if whole not in parts.values() else parts).items():
             rule = "test" if split == "test" else "dev"
             datasets = len({dataset for dataset, _ in targets})
-            about = f"{len(targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}"
-            for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) > 1 else ():
+            about = (f"{len(targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}" if len(targets) != 1 else
+                     ", ".join(targets[0]))
+            for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) >= least else ():
                 share = pool.reached(targets, lead.better, rule)
                 yield (f"{split}, {origin}, {name} ({about}): {labelled[lead.better]} leads {labelled[lead.worse]} "
                        + lead.verdict

@@ -43,8 +43,8 @@ READ = ("Below a value: its 95 % interval. Grey italics: p ≥ 0.05, not signifi
         "root "
         "of the raters’ reliability; it may exceed 1 by chance.")
 LENGTH = ("Spearman with the number of words of the reply, or of the whole dialogue where that is judged: of the "
-          "scores, and "
-          "of people’s ratings. Length held constant: what is left of the agreement between replies of one length.")
+          "scores, and of people’s ratings. Of each dataset its overall quality, else its first. Length held constant: "
+          "what is left of the agreement between replies of one length.")
 ITEMS = ("Of each dataset the item that it places furthest above people, and the one furthest below; of these the "
          "first "
          f"{MOST}. Places run from 0, the lowest of the dataset, to 1, the highest.")

@@ -104,6 +104,14 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     return _IMPORTED[folder, digest]
 
 
+def sign(kind: type[Metric], module: str) -> None:
+    """Note the digest of an installed package for a metric of it, which is the one that its folder has."""
+    top = module.partition(".")[0]
+    path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
+    if path.suffix == ".py" and top not in OWN:
+        made_from(kind, _digest(path.parent.parent if path.name == "__init__.py" else path.parent, top))
+
+
 def _digest(root: Path, top: str) -> str:
     """The digest of a module, or of a package with all that lies in it."""
     package, digest = root / top, hashlib.sha256()

@@ -71,6 +71,8 @@ def test_turns_alternate_back_from_the_response() -> None:
     item = api._item(0, {"dialogue": ["a", {"speaker": "system", "text": "b"}], "facts": "one\ntwo"})
     assert [(turn.speaker, turn.text) for turn in item.context] == [("first", "a"), ("system", "b")]
     assert (item.response, item.facts) == (None, ("one", "two"))
+    (turn, _) = api._item(0, {"dialogue": [{"role": "assistant", "content": "c"}, "d"]}).context
+    assert (turn.speaker, turn.text) == (SYSTEM, "c")
     dialogue = {"dialogue": ["one two", "one two three", "one"]}
     assert score("length", [dialogue])["length"] == [2.0], "without names every turn is scored"
 
@@ -110,5 +112,5 @@ def test_a_table_has_an_item_a_row_and_columns_of_other_names_mean_nothing(tmp_p
     named = {"context": [["Tea?"]], "response": ["Green tea"], "reference": ["Green tea"]}
     assert score("rouge-l", datasets.Dataset.from_dict(named)) == score("rouge-l", pandas.DataFrame(named)) == {
         "rouge-l": [1.0]}
-    with pytest.raises(BadConfig, match=r"items\[0\]: should have either a response"):
-        score("length", pandas.DataFrame({"reply": ["Hi"]}))
+    with pytest.raises(BadConfig, match=r"a column response .* has prompt, reply"):
+        score("length", pandas.DataFrame({"prompt": ["Ho"], "reply": ["Hi"]}))

@@ -14,6 +14,8 @@ import pytest
 from harness.cli import main
 from harness.commands.new import KINDS
 from metrics import registry
+from metrics.metric import signature
+from metrics.models.service import Models
 
 
 def new(folder: Path, kind: str = "plain", name: str = "green-tea") -> Path:
@@ -48,6 +50,9 @@ def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monke
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("green-tea ")]
     assert line.endswith("Green tea  (green-tea 0.1.0)")
     assert registry.choose("green-tea[distinct=true]").label == "green-tea[distinct=True]"
+    installed = signature(registry.choose("green-tea").metric, Models(tmp_path))
+    sys.modules.pop("green_tea")
+    assert signature(registry.choose(str(written)).metric, Models(tmp_path)) == installed
     assert main(["new", "metric", "green-tea"]) == 2
     assert "the name of a metric of green-tea 0.1.0" in capsys.readouterr().err
 

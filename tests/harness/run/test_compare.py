@@ -145,7 +145,8 @@ def test_ranks_have_intervals_that_hold_them(suite_run: SuiteRun) -> None:
 
 @pytest.mark.parametrize(("argv", "parts"), [
     (["--compare"], ("jsalt, appropriateness", "Holm", "length")),
-    (["--compare", "--quality", "fluency", "--column", "random"], ("fed-turn, Fluent",)),
+    (["--compare", "--quality", "fluency", "--column", "random"], (
+        "fed-turn, Fluent", "dev, sample, fluency (fed-turn, Fluent): ", " leads ", "established")),
     (["--compare", "--quality", "overall"], (
         "dev, sample, overall (3 qualities of 3 datasets): length leads random by ", "established; it reaches")),
     (["--compare", "--test", "perm-both", "--every-pair"], ("PERM-BOTH (50 draws, seed 0)", "random")),
