@@ -68,7 +68,7 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
     pool = Pool.of(report)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({one.dimension for entry in report.datasets for one in entry.qualities})
-    least = 1 if len(chosen.targets) < sum(len(entry.qualities) for entry in report.datasets) else 2
+    least = 1 if len(chosen.targets) < max(2, sum(len(entry.qualities) for entry in report.datasets)) else 2
     for split, origin in sorted({(entry.split, "sample" if entry.origin == "sample" else "real")
                                  for entry in report.datasets}):
         parts = {name: tuple(own for own in pool.targets(split, origin, name) if chosen.has(*own))
