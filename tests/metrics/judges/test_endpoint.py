@@ -76,7 +76,7 @@ def test_what_nobody_will_be_answered_ends_it_at_once(home: Path) -> None:
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             with pytest.raises(MissingResource, match=message):
                 judged(server, home, items(40), concurrency=2)
-            assert len(server.bodies) < 10, "of forty"
+            assert len(server.bodies) <= 4
     with pytest.raises(MissingResource, match="refused"):
         judged(server, home, items(40), tries=2)  # nobody is there by now
     with pytest.raises(MissingResource, match="say which model"):

@@ -45,6 +45,7 @@ def test_what_is_shipped_stays_small() -> None:
     assert weights == {trainables.choose(name).weights for name in trainables.shipped()}
     assert all((checkpoint.SHIPPED / name / evidence.FILE).exists() for name in set(sizes) - weights)
     assert all(size < 2_000_000 for name, size in sizes.items() if name not in ("lm", "dialogue"))
+    assert sizes["dialogue"] < 6_000_000
     assert sum(sizes.values()) < 16_000_000
 
 
