@@ -4,7 +4,7 @@
     ground.prepared(rulebook, home)     -> Ground        items, ratings and targets that submissions are held against
     submissions.listed(rulebook)        -> ListedSubmissions   submissions, and why others are refused
     entries.taken(listed, ground)       -> Entries       their scores, and who is refused for what is in a file
-    fixed_ranks.values(groups)          -> values        Spearman of every submission on every target
+    ranking.agreement(...)              -> values        the statistic of every submission on every target
     ranking.ranked(...)                 -> Ranking       who counts, ranks, intervals, letters, clusters
     outcome.outcome(...)                -> Outcome       all of it, from which tables, audit log and report are made
 

@@ -11,14 +11,13 @@ import numpy as np
 from benchmarks.formats.scorefile import EVERY
 from harness.challenge.entries import read
 from harness.challenge.ground import Ground
-from harness.challenge.ranking import signed, totals_under
+from harness.challenge.ranking import agreement, signed, totals_under
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import FORMS
 from harness.run import correlate
 from harness.run.rank import Target
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
-from harness.statistics import fixed_ranks
 from harness.statistics.panel import Vector
 from metrics import registry
 from metrics.errors import CannotScore, MetricError, MissingResource
@@ -77,7 +76,7 @@ def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
     people = ground.ratings_by_target
     tables = {target: scores.get(target, np.full(len(human), np.nan))[None] for target, human in people.items()}
-    values = signed(rules, fixed_ranks.values(fixed_ranks.grouped(people, tables)))[0]
+    values = signed(rules, agreement(rules, ground, tables))[0]
     row = dict(zip(ground.targets, map(float, values), strict=True))
     (value,) = totals_under(rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

@@ -6,6 +6,7 @@ Private ratings are joined here and go no further: what is published holds corre
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from benchmarks.formats.scorefile import Expected
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
-from harness.run.correlate import Judged
+from harness.run.correlate import Judged, TargetData
 from harness.run.entries import kind
 from harness.run.rank import Target
-from harness.statistics.panel import Vector
+from harness.statistics.panel import Array, Vector, codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,16 @@ class Ground:
     def ratings_by_target(self) -> dict[Target, Vector]:
         """The mean rating of each item by target; NaN where there is none."""
         return {(field.name, judged.quality.name): judged.means for field in self.fields for judged in field.judged}
+
+    def tables(self, names: Sequence[str], scores: Mapping[Target, Array]) -> Iterator[TargetData]:
+        """Every target with the scores (submissions, items) of the submissions of these names."""
+        for field in self.fields:
+            items = field.dataset.items
+            groups = codes(item.system or "" for item in items), codes(item.context for item in items)
+            words = correlate.lengths(items).astype(np.float64)
+            for judged in field.judged:
+                yield TargetData(field.name, judged, tuple((name, name) for name in names),
+                                 scores[field.name, judged.quality.name], *groups, words)
 
     @property
     def expected(self) -> Expected:

@@ -22,7 +22,7 @@ from harness.challenge import baselines, entries, ground, ranking, rulebook, sub
 from harness.challenge.baselines import Baseline
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
-from harness.challenge.ranking import Ranking, rank_of, signed, totals_under
+from harness.challenge.ranking import Ranking, agreement, rank_of, signed, totals_under
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused
 from harness.errors import BadConfig
@@ -75,8 +75,7 @@ def outcome(folder: Path, home: Path) -> Outcome:
     """Rank a challenge."""
     rules, field, taken = validated(folder, home)
     whole = zeroed(taken.whole) if rules.missing == "zero" else taken.whole
-    groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
-    values = fixed_ranks.values(groups)
+    values = ranking.agreement(rules, field, whole.scores)
     whole, values, constant = _with_values(field, whole, values)
     if not whole.entries:
         raise BadConfig(f"{folder}: no submission can be ranked; `harness challenge validate` says why")
@@ -136,6 +135,6 @@ def _effect(name: str, title: str, official: bool, rules: Rulebook, ground: Grou
 
 
 def _totals(rules: Rulebook, ground: Ground, entries: Entries) -> tuple[float, ...]:
-    values = signed(rules, fixed_ranks.values(fixed_ranks.grouped(ground.ratings_by_target, entries.scores)))
+    values = signed(rules, agreement(rules, ground, entries.scores))
     rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in values]
     return totals_under(rules.rule, rows, ground)

@@ -18,11 +18,14 @@ import numpy as np
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.run.compare import VECTORISED
+from harness.run.compare import VECTORISED, generator
+from harness.run.item_statistics import Request
 from harness.run.rank import BY_NAME, RULES, Target, best_submissions, borda, over
 from harness.statistics import fixed_ranks, significance
-from harness.statistics.panel import Array, Vector
-from harness.statistics.rank_intervals import Drawn
+from harness.statistics.bootstrap import resampled_by_context
+from harness.statistics.estimates import at_level
+from harness.statistics.panel import Array, Panel, Vector
+from harness.statistics.rank_intervals import Drawn, jointly
 from harness.statistics.rank_intervals import ranked as ranked_with_intervals
 
 DIGITS = 12
@@ -67,13 +70,35 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     own = tuple(rows[place] for place in chosen)
     named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
     points = borda(named, ground.targets)
-    drawn = None
-    if rules.draws and len(chosen) > 1:
-        groups = fixed_ranks.grouped(ground.ratings_by_target, counting.scores)
-        drawn = fixed_ranks.drawn(groups, rules.draws, np.random.default_rng(rules.seed))
+    drawn = _drawn(rules, ground, counting) if rules.draws and len(chosen) > 1 else None
     return Ranking(counting, tuple(chosen), own,
                    {rule: _places(rules, rule, totals_under(rule, own, ground), drawn) for rule in RULES},
                    tuple(points[entry.name] for entry in counting.entries), totals)
+
+
+def agreement(rules: Rulebook, ground: Ground, scores: Mapping[Target, Array]) -> Array:
+    """The statistic that ranks, of every submission on every target (submissions, targets); NaN where none exists."""
+    if (rules.statistic, rules.level) == ("spearman", "items"):
+        return fixed_ranks.values(fixed_ranks.grouped(ground.ratings_by_target, scores))
+    size = len(next(iter(scores.values())))
+    statistic = at_level(rules.statistic, rules.level)
+    return np.array([[statistic(target.panel(row)) for row in range(size)]
+                     for target in ground.tables([""] * size, scores)]).T
+
+
+def _drawn(rules: Rulebook, ground: Ground, counting: Entries) -> Drawn:
+    """The values on draws of datasets and their items; of contexts whole, ranked anew, for all but Spearman's."""
+    rng = np.random.default_rng(rules.seed)
+    if (rules.statistic, rules.level) == ("spearman", "items"):
+        return fixed_ranks.drawn(fixed_ranks.grouped(ground.ratings_by_target, counting.scores), rules.draws, rng)
+    request = Request(rules.statistic, rules.level)
+    parts: dict[str, list[Array]] = {}
+    for target in ground.tables([""] * len(counting.entries), counting.scores):
+        own = generator(rules.seed, target.dataset, "")  # the same contexts for every quality
+        parts.setdefault(target.dataset, []).append(resampled_by_context(
+            Panel(target.judged.means, target.judged.means, target.system, target.context, target.words),
+            target.scores, request.resampled, own, rules.draws))
+    return Drawn([np.stack(part, axis=1) for part in parts.values()], jointly(len(parts), rules.draws, rng))
 
 
 def signed(rules: Rulebook, values: Array) -> Array:

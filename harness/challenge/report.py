@@ -29,7 +29,7 @@ from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Cache
 from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
-from harness.statistics.panel import codes
+from harness.statistics.estimates import full_name
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 FIGURES = 4
@@ -41,14 +41,18 @@ NEAR = 10
 
 def report(outcome: Outcome, kept: Path) -> Results:
     """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
-    targets = list(_targets(outcome))
+    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
+    targets = list(outcome.ground.tables(teams, outcome.ranking.counting.scores))
     draws, cache = Draws(outcome.rules.seed), Cache(kept)
     reliability = [row for target in targets for row in compare.reliability(target, draws, cache)]
-    correlations = tuple(row for target in targets for row in compare.corrected(correlate.correlations(target), [
-        row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]))
     rules = outcome.rules
+    statistics = dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))
+    correlations = tuple(row for target in targets for row in compare.corrected(
+        correlate.correlations(target, statistics),
+        [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]))
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
-               "sign": rules.sign, "empty": rules.empty, "draws": rules.draws}
+               "statistic": full_name(rules.statistic, rules.level), "sign": rules.sign, "empty": rules.empty,
+               "draws": rules.draws}
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
         datasets=tuple(_dataset(field, rules.rule) for field in outcome.ground.fields),
@@ -74,16 +78,6 @@ def _figures(p: float) -> float:
     return float(f"{p:.{FIGURES}g}")
 
 
-def _targets(outcome: Outcome) -> Iterator[correlate.TargetData]:
-    names = tuple((entry.submission.team, entry.submission.team) for entry in outcome.ranking.counting.entries)
-    for field in outcome.ground.fields:
-        system = codes(item.system for item in field.dataset.items)
-        context = codes(item.context for item in field.dataset.items)
-        for judged in field.judged:
-            scores = outcome.ranking.counting.scores[field.name, judged.quality.name]
-            yield correlate.TargetData(field.name, judged, names, scores, system, context)
-
-
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
     levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
     for entry in outcome.ranking.counting.entries:
@@ -95,11 +89,11 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 
 
 def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
-    """The boards of the report, those by Spearman with the intervals and letters of the ranking."""
+    """The boards of the report, those by the statistic that ranks with the intervals and letters of the ranking."""
     origin = entries.kind(outcome.ground.fields[0].dataset)
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
     for row in ranking(Board(outcome.rules.rule, origin, frozenset(outcome.ground.targets)), correlations):
-        if row.statistic != "spearman":
+        if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):
             yield replace(row, value=round(row.value, DECIMALS))
         else:
             place = outcome.ranking.places[row.rule][teams.index(row.column)]

@@ -15,11 +15,14 @@ from harness import terms
 from harness.errors import BadConfig
 from harness.own import CARD, OwnDataset, of_table
 from harness.run.rank import BY_NAME, RULES
+from harness.run.settings import plain_name
+from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
 FILE = "challenge.toml"
 SETTINGS: dict[str, terms.Kind] = {
     "title": terms.text, "datasets": terms.texts, "dataset": terms.tables, "qualities": terms.texts,
-    "ratings": terms.text, "rule": terms.text, "submissions": terms.count, "counts": terms.one_of("best", "last"),
+    "ratings": terms.text, "rule": terms.text, "statistic": terms.one_of(*STATISTIC_NAMES, "kendall-b"),
+    "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last"),
     "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
     "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
     "draws": terms.count, "seed": terms.count, "published": terms.text}
@@ -38,6 +41,8 @@ class Rulebook:
     qualities: tuple[str, ...] = ()
     ratings: Path | None = None
     rule: str = "test"
+    statistic: str = "spearman"
+    level: str = "items"
     submissions: int = 0
     counts: str = "best"
     missing: str = "refuse"
@@ -63,6 +68,7 @@ def read(folder: Path) -> Rulebook:
     if (name := values["rule"]) not in BY_NAME:
         raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     values["rule"] = next(own for own, rule in RULES.items() if rule is BY_NAME[name])
+    values["statistic"] = plain_name(values.get("statistic", "spearman"))
     values["ratings"] = folder / values["ratings"] if values.get("ratings") else None
     own = tuple(of_table(terms.checked(table, CARD, where), folder, where, "test") for where, table in (
         (f"{shown}: [[dataset]] {place}", table) for place, table in enumerate(values.pop("dataset", ()), start=1)))

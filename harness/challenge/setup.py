@@ -17,6 +17,7 @@ from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
+from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.models.service import Choice, Models
 
@@ -43,6 +44,7 @@ datasets = [{datasets}]
 
 rule = "test"            # test (micro): mean over all qualities of all datasets;
                          # dev (macro): over the datasets, of the mean over their qualities
+statistic = "spearman"   # or any of `harness run --statistic`; level = "over-systems" and others likewise
 submissions = 5          # per team, those with the lowest numbers; 0: any number
 counts = "best"          # which of them is ranked: best (by the rule) or last
 # opens = 2026-01-01     # a submission.toml must then say date = ..., within these
@@ -76,7 +78,7 @@ date = 2026-03-31
 {terms}
 
 A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
-Ranked by Spearman's correlation with people's ratings.
+Ranked by how far scores and people's ratings agree: {statistic}.
 
 <!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
 '''
@@ -126,6 +128,7 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
 def _handed_out(rules: Rulebook, datasets: list[Dataset]) -> dict[str, str]:
     names = ", ".join(dataset.card.name for dataset in datasets)
     return {PARTICIPANTS: GUIDE.format(title=rules.title, template=TEMPLATE, datasets=names, terms=_terms(rules),
+                                       statistic=full_name(rules.statistic, rules.level),
                                        items=sum(len(dataset.items) for dataset in datasets)),
             TEMPLATE: _table((item.id, "") for dataset in datasets for item in dataset.items)}
 

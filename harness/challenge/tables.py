@@ -15,6 +15,7 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, rank_of
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid
+from harness.statistics.estimates import full_name
 from harness.statistics.panel import Array
 from harness.studies._picture import Map, heat_maps
 
@@ -101,7 +102,8 @@ def _data(outcome: Outcome) -> str:
     """What the tables are on, in words."""
     origins = {field.dataset.origin for field in outcome.ground.fields}
     kind = KINDS["sample" if origins == {"sample"} else "real"]
-    return f"{kind}; Spearman on {', '.join(field.name for field in outcome.ground.fields)}"
+    statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
+    return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
 
 def _official(outcome: Outcome) -> Iterator[Row]:

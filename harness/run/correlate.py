@@ -8,7 +8,7 @@ The results keep the `ItemScores`, so the same targets can be made of them later
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,7 +111,7 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
-        words=np.fromiter(map(_words, dataset.items), dtype=np.int64, count=len(dataset.items)),
+        words=lengths(dataset.items),
         contexts=codes(item.context for item in dataset.items),
         human={one.quality.name: one.means for one in qualities}, scores=scores)
 
@@ -159,6 +159,11 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
         return way in ways
     return "mean" in ways or f"{column}:sum" not in columns
+
+
+def lengths(items: Sequence[Item]) -> Codes:
+    """How many words each item has."""
+    return np.fromiter(map(_words, items), dtype=np.int64, count=len(items))
 
 
 def _words(item: Item) -> int:

@@ -85,6 +85,20 @@ def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes
     return tests
 
 
+def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
+                         draws: int) -> Array:
+    """The statistic of every metric, scores (metrics, rows), on the same resamples: (draws, metrics).
+
+    Each is on the rows of a resample that have both values.
+    """
+    units, size = _units(rows.context)
+    drawn = (rng.integers(size, size=size) for _ in range(draws))
+    if isinstance(statistic, str):
+        return _values(rows, scores, statistic, drawn, units)
+    return _values(rows, scores, lambda part: statistic(part.take(np.isfinite(part.human) & np.isfinite(part.metric))),
+                   drawn, units)
+
+
 def all_p_values(drawn: Array) -> Array:
     """Two-sided p that two metrics are equally good, for every pair (metrics, metrics), from draws (r, metrics).
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from harness.challenge import folder, outcome, ranking, tables
+from harness.challenge.report import report
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.compare import VECTORISED
@@ -73,6 +74,22 @@ def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
     assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
     assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)
     assert found.pairs["first", "overall"].p[1, 3] == 1
+
+
+def test_any_statistic_ranks(root: Path, home: Path) -> None:
+    edit(root, 'statistic = "pairwise-accuracy"', 'level = "within-contexts"')
+    with pytest.raises(BadConfig, match="no submission can be ranked"):  # every item has a context of its own
+        outcome.outcome(root, home)
+    path = root / "challenge.toml"
+    path.write_text(path.read_text().replace("within-contexts", "items").replace("draws = 200", "draws = 20"))
+    found = outcome.outcome(root, home)
+    for at, target in enumerate(found.ground.tables([""] * 4, found.entries.scores)):
+        for row in range(4):
+            assert found.values[row, at] == estimates.STATISTICS["pairwise-accuracy"].value(target.panel(row))
+    first, *_, last = found.ranking.places["test"]
+    assert (first.low, last.high) == (1, 3)
+    assert "Pairwise-accuracy on first, second" in tables.official(found).data
+    assert {row.statistic for row in report(found, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
 
 
 def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) -> None:
