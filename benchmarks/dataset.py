@@ -151,6 +151,11 @@ class Dataset:
         if not self.fingerprint:
             object.__setattr__(self, "fingerprint", fingerprint(self.items))
 
+    @property
+    def rated(self) -> int:
+        """How many qualities of items have a vote."""
+        return sum(bool(rating.votes) for rating in self.ratings)
+
 
 def fingerprint(items: Iterable[Item]) -> str:
     """The sha256 of the content of the items, in their order."""

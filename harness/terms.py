@@ -23,7 +23,7 @@ def read(path: Path, kinds: Mapping[str, Kind], shown: str) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise BadConfig(f"{shown}: more than {LARGEST} bytes")
-        table = tomllib.loads(path.read_bytes().decode("utf-8"))
+        table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise BadConfig(f"{shown}: no such file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:

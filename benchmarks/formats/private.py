@@ -1,23 +1,28 @@
 """Private ratings: an organiser's file, joined to the items of real datasets only when they are evaluated.
 
 Either the organisers' JSON (`dialogue_id` and `annotations` of each record), or a table, .csv or .tsv, with the columns
-item (or dialogue_id), quality and vote (or score). Several rows for one item and quality are several votes.
+item (or dialogue_id), quality and vote (or score), read as any table (rows.py). Several rows for one item and quality
+are several votes.
 The bundled sample takes none: its test items bear the same ids as the challenge's.
 """
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
-from benchmarks.errors import BadRecord, BenchmarkError, nearest
-from benchmarks.formats import official
+from benchmarks.errors import BadRecord, BenchmarkError, nearest, raise_if_any
+from benchmarks.formats import official, rows
+from benchmarks.formats.rows import TableSource
 
 COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
+Bad: TypeAlias = Callable[[str, str], BadRecord]
+"""Says where a rating stands, given a field and its problem."""
 
 
 @dataclass(slots=True)
@@ -64,10 +69,13 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
     if not owners.cards:
         raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample takes no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
-    for place, rating in _from_json(path, owners) if ending == ".json" else _from_table(path):
+    problems = []
+    for bad, rating in _from_json(path, owners) if ending == ".json" else _from_table(path):
         if wrong := owners.problem(rating):
-            raise BadRecord(path.name, place, *wrong)
-        votes[rating.item, rating.quality] += rating.votes
+            problems.append(bad(*wrong))
+        else:
+            votes[rating.item, rating.quality] += rating.votes
+    raise_if_any(problems)
     if not any(votes.values()):
         raise BenchmarkError(f"{path}: holds no votes")
     by_dataset: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
@@ -85,36 +93,27 @@ def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Ra
     return replace(dataset, ratings=unchanged + new), new
 
 
-def _from_json(path: Path, owners: Owners) -> Iterator[tuple[str, Rating]]:
+def _from_json(path: Path, owners: Owners) -> Iterator[tuple[Bad, Rating]]:
     for record in official.records(path):
         card = owners.cards.get(record.id)
         if card is None:
-            yield record.id, Rating(record.id, "", ())
+            yield record.bad, Rating(record.id, "", ())
         elif "annotations" not in record.values and card.rated_by not in record.values:
             raise record.bad("annotations", "is missing")
         else:
             if "annotations" in record.values:
                 card = replace(card, rated_by="annotations")
-            yield from ((record.id, rating) for rating in official.votes(record, card))
+            yield from ((record.bad, rating) for rating in official.votes(record, card))
 
 
-def _from_table(path: Path) -> Iterator[tuple[str, Rating]]:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream, delimiter="\t" if path.suffix.casefold() == ".tsv" else ",")
-        try:
-            header = [COLUMNS.get(name.strip().casefold(), name) for name in next(rows, [])]
-            if len(set(header)) < len(header):
-                raise BadRecord(path.name, None, "", "names a column twice")
-            if missing := {"item", "quality", "vote"} - set(header):
-                raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
-            for row in filter(None, rows):
-                place = f"line {rows.line_num}"
-                if len(row) != len(header):
-                    raise BadRecord(path.name, place, "", f"{len(row)} values for {len(header)} columns")
-                values = dict(zip(header, row, strict=True))
-                vote = official.number(values["vote"])
-                if vote is None or not abs(vote) <= official.LARGEST:
-                    raise BadRecord(path.name, place, "vote", f"{values['vote']!r:.60} is not a finite number")
-                yield place, Rating(values["item"], values["quality"], (vote,))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise BadRecord(path.name, None, "", f"is not a table: {error}") from error
+def _from_table(path: Path) -> Iterator[tuple[Bad, Rating]]:
+    for place, row in rows.read(TableSource(path), {}):
+        values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
+        if len(values) < len(row):
+            raise BadRecord(path.name, None, "", "names a column twice")
+        if missing := {"item", "quality", "vote"} - values.keys():
+            raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
+        vote = official.number(values["vote"])
+        if vote is None or not abs(vote) <= official.LARGEST:
+            raise BadRecord(place, None, "vote", f"{values['vote']!r:.60} is not a finite number")
+        yield partial(BadRecord, place, None), Rating(values["item"], values["quality"], (vote,))

@@ -98,7 +98,7 @@ def _one(name: str, home: Path, accepted: str) -> str:
     dataset = fetch(datasets.card(name), home)
     store.save(dataset, home)
     expected = "" if len(dataset.items) == dataset.card.size else f"  (the organisers' file has {dataset.card.size})"
-    return f"{name:<18} {len(dataset.items):>6} items {len(dataset.ratings):>7} ratings{expected}"
+    return f"{name:<18} {len(dataset.items):>6} items {dataset.rated:>7} ratings{expected}"
 
 
 def _corpus(name: str, home: Path) -> str:

@@ -53,7 +53,7 @@ def _keep_release(read: Release, home: Path) -> None:
     for entry in read.datasets:
         store.save(entry.dataset, home)
         remarks = f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
-        items, ratings = len(entry.dataset.items), len(entry.dataset.ratings)
+        items, ratings = len(entry.dataset.items), entry.dataset.rated
         print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
     for dataset in read.more:
         store.save_own(dataset, home)

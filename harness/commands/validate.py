@@ -16,12 +16,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".csv, .tsv, .jsonl or .json with dialogue_id and score")
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
                         help="what it should score; may be repeated (default: datasets of which it scores any item)")
+    parser.add_argument("--column", default="", metavar="NAME", help="the column of the scores (default: score)")
     parser.add_argument("--json", action="store_true", help="print one JSON object with every problem")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the problems. 0: there are none, 1: there are, 2: the file cannot be read."""
-    file, origin = _read(args.file, args.home, args.dataset)
+    file, origin = _read(args.file, args.home, args.dataset, args.column)
     if args.json:
         print(json.dumps({
             "file": args.file.name, "sha256": file.digest, "rows": file.rows, "unit": file.unit, "origin": origin,
@@ -34,15 +35,15 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(not one.note for one in file.problems) else 0
 
 
-def _read(path: Path, home: Path, names: list[str]) -> tuple[ScoreFile, str]:
+def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreFile, str]:
     """The file against the datasets it is for, and whether they are real; the sample only where nothing real fits."""
     real, sample = at_hand(home, names)
     if names:
-        return read(path.expanduser(), expected([*real, *sample])), "real" if real else "sample"
-    file = read(path.expanduser(), expected(real or sample), whole=False)
+        return read(path.expanduser(), expected([*real, *sample]), column=column), "real" if real else "sample"
+    file = read(path.expanduser(), expected(real or sample), whole=False, column=column)
     if file.datasets or not (real and sample) or file.problems[0].kind == "unreadable":
         return file, "real" if real else "sample"
-    other = read(path.expanduser(), expected(sample), whole=False)
+    other = read(path.expanduser(), expected(sample), whole=False, column=column)
     return (other, "sample") if other.datasets else (file, "real")
 
 

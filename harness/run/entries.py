@@ -26,7 +26,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[
     notes = f"{card.notes} {joined(dataset, extra)}".strip()
     return DatasetEntry(
         name=card.name, title=card.title, split=card.split, level=card.level, origin=dataset.origin,
-        fingerprint=dataset.fingerprint, items=len(dataset.items), ratings=len(dataset.ratings),
+        fingerprint=dataset.fingerprint, items=len(dataset.items), ratings=dataset.rated,
         qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
                                      entry.quality.high, entry.rated) for entry in qualities),
         licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),

@@ -113,7 +113,7 @@ def home_folder(given: Path | None) -> Path:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise BadConfig(f"{path}: no such file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

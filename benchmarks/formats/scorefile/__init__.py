@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from benchmarks.errors import nearest
 from benchmarks.formats.scorefile.expected import BAR, EVERY, Expected, expected, template
-from benchmarks.formats.scorefile.problems import Problem, Unreadable, counts, describe, printable
+from benchmarks.formats.scorefile.problems import Problem, Unreadable, counts, describe, listed, printable
 from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, opened, rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
@@ -63,18 +63,19 @@ class ScoreFile:
         return self.scores.get((dataset, EVERY)) if own is None else own
 
 
-def read(path: Path, wanted: Expected, *, whole: bool = True) -> ScoreFile:
+def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") -> ScoreFile:
     """Read a file of any form; every problem at once, never an exception for what stands in the file.
 
-    Every dataset that is wanted should be scored, or, if not `whole`, those of which anything is.
+    Every dataset that is wanted should be scored, or, if not `whole`, those of which anything is. The scores are in
+    `column` where the file has it, else in `score`.
     """
     digest = ""
     try:
         ending, content = opened(path)
         digest = hashlib.sha256(content).hexdigest()
-        joined = _Joined(rows(content, ending, wanted.limit), wanted, whole)
+        joined = _Joined(rows(content, ending, wanted.limit, column), wanted, whole)
     except Unreadable as error:
-        return ScoreFile({}, (error.problem,), digest)
+        return ScoreFile({}, tuple(each.problem for each in (*error.before, error)), digest)
     return ScoreFile(joined.scores, joined.problems(), digest, joined.rows.unit, len(joined.rows.ids))
 
 
@@ -152,9 +153,7 @@ class _Joined:
             text, fatal = self._why_unknown(name, suggest=count < SUGGESTIONS)
             yield Problem("unknown", self.rows.lines[row], printable(name), text, fatal)
         if unknown and len(unknown) == len(self.rows.ids):
-            names = list(self.wanted.items)
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            text = f"none of its {len(unknown):,} ids is an item of {', '.join(names[:3])}{more}"
+            text = f"none of its {len(unknown):,} ids is an item of {listed(list(self.wanted.items))}"
             yield Problem("unknown", 0, "", text)
 
     def _why_unknown(self, name: str, *, suggest: bool) -> tuple[str, bool]:
@@ -162,7 +161,7 @@ class _Joined:
         if not name:
             return "has no id", True
         if alike := self.wanted.lookalike(name):
-            return f"is not {printable(alike)!r}, which it looks like: other or invisible letters", True
+            return f"is not {printable(alike)!r}, which it looks like, but {name[:80]!a}", True
         item, _, quality = name.rpartition(BAR)
         if dataset := self.wanted.owners.get(item):
             known = f"; {nearest(quality[:80], self.wanted.qualities[dataset])}" if suggest else ""
@@ -189,7 +188,7 @@ class _Joined:
                     if ids[row] not in unrated:
                         lacking.setdefault(row, []).append(quality)
             for row, names in sorted(lacking.items()):
-                which = "" if len(names) == len(qualities) else f" for {', '.join(map(printable, names))}"
+                which = "" if len(names) == len(qualities) else f" for {listed(names)}"
                 yield _lacks(ids[row], f"has no score{which}")
 
     def _constants(self) -> Iterator[Problem]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,11 +36,11 @@ class Problem:
 
 
 class Unreadable(Exception):
-    """A file or a row of scores that cannot be read: where, and why."""
+    """A file or a row of scores that cannot be read: where, why, and what was noticed `before`."""
 
-    def __init__(self, line: int, text: str) -> None:
+    def __init__(self, line: int, text: str, before: Iterable[Unreadable] = ()) -> None:
         super().__init__(text)
-        self.line, self.text = line, text
+        self.line, self.text, self.before = line, text, tuple(before)
 
     @property
     def problem(self) -> Problem:
@@ -67,6 +68,15 @@ def describe(problems: Iterable[Problem], unit: str, most: int = 20) -> Iterator
 
 
 def printable(text: str) -> str:
-    """A text from a file in plain ASCII: control characters, marks of direction and other letters are escaped."""
+    """A text from a file in the letters of its language: control characters and marks of direction are escaped."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    return short if short.isascii() and short.isprintable() else ascii(short)[1:-1]
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in short)
+
+
+def listed(names: Sequence[str], most: int = 100) -> str:
+    """Names from a file in a line of about `most` characters, and how many more there are."""
+    shown = list(map(printable, names))
+    lengths = itertools.accumulate(len(name) + 2 for name in shown)
+    count = max(1, sum(length <= most for length in lengths))
+    more = f" and {len(shown) - count:,} more" if count < len(shown) else ""
+    return ", ".join(shown[:count]) + more

@@ -17,14 +17,14 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.formats.scorefile.problems import Kind, Unreadable, printable
+from benchmarks.formats.scorefile.problems import LONGEST, Kind, Unreadable, listed, printable
 
 FORMS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 """The endings of the files that are read."""
@@ -33,6 +33,8 @@ IDS = ("dialogue_id", "item", "id")
 SCORE = "score"
 BLANK = " \t"
 """What may stand around an id or a number."""
+SAMPLE = 20
+"""Rows that are looked at to tell which columns hold numbers."""
 RATINGS = "annotations."
 """How the columns begin that hold the ratings of people in the organisers' own tables of results."""
 
@@ -58,6 +60,7 @@ CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
 
 Wrong = tuple[Kind, str]
 """Why a value is no score."""
+EMPTY: Wrong = ("missing", "has no score: the place is empty")
 Header = tuple[int, int, tuple[str, ...]]
 """The positions of the ids and the scores among the columns, and the names of the other columns."""
 
@@ -99,29 +102,38 @@ def opened(path: Path) -> tuple[str, bytes]:
     return ending, content
 
 
-def rows(content: bytes, ending: str, limit: int) -> ScoreRows:
-    """The rows of a file, at most `limit`; Unreadable with the line where it stops."""
+def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:
+    """The rows of a file, at most `limit`, the scores in a column where there is one of that name, else in `score`.
+
+    Unreadable with the line where it stops.
+    """
     for start, what in MAGIC.items():
         if content.startswith(start):
             raise Unreadable(1, f"is {what} by its first bytes, whatever its name says")
     if (position := content.find(b"\0")) >= 0:
         raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
     if ending == ".json":
-        return _records(_json(content), "record", limit)
+        return _records(_json(content), "record", limit, column)
     if ending in {".jsonl", ".ndjson"}:
         lines = _Lines(content, limit)
-        return _records(((lines.last, line) for line in lines.each() if not line.isspace()), "line", limit)
-    return _table(content, "\t" if ending == ".tsv" else None, limit)
+        each = ((lines.last, line) for line in lines.each() if not line.isspace())
+        read = _records(each, "line", limit, column)
+        return replace(read, broken=(*lines.broken, *read.broken))
+    return _table(content, "\t" if ending == ".tsv" else None, limit, column)
 
 
 class _Lines:
-    """The lines of a file, decoded one by one; `spent` counts the bytes of the current row."""
+    """The lines of a file, decoded one by one; `spent` counts the bytes of the current row.
+
+    `broken` lists the lines that are no UTF-8, up to a thousand.
+    """
 
     def __init__(self, content: bytes, limit: int) -> None:
         self._lines = enumerate(io.BytesIO(content.removeprefix(BOM)), 1)
         self._most = limit * LINES
         self.spent = 0
         self.last = 0
+        self.broken: list[Unreadable] = []
 
     def each(self) -> Iterator[str]:
         """Each line as a row of its own."""
@@ -138,13 +150,16 @@ class _Lines:
             if self.spent > LINE:
                 raise Unreadable(place, f"a row is longer than {LINE:,} bytes; is a quote never closed?")
             try:
-                yield line.decode()
+                text = line.decode()
             except UnicodeDecodeError as error:
-                byte = line[error.start]
-                raise Unreadable(place, f"byte {byte:#04x} at place {error.start + 1} is no UTF-8") from error
+                text, byte = line.decode(errors="replace"), line[error.start]
+                if len(self.broken) < 1000:
+                    self.broken.append(Unreadable(place, f"byte {byte:#04x} at place {error.start + 1} is no UTF-8; "
+                                                         "save the file as UTF-8"))
+            yield text
 
 
-def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
+def _table(content: bytes, separator: str | None, limit: int, column: str) -> ScoreRows:
     """CSV or TSV; without a separator it is the first of comma, semicolon and tab that the first line holds."""
     lines = _Lines(content, limit)
     stream = iter(lines)
@@ -155,7 +170,7 @@ def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
     broken: list[Unreadable] = []
     try:
         names = next(reader, [])
-        (at_id, at_score, extra), width = header(names), len(names)
+        (at_id, at_score, extra), width = header(names, column, reader), len(names)
         start, lines.spent = lines.last + 1, 0
         for row in reader:
             if row:  # not an empty line
@@ -170,8 +185,10 @@ def _table(content: bytes, separator: str | None, limit: int) -> ScoreRows:
             start, lines.spent = lines.last + 1, 0
     except csv.Error as error:
         reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
-        raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}")) from error
-    return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=tuple(broken))
+        raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}"), lines.broken) from error
+    except Unreadable as error:
+        raise Unreadable(error.line, str(error), lines.broken) from error
+    return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=(*lines.broken, *broken))
 
 
 def _json(content: bytes) -> Iterator[tuple[int, Any]]:
@@ -204,7 +221,7 @@ def _parsed(text: str, line: int) -> Any:
         raise Unreadable(line, f"is no JSON that can be read: {printable(str(error))}") from error
 
 
-def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int) -> ScoreRows:
+def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int, column: str) -> ScoreRows:
     """The ids and scores of numbered records, taken one by one so that none outlives its line; lines are parsed here.
 
     A record is an object, as the tuple of its fields; a broken one is noted.
@@ -215,7 +232,7 @@ def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int) -> Score
         if len(lines) + len(broken) == limit:
             raise _too_many(line, limit)
         try:
-            name, value = _fields(_parsed(record, line) if unit == "line" else record, line, headers)
+            name, value = _fields(_parsed(record, line) if unit == "line" else record, line, column, headers)
         except Unreadable as error:
             broken.append(error)
         else:
@@ -226,36 +243,54 @@ def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int) -> Score
     return ScoreRows(ids, *_columns(values), lines, unit, tuple(extra), tuple(broken))
 
 
-def _fields(record: Any, line: int, headers: dict[tuple[str, ...], Header]) -> tuple[str, Any]:
+def _fields(record: Any, line: int, column: str, headers: dict[tuple[str, ...], Header]) -> tuple[str, Any]:
     if not isinstance(record, tuple):
         raise Unreadable(line, "is no object with dialogue_id and score")
     names, values = zip(*record, strict=True) if record else ((), ())
     if names not in headers:
-        headers[names] = header(names, "field", line)
+        headers[names] = header(names, column, [values], "field", line)
     at_id, at_score, _ = headers[names]
     if not isinstance(values[at_id], str):
         raise Unreadable(line, "its id is no text")
     return values[at_id], values[at_score]
 
 
-def header(names: Sequence[str], unit: str = "column", line: int = 1) -> Header:
-    """Find the two columns by their names; Unreadable where one is missing or named twice."""
+def header(names: Sequence[str], column: str = "", sample: Iterable[Sequence[object]] = (), unit: str = "column",
+           line: int = 1) -> Header:
+    """Find the two columns by their names; Unreadable where one is missing or named twice.
+
+    Where none holds the scores, the message names those with numbers in the first rows of a `sample`.
+    """
     plain = [name.strip(BLANK).casefold() for name in names]
-    known = [name for name in IDS if name in plain]
-    if not known or SCORE not in plain:
-        lacking = " and ".join([*(() if known else (IDS[0],)), *(() if SCORE in plain else (SCORE,))])
-        people = (f"; {unit}s {RATINGS}* hold what people said, and are never read as scores"
-                  if any(name.startswith(RATINGS) for name in plain) else "")
-        listed = ", ".join(map(printable, names[:12])) or "none"
-        raise Unreadable(line, f"has no {unit} {lacking} (it has: {listed}){people}")
+    wanted = column.strip(BLANK).casefold()
+    if wanted.startswith(RATINGS):
+        raise Unreadable(line, f"{unit}s {RATINGS}* hold what people said, and are never read as scores")
+    known, score = [name for name in IDS if name in plain], wanted if wanted in plain else SCORE
+    if not known or score not in plain:
+        lacking = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
+        why = _numeric(names, sample, unit) if known else f"it has: {listed(names) or 'none'}"
+        raise Unreadable(line, f"has no {unit} {lacking}; {why}")
     chosen = known[0]
     if chosen != IDS[0] and len(known) > 1:
         raise Unreadable(line, f"has the {unit}s {' and '.join(known)}; call the one with the ids {IDS[0]}")
-    for name in (chosen, SCORE):
+    for name in (chosen, score):
         if plain.count(name) > 1:
-            raise Unreadable(line, f"has the {unit} {name} twice")
-    two = plain.index(chosen), plain.index(SCORE)
+            raise Unreadable(line, f"has the {unit} {printable(name)} twice")
+    two = plain.index(chosen), plain.index(score)
     return (*two, tuple(name for position, name in enumerate(names) if position not in two))
+
+
+def _numeric(names: Sequence[str], sample: Iterable[Sequence[object]], unit: str) -> str:
+    """Which columns could be the scores: those with numbers and nothing else, the shortest names first."""
+    rows = [row for row in itertools.islice(sample, SAMPLE) if len(row) == len(names)]
+    columns = zip(names, zip(*rows, strict=True), strict=True) if rows else ()
+    values = {name: [value for value in map(number, column) if value != EMPTY] for name, column in columns}
+    numeric = [name for name, own in values.items() if own and all(isinstance(value, float) for value in own)]
+    people = [name for name in names if name.casefold().startswith(RATINGS)]
+    if choice := sorted(set(numeric) - set(people), key=lambda name: (len(name), name)):
+        return f"{unit}s with numbers: {listed(choice)}; say which: --column NAME, or column = in challenge.toml"
+    never = f"; {unit}s {RATINGS}* hold what people said, and are never read as scores" if people else ""
+    return f"no other {unit} holds numbers (it has: {listed(names)}){never}"
 
 
 def _too_many(line: int, limit: int) -> Unreadable:
@@ -298,10 +333,10 @@ def number(value: object) -> float | Wrong:
     if math.isfinite(plain):
         return plain
     if not text:
-        return "missing", "has no score: the place is empty"
+        return EMPTY
     if math.isinf(plain):
         return "infinite", f"its score {printable(text)} is more than a number can hold"
     if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
-        return "infinite", f"its score is {printable(text)}; a finite number is wanted"
+        return "infinite", f"its score is {text!a}; a finite number is wanted"
     hint = "; a decimal point is wanted" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
-    return "no number", f"its score {printable(text)!r} is no number{hint}"
+    return "no number", f"its score {text[:LONGEST]!a} is no number{hint}"

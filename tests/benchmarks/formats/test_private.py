@@ -22,6 +22,7 @@ def owners(*rated: str) -> private.Owners:
 
 
 FORMS = [
+    ("r.csv", "\ufeffitem;quality;vote\na;overall;4\na;overall;5\nb;overall;1.5\n"),
     ("r.csv", "item,quality,vote\na,overall,4\na,overall,5\nb,overall,1.5\n"),
     ("r.tsv", "dialogue_id\tquality\tscore\textra\na\toverall\t4\tx\na\toverall\t5\tx\nb\toverall\t1.5\tx\n"),
     ("r.json", json.dumps([{"dialogue_id": "a", "annotations": {"overall": [4, 5]}},
@@ -33,13 +34,13 @@ WRONG = [
     ("item,quality,vote\na,overall,nan\n", ("line 2", "vote", "'nan'")),
     ("item,quality,vote\na,overall,1e999\n", ("line 2", "vote")),
     ("item,quality,vote\na,overall,good\n", ("line 2", "vote", "'good'")),
-    ("item,quality,vote\na,overall\n", ("line 2", "2 values for 3 columns")),
+    ("item,quality,vote\na,overall\n", ("line 2", "fewer fields")),
     ("item,vote\na,4\n", ("no column quality",)),
-    ("", ("no column",)),
     ("item,quality,vote\n", ("no votes",)),
     ("item,dialogue_id,quality,vote\na,b,overall,1\n", ("a column twice",)),
     ("item,quality,vote\na,overall,1_0\n", ("line 2", "vote")),
     ("item,quality,vote\na,overall,6\n", ("line 2", "vote", "outside the scale", "1 to 5")),
+    ("item,quality,vote\nc,overall,4\na,overall,9\n", ("line 2", "'c'", "1 more record is wrong")),
     ("item,quality,vote\nb,overall,4\n", ("line 2", "b of toy has votes on 'overall' already")),
 ]
 
@@ -63,7 +64,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     both.add(Dataset(make_card("other"), (make_item("a", "x"),), (), "imported"))
     good = "item,quality,vote\na,overall,4\n"
     for name, content, known, problem in [
-        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "is not a table"),
+        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "is not UTF-8: the byte 0xff in line 2"),
         ("r.json", json.dumps([{"dialogue_id": "a"}]), owners(), "field 'annotations': is missing"),
         ("r.json", json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]), owners(),
          r"r\.json: record c, field 'item'"),
@@ -83,3 +84,4 @@ def test_joining_takes_the_place_of_no_votes() -> None:
     assert new == (Rating("a", "overall", (3.0,)),)
     assert joined.ratings == (Rating("b", "overall", (1.0,)), Rating("a", "overall", (3.0,)))
     assert joined.fingerprint == dataset.fingerprint
+    assert (dataset.rated, joined.rated) == (1, 2)

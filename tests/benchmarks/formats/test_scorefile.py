@@ -74,6 +74,14 @@ def test_a_quality_that_is_not_scored_is_missing_as_a_whole(tmp_path: Path) -> N
     np.testing.assert_array_equal(file.on("toy", "overall"), [1, 2, np.nan])
 
 
+def test_the_scores_are_in_the_column_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("dialogue_id,score,Wit\ntoy_0,1,0.5\ntoy_1,1,-2\ntoy_2,1,1e-3\n")
+    np.testing.assert_array_equal(read(path, WANTED, column="wit").scores["toy", EVERY], VALUES)
+    np.testing.assert_array_equal(read(path, WANTED, column="humour").scores["toy", EVERY], [1, 1, 1])
+    assert "never read as scores" in read(path, WANTED, column="annotations.wit").fatal[0].text
+
+
 def test_what_nobody_rated_needs_no_score(tmp_path: Path) -> None:
     dataset = make_dataset(["a", "b"], [(1.0,), ()])
     wanted = expected([dataset])
@@ -147,7 +155,7 @@ def test_ids_that_are_not_known_are_not_taken(tmp_path: Path) -> None:
         (problem,) = file.problems
         assert (problem.kind, problem.line, problem.fatal) == ("unknown", 5, fatal), name
         assert text in problem.text
-        assert (problem.id + problem.text).isascii()
+        assert problem.text.isascii()
         assert (problem.id + problem.text).isprintable()
         np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES)
     wanted = Expected({"toy": ("caf\u00e9_1",)}, {"toy": ("q",)})
@@ -188,8 +196,11 @@ def test_of_many_problems_the_first_are_printed_and_all_are_counted(tmp_path: Pa
 
 TABLES = [
     ("toy_0,1\n", 1, "has no column dialogue_id and score"),
-    ("", 1, "has no column dialogue_id and score (it has: none)"),
-    ("dialogue_id,value\ntoy_0,1\n", 1, "has no column score"),
+    ("", 1, "has no column dialogue_id and score; it has: none"),
+    ("dialogue_id,note,overall,usl,wit,none\ntoy_0,x,1,2,,\ntoy_1,1,2,3,4,\n", 1,
+     "has no column score; columns with numbers: usl, wit, overall; say which: --column NAME"),
+    ("dialogue_id," + ",".join(f"metric_{number}" for number in range(99)) + "\na" + ",1" * 99 + "\n", 1,
+     "metric_9 and 89 more"),
     ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "hold what people said"),
     ("id,item,score\na,b,1\n", 1, "has the columns item and id"),
     ("id,score,Score\na,1,2\n", 1, "has the column score twice"),
@@ -237,6 +248,9 @@ def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> No
     assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
         ("unreadable", 2, "1 values f"), ("unreadable", 5, "3 values f"), ("unknown", 6, "is no know"),
         ("missing", 0, "has no sco"), ("missing", 0, "has no sco")]
+    bad = read_text(tmp_path, "id,value\né,1\ntoy_1,è\n".encode("latin-1"))
+    assert [(problem.line, problem.text[:13]) for problem in bad.fatal] == [
+        (2, "byte 0xe9 at "), (3, "byte 0xe8 at "), (1, "has no column")]
     lines = read_text(tmp_path, '{"id": "toy_0", "score": 1}\n{"id"\n[]\n{"id": "toy_1", "score": x}\n', "mine.jsonl")
     assert [problem.line for problem in lines.fatal] == [2, 3, 4]
     assert (table.rows, lines.rows) == (2, 1)
