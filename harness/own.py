@@ -6,6 +6,7 @@
     part = "test"                  of a dataset in several parts
     level = "turn"                 or "dialogue"
     language = "en"
+    size = 300                     how many items the file holds, so that one which lacks some is refused
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
@@ -13,12 +14,15 @@
     qualities = ["overall"]        or a [[quality]] each: name, low, high, columns where each rater has one, and
                                    dimension to share a board with others
 
-A scale that is not given is what the votes span. A quality without a dimension stands alone. Such a dataset is of the
-split `own`: its boards are beside those of the challenge, never in their averages.
+A scale that is not given is what the votes span; `harness check` prints what it inferred as lines for the card. A
+quality without a dimension stands alone. Such a dataset is of the split `own`: its boards are beside those of the
+challenge, never in their averages.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import sys
 import tomllib
@@ -42,12 +46,14 @@ from metrics.metric import is_name
 CARD: dict[str, terms.Kind] = {
     "name": terms.text, "title": terms.text, "file": terms.text, "hub": terms.text, "part": terms.text,
     "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.text,
-    "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
+    "size": terms.count, "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
     "licence": terms.text, "citation": terms.text}
 QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
                                   "dimension": terms.text, "columns": terms.texts}
 PLACE = ("file", "hub", "part", "columns", "qualities", "quality")
 """What of a card says where the data are, and not what they are."""
+SHOWN = 5
+"""Items that are named for the same remark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,19 @@ class OwnDataset:
     def read(self) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset, its size taken from the file, and what the file holds that a person should look at."""
         records, listed = self._content()
+        if self.card.size and len(records) != self.card.size:
+            raise BadConfig(f"{self.source.shown}: size is {len(records)}, and {self.card.size} in the card")
         dataset = official.dataset(records, self.card, "imported", self.source.shown)
         scales = {quality.name: quality for quality in self.card.qualities}
         raise_if_any([  # of the organisers' records; a table has named the line
             BadRecord(self.source.shown, rating.item, f"annotations.{rating.quality}", problem)
             for rating in dataset.ratings for vote in rating.votes
             if (problem := scales[rating.quality].off_scale(vote))])
-        return replace(dataset, card=replace(self.card, size=len(dataset.items))), tuple(
-            table.remarks(listed, self.votes) if listed else ())
+        empty = [record.file if listed else record.id for record in records if official.has_empty_turn(record)]
+        return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
+            *(f"{place}: a turn among others is empty, and left out" for place in empty[:SHOWN]),
+            *([f"and so in {len(empty) - SHOWN} more items"] if len(empty) > SHOWN else ()),
+            *(table.remarks(listed, self.votes) if listed else ()))
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
         """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
@@ -88,6 +99,23 @@ class OwnDataset:
                 return records, None
             listed = from_json
         return table.records(listed, self.card.level, self.votes, self.card.qualities), listed
+
+    def inferred(self, dataset: Dataset) -> tuple[str, ...]:
+        """The lines that would fix in the card what was taken from the file; none where it says all."""
+        if self.card.size and all(None not in (own.low, own.high) for own in self.card.qualities):
+            return ()
+        rows = []
+        for quality in dataset.card.qualities:
+            own: dict[str, Any] = {"name": quality.name}
+            if quality.low is not None and quality.high is not None and quality.low < quality.high:
+                own |= {"low": _plain(quality.low), "high": _plain(quality.high)}
+            if quality.dimension != alone(quality.name, self.card.name):
+                own["dimension"] = quality.dimension
+            if self.votes[quality.name] != (quality.name,):
+                own["columns"] = self.votes[quality.name]
+            said = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in own.items())
+            rows.append(f"{{{', '.join(said)}}}")
+        return f"size = {dataset.card.size}", f"qualities = [{', '.join(rows)}]"
 
     def load(self) -> Dataset:
         """The dataset, the scales that the card leaves open taken from the votes."""
@@ -171,24 +199,45 @@ def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> 
         raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(table.COLUMNS)}")
     votes = {quality["name"]: quality.pop("columns", ()) or (quality["name"],) for quality in qualities}
     if split == "own":  # a quality shares a board only if the card says so
-        qualities = [{"dimension": f"{quality['name']} of {values['name']}"} | quality for quality in qualities]
-    plain = {"title": values["name"], "split": split, "level": "turn", "licence": "not stated", "citation": ""}
+        qualities = [{"dimension": alone(quality["name"], values["name"])} | quality for quality in qualities]
+    plain = {"size": 0, "title": values["name"], "split": split, "level": "turn", "licence": "not stated",
+             "citation": ""}
     known = {name: value for name, value in values.items() if name not in PLACE}
-    card = DatasetCard(**{**plain, **known}, size=0, sources=(), qualities=tuple(Quality(**one) for one in qualities))
+    card = DatasetCard(**{**plain, **known}, sources=(), qualities=tuple(Quality(**one) for one in qualities))
     place = values.get("hub") or folder / values["file"]
     return OwnDataset(card, TableSource(place, values.get("part", "")), values.get("columns", {}), votes)
 
 
-def keep(path: Path, home: Path, file: Path | None = None) -> Dataset:
+def alone(quality: str, dataset: str) -> str:
+    """The dimension of a quality that shares no board."""
+    return f"{quality} of {dataset}"
+
+
+def find(name: str, folder: Path) -> Path | None:
+    """The card of a dataset by its name in a folder: a file, or that of the package NAME."""
+    for path in sorted(folder.glob("*.toml")):
+        with contextlib.suppress(OSError, ValueError):
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            if table.get("name") == name and {"qualities", "quality"} & table.keys():
+                return path
+    return card_of(str(folder.absolute() / name))
+
+
+def _plain(number: float) -> float:
+    """A whole number without its decimal point."""
+    return int(number) if number == int(number) else number
+
+
+def keep(path: Path, home: Path, file: Path | None = None) -> tuple[Dataset, tuple[str, ...]]:
     """Read a card with its file, and keep both in the home; the registry then has the dataset."""
-    dataset = read_card(path, file).load()
+    dataset, remarks = read_card(path, file).scaled()
     if dataset.card.name in registry.packages()[0]:
         raise BadConfig(f"{path}: an installed package brings a dataset {dataset.card.name!r}; ask for it by that "
                         "name, or choose another")
     if store.save_own(dataset, home):
         sys.stderr.write(f"{dataset.card.name} in the home is replaced by what {path} holds now\n")
     registry.know(home)
-    return dataset
+    return dataset, remarks
 
 
 def named(names: Iterable[str], home: Path) -> tuple[str, ...]:

@@ -166,9 +166,10 @@ def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:
         return alternating(context), Utterance(SYSTEM, response)
     turns = []
     for line in context:
-        mark, separator, text = line.partition(": ")
+        mark, separator, text = f"{line} ".partition(": ")
         marked = separator and mark in {"System", "User"}
-        turns.append(Utterance(SPEAKERS[mark.casefold()], text.strip()) if marked else Utterance(USER, line))
+        if text.strip() or not marked:
+            turns.append(Utterance(SPEAKERS[mark.casefold()], text.strip()) if marked else Utterance(USER, line))
     return tuple(turns), Utterance(SYSTEM, response.removeprefix("System:").strip())
 
 
@@ -187,6 +188,13 @@ def _dialogue(record: Record) -> tuple[Utterance, ...]:
     if not context:
         raise record.bad(field, "holds no utterance with text")
     return context
+
+
+def has_empty_turn(record: Record) -> bool:
+    """Whether a turn among others has no text; it is left out, which of unmarked turns changes who speaks."""
+    turns = record.values.get("dialog", record.values.get("dialogue"))
+    texts = [turn["text"] for turn in turns] if isinstance(turns, list) else record.text("context").split("\n")
+    return len(texts) > 1 and any(text.strip() in ("", "System:", "User:") for text in texts)
 
 
 def lines(text: str) -> list[str]:

@@ -40,7 +40,7 @@ class TableSource:
     @property
     def is_table(self) -> bool:
         """Whether it has rows of columns; else it is JSON."""
-        return isinstance(self.place, str) or self.place.suffix in ENDINGS or self.place.is_dir()
+        return isinstance(self.place, str) or self.place.suffix.casefold() in ENDINGS or self.place.is_dir()
 
     @property
     def shown(self) -> str:
@@ -145,15 +145,16 @@ def _of_file(path: Path) -> Iterator[Row]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadRecord(path.name, None, "", not_utf8(error)) from error
-    if path.suffix == ".jsonl":
+    ending = path.suffix.casefold()
+    if ending == ".jsonl":
         for line, one in enumerate(text.splitlines(), 1):
             if one.strip():
                 where = f"{path.name}, line {line}"
                 yield where, _object(where, one)
         return
     before = csv.field_size_limit(FIELD)
-    first = SEPARATORS.search(text.partition("\n")[0]) if path.suffix == ".csv" else None
-    separator = first[0] if first else "," if path.suffix == ".csv" else "\t"
+    first = SEPARATORS.search(text.partition("\n")[0]) if ending == ".csv" else None
+    separator = first[0] if first else "," if ending == ".csv" else "\t"
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         if twice := next((name for name, times in Counter(reader.fieldnames or ()).items() if name and times > 1), ""):

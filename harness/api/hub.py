@@ -81,12 +81,12 @@ def push(folder: Path, repo: str) -> str:
     import huggingface_hub
 
     try:
-        huggingface_hub.create_repo(repo, repo_type="dataset", exist_ok=True)
+        created = huggingface_hub.create_repo(repo, repo_type="dataset", exist_ok=True)
         huggingface_hub.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise BadConfig(f"{repo}: the hub does not take it ({reason:.200}); `hf auth login` first") from error
-    return f"https://huggingface.co/datasets/{repo}"
+    return str(created.url)
 
 
 def forbidden(dataset: Dataset) -> str:

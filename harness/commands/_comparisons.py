@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from harness.commands._output import DATA, table
 from harness.results.item_scores import labels
-from harness.results.pooled import Lead, Pool
+from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import Comparisons, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
@@ -63,7 +64,41 @@ def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
                       for dataset, quality, note in sorted(missing))
 
 
-def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class PooledLead:
+    """Who leads whom over some targets of a split: those of a dimension, or all."""
+
+    split: str
+    origin: str
+    dimension: str
+    targets: tuple[Place, ...]
+    better: str
+    worse: str
+    lead: Lead
+    reached: float
+    """The share of what the raters' reliability allows."""
+
+    def __str__(self) -> str:
+        """As a sentence."""
+        datasets = len({dataset for dataset, _ in self.targets})
+        about = (f"{len(self.targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}" if len(self.targets) != 1
+                 else ", ".join(self.targets[0]))
+        share = f"; it reaches {self.reached:.0%} of what the raters allow" if math.isfinite(self.reached) else ""
+        return (f"{self.split}, {self.origin}, {self.dimension} ({about}): {self.better} leads {self.worse} "
+                f"{self.lead.verdict}{share}")
+
+    def json(self) -> str:
+        """As a JSON object, its fields named as those of a comparison."""
+        own = self.lead.difference
+        numbers = {"delta": own.value, "low": own.low, "high": own.high, "p": own.p, "reached": self.reached}
+        return json.dumps({
+            "split": self.split, "origin": self.origin, "dimension": self.dimension, "targets": self.targets,
+            "statistic": STATISTIC, "test": "pooled", "better": self.better, "worse": self.worse,
+            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+            "established": own.established}, ensure_ascii=False)
+
+
+def pooled(report: Results, chosen: ReportRows) -> Iterator[PooledLead]:
     """Who leads each board and dimension of several targets, or of one where some were chosen: by how much, and p."""
     pool = Pool.of(report)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
@@ -76,14 +111,9 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[str]:
         whole = parts.pop("")
         for name, targets in ({"all": whole} | parts if whole not in parts.values() else parts).items():
             rule = "test" if split == "test" else "dev"
-            datasets = len({dataset for dataset, _ in targets})
-            about = (f"{len(targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}" if len(targets) != 1 else
-                     ", ".join(targets[0]))
             for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) >= least else ():
-                share = pool.reached(targets, lead.better, rule)
-                yield (f"{split}, {origin}, {name} ({about}): {labelled[lead.better]} leads {labelled[lead.worse]} "
-                       + lead.verdict
-                       + (f"; it reaches {share:.0%} of what the raters allow" if math.isfinite(share) else ""))
+                yield PooledLead(split, origin, name, targets, labelled[lead.better], labelled[lead.worse], lead,
+                                 pool.reached(targets, lead.better, rule))
 
 
 def _leads(pool: Pool, targets: Sequence[Place], rule: str, columns: Sequence[str]) -> list[Lead]:

@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
             return 1
         print("\n".join(dataset.check(*content, args.home)))
+        if card and (lines := own.read_card(card).inferred(content[0])):
+            print(f"inferred from the file; to fix it, write into {card} in place of its qualities:", *lines, sep="\n")
         return 0
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: is no card; a dataset is checked by its card, a .toml that names this file "

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
     path = args.path.expanduser()
     if card := args.card or own.card_of(str(path.absolute())):
-        dataset = own.keep(card, args.home, path if args.card else None)
-        print("\n".join(about(dataset)))
+        dataset, remarks = own.keep(card, args.home, path if args.card else None)
+        print("\n".join(about(dataset, remarks)))
         print(f"kept in {args.home}; `harness run --dataset {dataset.card.name}` evaluates metrics on it")
         return 0
     (corpora, others), edges = files.look(path), resources.edge_files(path)

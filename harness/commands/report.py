@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, metavar="N", default=0,
                         help="resamples of contexts: for an interval of --statistic (BCa) in place of that by formula, "
                              "and for --test bootstrap (there 1000 by default)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per correlation, or per comparison")
+    parser.add_argument("--json", action="store_true", help="one JSON object per correlation, or per pooled lead, with "
+                        "its interval, and comparison")
 
 
 def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) -> None:
@@ -98,15 +99,17 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
     if test and not chosen.comparisons(report):
         raise BadConfig(f"the report has no comparisons by {chosen.test} there"
                         + ("; `harness run --permutations 20000` makes them" if test == "perm-both" else ""))
+    leads = list(_comparisons.pooled(report, chosen)) if args.compare and chosen.statistic == "spearman" else []
     if args.json and test:
+        print(*(lead.json() for lead in leads), sep="\n", end="\n" * bool(leads))
         for comparisons in chosen.comparisons(report).values():
             sys.stdout.writelines(map(files.json_line, comparisons))
     elif args.json:
         own = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
     else:
-        if args.compare and chosen.statistic == "spearman" and (lines := list(_comparisons.pooled(report, chosen))):
-            print(*lines, "", sep="\n")
+        if leads:
+            print(*leads, "", sep="\n")
         tables = (_comparisons.compared if args.compare else
                   _comparisons.clustered if args.clusters else _comparisons.valued)
         for table in tables(report, chosen):

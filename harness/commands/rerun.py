@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from benchmarks import registry as datasets
 from benchmarks.errors import BadStore
 from benchmarks.storage.store import ratings_fingerprint
+from harness import own
 from harness.commands import run as command
 from harness.errors import BadConfig
 from harness.results import differences, files
@@ -111,12 +112,12 @@ def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
     except FileNotFoundError as error:
         raise BadConfig(f"{args.report}: the run read {error}, which is not in {_listed(places)}; name its folder with "
                         "--from") from error
-    cards = {name: str(place / f"{name}.toml") for name in requested.dataset if name not in datasets.built_in()
-             for place in reversed(places if name not in datasets.names() else args.folders)
-             if (place / f"{name}.toml").is_file()}
+    known = {*datasets.built_in(), *datasets.packages()[0]}
+    cards = {name: str(card) for name in requested.dataset if name not in known for place in reversed(places)
+             if (card := own.find(name, place))}
     if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
         raise BadConfig(f"{args.report}: the run had a dataset {lacking!r}, which is not here; `harness import` its "
-                        f"card, or name with --from the folder of {lacking}.toml")
+                        "card, or name with --from the folder where it is")
     return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
 
 

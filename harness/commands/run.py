@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="a smoke test: only the first N items of each dataset")
     parser.add_argument("--sample", type=int, metavar="N",
                         help="at most N items of each dataset: whole contexts drawn by the seed, spread over systems")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json, .csv or .tsv")
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json or a table")
     parser.add_argument("--seed", type=int, metavar="N", help="for everything random (default: 0)")
     parser.add_argument("--draws", type=int, metavar="N",
                         help="resamples behind the interval of each rank (default: 1000; 0: none)")

@@ -20,7 +20,7 @@ SHOWN = 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which bundles, with which ratings, and how thoroughly."""
     parser.add_argument("bundle", type=Path, nargs="+", help="a .zip that `harness submit` made")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json, .csv or .tsv")
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json or a table")
     parser.add_argument("--with", dest="with_", action="append", default=[], metavar="NAME",
                         help="a metric of the bundle that is not installed, by its file, folder or model; may be "
                              "repeated")

@@ -52,8 +52,8 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
 def _facts(entry: DatasetEntry, points: ItemScores | None) -> Facts:
     systems = len({name for name in points.systems if name}) if points is not None else 0
     pairs = (("Name", entry.name), ("Split", SPLIT.get(entry.split, entry.split)), ("Level", entry.level),
-             ("Origin", entry.origin), ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts
-                                        else str(entry.items)),
+             ("Language", entry.language), ("Origin", entry.origin),
+             ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
              ("Ratings", str(entry.ratings)), ("Systems", str(systems or "")), ("Has", ", ".join(entry.has)),
              ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes))
     known = tuple((term, Cell(value)) for term, value in pairs if value)

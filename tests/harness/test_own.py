@@ -200,6 +200,8 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
      "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
     ("json", official().replace("4.0", "0.5"), SCALE,
      "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
+    ("csv", "item,context,response,overall,fit\n1,a,b,1,1\n", CARD + "size = 2\n",
+     "tea.csv: size is 1, and 2 in the card"),
     ("json", '[{"item": "1", "dialogue": [], "overall": 1}]', CARD.replace('"turn"', '"dialogue"'),
      "object 1: field 'dialogue': holds no turn with text"),
     ("json", '[{"item": "1", "dialogue": [{"role": "user"}], "overall": 1}]', CARD.replace('"turn"', '"dialogue"'),
@@ -271,6 +273,12 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert main(["import", str(tmp_path / "talks.jsonl")]) == 0
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr().out
+    size, qualities = printed.splitlines()[-2:]
+    assert (size, qualities) == (
+        "size = 5", 'qualities = [{name = "fit", low = 0, high = 1}, {name = "overall", low = 1, high = 5}]')
+    path.write_text(f'name = "tea"\nfile = "tea.csv"\n{size}\n{qualities}\n')
+    assert main(["check", str(path)]) == 0
+    assert "inferred" not in capsys.readouterr().out
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
     for remark in ("1 item has no vote", "1 response is empty", "2 items repeat the dialogue and response",
                    "fit: one vote per item"):
@@ -304,6 +312,21 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
         (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
         assert main(["check", str(path)]) == 2
         assert f"tea.{form}: is not UTF-8: the byte 0xe9 in line 2; save the file as UTF-8" in capsys.readouterr().err
+
+
+def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = CARD.replace('"turn"', '"dialogue"')
+    for form, content, card, place in (
+            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 5"),
+            ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
+                                  "response": "x", "overall": 1}), CARD, "tea.jsonl, line 1"),
+            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', whole, "tea.csv, line 4"),
+            ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
+                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), whole, "d9")):
+        path = write(tmp_path, form, content, card.replace(', "fit"', ""))
+        assert main(["import", str(path)]) == 0
+        assert f"look at this: {place}: a turn among others is empty, and left out" in capsys.readouterr().out
+        assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
 
 def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -372,6 +395,10 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert "on the board test:" in capsys.readouterr().out
     assert main(["report", "--out", str(out), "--compare", "--metric", "length"]) == 0
     assert "Data: real" not in capsys.readouterr().out
+    assert main(["report", "--out", str(out), "--compare", "--json", "--dataset", "jsalt"]) == 0
+    lead, *rows = map(json.loads, capsys.readouterr().out.splitlines())
+    assert lead["low"] < lead["delta"] < lead["high"]
+    assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("pooled", "jsalt", {"williams"})
     assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
     assert "did you mean 'length'?" in capsys.readouterr().err
     assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--executor", "local:2",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import huggingface_hub
 import numpy as np
 import pytest
 
@@ -45,12 +51,37 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
         assert read.to_list() == table.to_list()
 
 
+class Hub(BaseHTTPRequestHandler):
+    """What of the hub an upload needs: a repository is made, files are announced, then committed as text."""
+
+    files: ClassVar[dict[str, bytes]] = {}
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        url, answer, status = f"http://{self.headers['Host']}/datasets/me/toy", dict[str, Any](), 200
+        if self.headers["Authorization"] != "Bearer hf_mine":
+            status, answer = 401, {"error": "Invalid username or password."}
+        elif self.path == "/api/repos/create":
+            answer = {"url": url}
+        elif self.path == "/api/datasets/me/toy/preupload/main":
+            answer = {"files": [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
+                                for file in json.loads(content)["files"]]}
+        elif self.path == "/api/datasets/me/toy/commit/main":
+            lines = [json.loads(line) for line in content.splitlines()]
+            self.files.update((line["value"]["path"], base64.b64decode(line["value"]["content"]))
+                              for line in lines if line["key"] == "file")
+            answer = {"commitOid": "0" * 40, "commitUrl": f"{url}/commit/{'0' * 40}"}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+
 def test_only_what_its_licence_lets_is_passed_on(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
-    sent: list[Any] = []
-    monkeypatch.setattr(huggingface_hub, "create_repo", lambda repo, **more: sent.append(repo))
-    monkeypatch.setattr(huggingface_hub, "upload_folder", lambda folder_path, **more: sent.append(
-        sorted(path.name for path in folder_path.iterdir())))
+    """To a server on loopback, by the client of the hub, in a process that finds that address in its environment."""
     monkeypatch.chdir(tmp_path)
     assert main(["export", "fed-turn", "--push", "me/fed"]) == 2
     assert "simulated" in capsys.readouterr().err
@@ -62,10 +93,17 @@ def test_only_what_its_licence_lets_is_passed_on(tmp_path: Path, home: Path, mon
         assert reason in hub.forbidden(dataclasses.replace(own, card=card))
         assert bool(reason) is bool(hub.forbidden(dataclasses.replace(own, card=card)))
     save_own(dataclasses.replace(own, card=dataclasses.replace(own.card, licence="CC BY 4.0")), home)
-    assert sent == []
-    assert main(["export", "toy", "--push", "me/toy"]) == 0
-    assert sent == ["me/toy", ["README.md", "items.parquet", "votes.parquet"]]
-    assert 'license: "cc-by-4.0"' in Path("toy/README.md").read_text()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        for token, status, message in (("hf_other", 2, "the hub does not take it"), ("hf_mine", 0, f"{address}/datas")):
+            command = [sys.executable, "-m", "harness", "export", "toy", "--push", "me/toy"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                                  env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": token})
+            assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stderr
+        server.shutdown()
+    assert Hub.files == {path.name: path.read_bytes() for path in Path("toy").iterdir()}
+    assert 'license: "cc-by-4.0"' in Hub.files["README.md"].decode()
     Path("other").mkdir()
     Path("other/file").touch()
     assert main(["export", "toy", "--out", "other"]) == 2

@@ -120,7 +120,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "another home"))
     for words, part in ((again[:4], "the run read size.py, which is not in"),
-                        (again, "name with --from the folder of tea-talk.toml")):
+                        (again, "its card, or name with --from the folder where it is")):
         assert main(words) == 2
         assert part in capsys.readouterr().err
     again += ["--from", str(card.parent)]
@@ -135,7 +135,8 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     mine.write_text(SIZE.replace("len(", "-len("))
     table = card.with_suffix(".csv")
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
-    assert main(again) == 1
+    monkeypatch.chdir(card.parent)
+    assert main(again[:-2]) == 1
     printed = capsys.readouterr()
     assert "not as it was: ratings of tea-talk: not the same" in printed.err
     assert "not as it was: size, code: " in printed.err
