@@ -40,6 +40,7 @@ from benchmarks.formats.official import Record
 from benchmarks.formats.rows import TableSource
 from benchmarks.storage import store
 from harness import terms
+from harness.contract import dataset as contract
 from harness.errors import BadConfig
 from metrics.metric import is_name
 
@@ -65,8 +66,8 @@ class OwnDataset:
     columns: Mapping[str, str] = field(default_factory=dict)
     votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def read(self) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset, its size taken from the file, and what the file holds that a person should look at."""
+    def read(self) -> tuple[Dataset, tuple[str, ...], dict[str, str]]:
+        """The dataset, its size taken from the file, what a person should look at there, and where each item stands."""
         records, listed = self._content()
         if self.card.size and len(records) != self.card.size:
             raise BadConfig(f"{self.source.shown}: size is {len(records)}, and {self.card.size} in the card")
@@ -76,11 +77,12 @@ class OwnDataset:
             BadRecord(self.source.shown, rating.item, f"annotations.{rating.quality}", problem)
             for rating in dataset.ratings for vote in rating.votes
             if (problem := scales[rating.quality].off_scale(vote))])
-        empty = [record.file if listed else record.id for record in records if official.has_empty_turn(record)]
+        places = {record.id: record.file if listed else record.id for record in records}
+        empty = [places[record.id] for record in records if official.has_empty_turn(record)]
         return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
             *(f"{place}: a turn among others is empty, and left out" for place in empty[:SHOWN]),
             *([f"and so in {len(empty) - SHOWN} more items"] if len(empty) > SHOWN else ()),
-            *(table.remarks(listed, self.votes) if listed else ()))
+            *(table.remarks(listed, self.votes) if listed else ())), places
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
         """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
@@ -122,8 +124,8 @@ class OwnDataset:
         return self.scaled()[0]
 
     def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset as `load` gives it, and what `read` says of the file."""
-        dataset, remarks = self.read()
+        """The dataset as `load` gives it, and what a person should look at in its file."""
+        dataset, remarks, places = self.read()
         votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
                                 for vote in rating.votes] for quality in self.card.qualities}
         if empty := next((name for name, given in votes.items() if not given), None):
@@ -133,7 +135,8 @@ class OwnDataset:
         qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
                                   high=max(votes[quality.name]) if quality.high is None else quality.high)
                           for quality in self.card.qualities)
-        return replace(dataset, card=replace(dataset.card, qualities=qualities)), remarks
+        dataset = replace(dataset, card=replace(dataset.card, qualities=qualities))
+        return dataset, (*remarks, *contract.remarks(dataset, places))
 
 
 def is_path(name: str) -> bool:

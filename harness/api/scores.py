@@ -1,7 +1,7 @@
 """`from harness import score`: the scores of a metric for items that stand in Python, without a run.
 
 An item is one of `benchmarks.dataset`, or a dict as it comes from JSON; a pandas DataFrame or a `datasets.Dataset` has
-one a row, and columns of other names mean nothing:
+one a row. Other names mean nothing, but in a dict one that looks misspelled is refused:
 
     {"context": [...], "response": "...", "references": [...], "facts": [...]}
     {"dialogue": [...], ...}                                     a whole dialogue
@@ -14,6 +14,7 @@ The scores are those of `harness run`. They are not kept on disk; models are, fr
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ from metrics.models.service import Choice, Models
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system")
 SINGULAR = {"reference": "references", "fact": "facts"}
 """What columns of a table may be called as well."""
+ALIKE = 0.75
+"""How like a field's name another one is, by difflib's ratio, to be taken for it misspelled."""
 
 
 def score(
@@ -92,9 +95,9 @@ def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
         return given
     if not isinstance(given, Mapping):
         raise BadConfig(f"{where}: should be an Item or a dict, is {type(given).__name__}")
-    for name in given:
-        if name not in FIELDS:
-            raise BadConfig(f"{where}: no field {str(name)!r:.60}; {nearest(str(name), FIELDS)}")
+    if wrong := next((name for name in given if name not in FIELDS and difflib.get_close_matches(
+            str(name), FIELDS, n=1, cutoff=ALIKE)), None):
+        raise BadConfig(f"{where}: no field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
     if ("response" in given) == ("dialogue" in given):
         raise BadConfig(f"{where}: should have either a response (with a context) or a dialogue")
     if "dialogue" in given:

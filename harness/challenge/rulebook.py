@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.errors import nearest
 from harness import terms
 from harness.errors import BadConfig
-from harness.own import CARD, OwnDataset, of_table
+from harness.own import CARD, OwnDataset, card_of, is_path, of_table, read_card
 from harness.run.rank import BY_NAME, RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
@@ -72,6 +72,9 @@ def read(folder: Path) -> Rulebook:
     values["ratings"] = folder / values["ratings"] if values.get("ratings") else None
     own = tuple(of_table(terms.checked(table, CARD, where), folder, where, "test") for where, table in (
         (f"{shown}: [[dataset]] {place}", table) for place, table in enumerate(values.pop("dataset", ()), start=1)))
+    cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
+    own += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
+    values["datasets"] = tuple(name for name in values.get("datasets", ()) if name not in cards)
     rules = Rulebook(folder, own=own, **values)
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")

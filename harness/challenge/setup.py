@@ -28,7 +28,7 @@ PARTICIPANTS = "README.md"
 RULES = '''# A challenge; docs/tutorial-organiser.md of dialogue-harness tells every setting.
 title = "{title}"
 
-# Data: names of `harness list datasets`, all of one split, all real or all of the bundled sample ...
+# Data: names of `harness list datasets` or cards ("my.toml"), all of one split, all real or all of the sample ...
 datasets = [{datasets}]
 # ... or files of your own in the organisers' JSON:
 # [[dataset]]            (at the end of this file)

@@ -37,16 +37,7 @@ def run(args: argparse.Namespace) -> int:
     registry.know(args.home)
     card, known = own.card_of(args.name), registry.cards().get(args.name)
     if card or (known and known.split == "own"):
-        try:
-            content = own.read_card(card).scaled() if card else (registry.load(args.name, args.home), ())
-        except BadRecords as error:  # one alone is said as any other mistake
-            more = len(error.problems) - SHOWN
-            print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
-            return 1
-        print("\n".join(dataset.check(*content, args.home)))
-        if card and (lines := own.read_card(card).inferred(content[0])):
-            print(f"inferred from the file; to fix it, write into {card} in place of its qualities:", *lines, sep="\n")
-        return 0
+        return _check_dataset(args.name, card, args.home)
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: is no card; a dataset is checked by its card, a .toml that names this file "
                         "(`harness new dataset NAME` writes one)")
@@ -69,3 +60,22 @@ def run(args: argparse.Namespace) -> int:
         print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
               f"the contract is kept: {states.count('ok')} checks hold, {states.count('note')} notes")
     return 1 if broken else 0
+
+
+def _check_dataset(name: str, card: Path | None, home: Path) -> int:
+    """Print what a dataset of one's own holds, what to look at, and what was inferred, as lines for its card."""
+    try:
+        if card is None:
+            loaded = registry.load(name, home)
+            print("\n".join(dataset.check(loaded, tuple(dataset.remarks(loaded, {})), home)))
+            return 0
+        source = own.read_card(card)
+        read, remarks = source.scaled()
+    except BadRecords as error:  # one alone is said as any other mistake
+        more = len(error.problems) - SHOWN
+        print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
+        return 1
+    print("\n".join(dataset.check(read, remarks, home)))
+    if lines := source.inferred(read):
+        print(f"inferred from the file; to fix it, write into {card} in place of its qualities:", *lines, sep="\n")
+    return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import registry
@@ -40,11 +40,11 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
         if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
             known = nearest(quality.dimension, sorted(boards))
             yield f"look at this: no other dataset has the board {quality.dimension!r}; {known}"
-    yield from (f"look at this: {remark}" for remark in (*more, *remarks(dataset)))
+    yield from (f"look at this: {remark}" for remark in more)
 
 
-def remarks(dataset: Dataset) -> Iterator[str]:
-    """What a person should look at before believing a correlation on the dataset."""
+def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
+    """What a person should look at before believing a correlation on the dataset; `places` has where each item is."""
     items = {item.id: item for item in dataset.items}
     said: dict[tuple[Utterance, ...], str] = {}
     rated = {rating.item for rating in dataset.ratings if rating.votes}
@@ -56,7 +56,7 @@ def remarks(dataset: Dataset) -> Iterator[str]:
             (repeated, "item repeats the dialogue and response of another one",
              "items repeat the dialogue and response of another one")):
         if names:
-            yield f"{_count(len(names), one, many)}{_which(names)}"
+            yield f"{_count(len(names), one, many)}{_which([places.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
         if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
@@ -66,8 +66,8 @@ def remarks(dataset: Dataset) -> Iterator[str]:
 
 
 def _which(names: Sequence[str]) -> str:
-    """The first of some items."""
-    return f" ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+    """The first of some items, by their places."""
+    return f" ({'; '.join(names[:SHOWN])}{'; ...' if len(names) > SHOWN else ''})"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -280,7 +280,8 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert main(["check", str(path)]) == 0
     assert "inferred" not in capsys.readouterr().out
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
-    for remark in ("1 item has no vote", "1 response is empty", "2 items repeat the dialogue and response",
+    for remark in ("1 item has no vote (tea.csv, line 16)", "1 response is empty (tea.csv, line 9)",
+                   "2 items repeat the dialogue and response of another one (tea.csv, line 13; tea.csv, line 16)",
                    "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
     table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
@@ -405,6 +406,10 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
                  "--out", str(tmp_path / "workers")]) == 0
     assert main(["report", "--out", str(out), "--dataset", card, "--json"]) == 0
     assert "is replaced" not in capsys.readouterr().err
+    (tmp_path / "challenge").mkdir()
+    (tmp_path / "challenge" / "challenge.toml").write_text('datasets = ["../tea-talk"]\n')
+    assert main(["challenge", "template", str(tmp_path / "challenge")]) == 0
+    assert (tmp_path / "challenge" / "template.csv").read_text() == "dialogue_id,score\n1,\n2,\n3,\n4,\n"
     table = next((tmp_path / "tea-talk").rglob("*.csv"))
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
     assert main(run) == 0

@@ -106,8 +106,9 @@ def test_a_table_has_an_item_a_row_and_columns_of_other_names_mean_nothing(tmp_p
     columns = {name: [row[name] for row in rows] for name in ("context", "response")}
     columns |= {"split": ["a", "b"], "n": [1, 2]}
     pandas.DataFrame(columns).to_parquet(file := tmp_path / "items.parquet")
-    for table in (pandas.DataFrame({**columns, "system": ["a", None], "id": ["x", "y"]}), pandas.DataFrame(columns),
-                  pandas.read_parquet(file), datasets.Dataset.from_dict(columns)):
+    for table in ([{**row, "split": "a"} for row in rows], pandas.DataFrame(columns), pandas.DataFrame(
+            {**columns, "system": ["a", None], "id": ["x", "y"]}), pandas.read_parquet(file),
+                  datasets.Dataset.from_dict(columns)):
         assert score("length", table)["length"].tolist() == expected.tolist()
     named = {"context": [["Tea?"]], "response": ["Green tea"], "reference": ["Green tea"]}
     assert score("rouge-l", datasets.Dataset.from_dict(named)) == score("rouge-l", pandas.DataFrame(named)) == {
