@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ import numpy as np
 
 from benchmarks.sample.dialogues import dialogue_rows
 from benchmarks.sample.raters import Crowd, scales
-from benchmarks.sample.sets import DEV, TEST, WEIGHTS, TurnSet
-from benchmarks.sample.texts import DIMENSIONS, Short, level, long_conversations, reply, short_conversations
+from benchmarks.sample.texts import LEVELS, TABLES, Short, long_conversations, reply, short_conversations
 
 SEED = 20210710
 DATA = Path(__file__).parent / "data"
@@ -25,6 +25,35 @@ JUDGES = 3  # raters who compare two replies to the same context
 SPREAD = 3  # a clean file leaves out a row whose votes on appropriateness lie this far apart
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSet:
+    """How one turn-level set is made, as tables.toml has it."""
+
+    name: str
+    held_out: bool
+    kinds: tuple[str, ...]
+    raters: tuple[int, int]
+    without: tuple[str, ...] = ()
+    references: int = 0
+    facts: bool = False
+    system_key: str = "model"
+    mean_of: tuple[str, ...] = ()
+    last_turns: int = 0
+    empty: tuple[str, ...] = ()
+    unrated: int = 0
+    contest: bool = False
+    clean: bool = False
+
+    @property
+    def answering(self) -> list[str]:
+        """The systems that answer in every conversation."""
+        return [name for name in LEVELS if name not in (*self.without, "empty")]
+
+
+DEV, TEST = ([TurnSet(name, split == "test", **own) for name, own in TABLES["sets"][split].items()]
+             for split in ("dev", "test"))
 
 
 def make(folder: Path) -> list[Path]:
@@ -58,9 +87,9 @@ def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None
 
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     """The rows of a turn-level set, without ids: every system answers in every conversation."""
-    talks = [talk for talk in short_conversations() if talk.kind in recipe.kinds and talk.held_out == (recipe in TEST)]
-    crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, WEIGHTS)
-    judged = [(talk, system) for talk in talks for system in recipe.systems]
+    talks = [talk for talk in short_conversations() if talk.kind in recipe.kinds and talk.held_out == recipe.held_out]
+    crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, TABLES["reply"]["weights"])
+    judged = [(talk, system) for talk in talks for system in recipe.answering]
     free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
     holes = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
                      strict=True))
@@ -68,15 +97,14 @@ def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     for at, (talk, system) in enumerate(judged):
         response: str | None = reply(system, talk, talks, rng)
         if at in holes:
-            response = holes[at]
+            response = None if holes[at] == "null" else holes[at]
         row = describe(recipe, talk, system, response)
-        levels = {dimension: level(system if response else "empty", dimension) for dimension in DIMENSIONS}
-        votes = crowd.votes(judged_on, levels, rng)
+        votes = crowd.votes(judged_on, LEVELS[system if response else "empty"], rng)
         row["annotations"] = {name: [round(sum(given) / len(given), 2)] if name in recipe.mean_of else given
                               for name, given in votes.items()}
         rows.append(row)
     if recipe.contest:
-        add_win_ratios(rows, len(recipe.systems), rng)
+        add_win_ratios(rows, len(recipe.answering), rng)
     return rows
 
 
@@ -92,7 +120,7 @@ def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> l
 def describe(recipe: TurnSet, talk: Short, system: str, response: str | None) -> Row:
     """A row without its votes, with the spelling, blanks and marks of the real file of that name."""
     fed, topical, persona = (recipe.name == name for name in ("fed-turn", "topical-usr", "persona-usr"))
-    turns = talk.turns if recipe.last_turns is None else talk.turns[-recipe.last_turns :]
+    turns = talk.turns[-recipe.last_turns :]
     speakers = {"U": "User: ", "S": "System: "} if fed else {"U": "", "S": ""}
     row: Row = {"dialogue_id": ""}
     if recipe.system_key:
@@ -121,8 +149,8 @@ def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) ->
     """
     for first in range(0, len(rows), block):
         rivals = rows[first : first + block]
-        worth = [0.6 * level(name, "relevance") + 0.4 * level(name, "content")
-                 for name in (row["model"] if row["response"] else "empty" for row in rivals)]
+        levels = (LEVELS[row["model"] if row["response"] else "empty"] for row in rivals)
+        worth = [0.6 * level["relevance"] + 0.4 * level["content"] for level in levels]
         wins = np.zeros(len(rivals))
         for left in range(len(rivals)):
             for right in range(left + 1, len(rivals)):

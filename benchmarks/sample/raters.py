@@ -37,7 +37,7 @@ class Scale:
 def scales(dataset: str, weights: Mapping[str, Mapping[str, float]]) -> tuple[Scale, ...]:
     """The qualities of a dataset as its card has them, from 1 to 5 where that says no scale."""
     return tuple(Scale(quality.name, 1 if quality.low is None else quality.low,
-                       5 if quality.high is None else quality.high, weights[quality.name])
+                       5 if quality.high is None else quality.high, weights[quality.name.casefold()])
                  for quality in registry.card(dataset).qualities)
 
 

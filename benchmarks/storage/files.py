@@ -15,8 +15,10 @@ from pathlib import Path
 STALE = 3600.0
 """Seconds after which a half-written file is taken to be left by a killed process, of whatever machine."""
 
-_HERE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-_WRITER = re.compile(rf"\.{_HERE}-(\d+)\.[^.]*\.part")
+MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+"""What this machine is called in the names of files."""
+
+_WRITER = re.compile(rf"\.{MACHINE}-(\d+)\.[^.]*\.part")
 """The end of the name of a half-written file, with the number of the process of this machine that writes it."""
 
 
@@ -25,7 +27,7 @@ def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> Non
 
     Without `lasting` a power cut may leave it empty, which is for files whose name tells their digest.
     """
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{_HERE}-{os.getpid()}.", suffix=".part")
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{MACHINE}-{os.getpid()}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -51,17 +53,18 @@ def sweep(folder: Path) -> None:
     """Remove what killed processes left half-written in a folder and below."""
     for part in folder.rglob(".*.part"):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
-            if part.is_file() and (_abandoned(part) or time.time() - part.stat().st_mtime > STALE):
+            writer = _WRITER.search(part.name)
+            abandoned = writer is not None and not runs(int(writer[1]))
+            if part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):
                 part.unlink()
 
 
-def _abandoned(part: Path) -> bool:
-    """Whether a process of this machine wrote it that is no more."""
-    writer = _WRITER.search(part.name)
-    if writer is not None and os.name == "posix":
+def runs(process: int) -> bool:
+    """Whether there is a process of this number on this machine; where the system does not tell, there is."""
+    if os.name == "posix":
         with contextlib.suppress(PermissionError, OverflowError):
             try:
-                os.kill(int(writer[1]), 0)
+                os.kill(process, 0)
             except ProcessLookupError:
-                return True
-    return False
+                return False
+    return True

@@ -77,12 +77,13 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
     """The metrics that have no weights for the encoder of the run, or whose inputs have none."""
-    return tuple(one.label for one in chosen if any(_lacks_weights(each, models) for each in _with_inputs(one.metric)))
+    return tuple(one.label for one in chosen
+                 if any(_lacks_weights(each, models) for each in _inputs(one.metric) or [one.metric]))
 
 
-def _with_inputs(metric: Metric) -> list[Metric]:
-    """The metric; of a composition its inputs."""
-    return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else [metric]
+def _inputs(metric: Metric) -> list[Metric]:
+    """The inputs of a composition."""
+    return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else []
 
 
 def _lacks_weights(metric: Metric, models: Models) -> bool:
@@ -110,8 +111,7 @@ def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> Traini
 
 def _trained_on(metric: Metric, models: Models) -> str:
     """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
-    parts = (one.chosen.metric.card.trained_on for one in metric.made_of()) if isinstance(metric, Composite) else ()
-    sources = list(dict.fromkeys(filter(None, (metric.card.trained_on, *parts))))
+    sources = list(dict.fromkeys(filter(None, (one.card.trained_on for one in (metric, *_inputs(metric))))))
     if isinstance(metric, Composite) and metric.learns:
         try:
             names = ", ".join(learned(metric, models).datasets)
@@ -124,15 +124,14 @@ def _trained_on(metric: Metric, models: Models) -> str:
 
 def _fitted_on(metric: Metric) -> str:
     """What the weights of a metric, or of the inputs of a composition, were fitted on: ratings weigh most."""
-    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else []
-    learns = "ratings" if isinstance(metric, Composite) and metric.learns else ""
-    own = {learns, metric.card.fitted_on if not isinstance(metric, Composite) else "", *map(_fitted_on, parts)}
+    learns = ("ratings" if metric.learns else "") if isinstance(metric, Composite) else metric.card.fitted_on
+    own = {learns, *map(_fitted_on, _inputs(metric))}
     return next((level for level in ("ratings", "dialogues") if level in own), "")
 
 
 def _parameters(metric: Metric, models: Models) -> int:
     """How many parameters the networks behind a metric have, each counted once; 0 for a metric without any."""
-    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    parts = _inputs(metric) or [metric]
     networks = {(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models}
     trained = {(name, getattr(one, "encoder", "")) for one in (metric, *parts) for name in checkpoints(one)}
     total = sum(models.parameters(kind, str(name)) for kind, name in networks)
@@ -144,8 +143,8 @@ def _parameters(metric: Metric, models: Models) -> int:
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """The models that the scores come from, by the names to show; one that is not on this machine has none."""
-    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
-    shown = (models.display_name(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models)
+    shown = (models.display_name(kind, options(one).get(kind, "")) for one in _inputs(metric) or [metric]
+             for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 
 

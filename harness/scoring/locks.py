@@ -11,20 +11,17 @@ depends on locks: they only keep two runs from doing the same work.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import platform
 import secrets
 import threading
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from benchmarks.storage.files import MACHINE, runs
 from harness.scoring.files import Files
 
 BEAT, STALE = 5.0, 60.0
 """Seconds between two signs of life, and after how many without one an owner counts as dead."""
-
-_MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 @dataclass(slots=True)
@@ -32,7 +29,7 @@ class Locks:
     """The locks of one run in a store; a context that ends with all of them released."""
 
     files: Files
-    owner: str = field(default_factory=lambda: f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}")
+    owner: str = field(default_factory=lambda: f"{MACHINE}-{os.getpid()}-{secrets.token_hex(4)}")
     held: set[str] = field(default_factory=set)
     _done: threading.Event = field(default_factory=threading.Event)
 
@@ -84,7 +81,7 @@ class Locks:
 
     def _lives(self, owner: str) -> bool:
         host, process, _ = [*owner.split("-"), "", ""][:3]
-        if host == _MACHINE and os.name == "posix" and process.isdigit() and not _runs(int(process)):
+        if host == MACHINE and process.isdigit() and not runs(int(process)):
             return False
         try:
             return self.files.age(f"owners/{owner}") < STALE
@@ -103,14 +100,3 @@ class Locks:
 def _owner(name: str) -> str:
     """The owner that a file belongs to."""
     return name.rpartition("/")[2].rpartition(".")[2]
-
-
-def _runs(process: int) -> bool:
-    """Whether there is a process of this number on this machine."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

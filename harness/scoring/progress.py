@@ -42,28 +42,16 @@ FIRST = 5
 
 
 class Progress:
-    """Counts steps, and says which one is being done."""
+    """A line that is renewed on a terminal, and lines that stay."""
 
-    def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
-        self.total, self.done = total, 0
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
-        self.start = time.monotonic()
-
-    def at(self, dataset: str, metric: str) -> None:
-        """Say what is being scored; on a terminal only."""
-        filled = round(24 * self.done / max(self.total, 1))
-        bar = "█" * filled + "·" * (24 - filled)
-        self.show(f"{bar} {self.done}/{self.total} {time.monotonic() - self.start:.0f}s {dataset} {metric}")
 
     def show(self, text: str) -> None:
         """Renew the line; on a terminal only."""
         if self.live:
             self._renew(text)
-
-    def advance(self) -> None:
-        """Count one step as done."""
-        self.done += 1
 
     def line(self, text: str) -> None:
         """Print a line that stays."""

@@ -14,10 +14,10 @@ from harness.cli import main
 from harness.errors import StoreError
 from harness.scoring.executors import ray as place
 from harness.scoring.executors.ray import Actor, Cluster
-from harness.scoring.executors.tasks import Began, Ended, Finished, Lost, Setup, Task
+from harness.scoring.executors.tasks import Began, Ended, Lost, Setup, Task
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, metric, report, setup
-from tests.faults.test_workers import DIES_ONCE, SAME, until_idle
+from tests.faults.test_workers import DIES_ONCE, SAME, until_ended
 
 # Ray leaves its files to be closed by the collector
 pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore::ResourceWarning",
@@ -53,15 +53,15 @@ def test_a_killed_actor_is_lost_with_its_last_words_and_replaced(tmp_path: Path,
     task = Task("esl", (0, 10), (toy, "length"))
     try:
         cluster.send(0, task)
-        began, (_, lost) = until_idle(cluster, 1)
+        began, (_, lost) = until_ended(cluster, 1)
         assert began == (0, Began(toy))
         assert isinstance(lost, Lost)
         assert lost.reason.startswith("its worker process has died")
         assert "a word on stdout" in lost.log
         assert "a word on stderr" in lost.log
         cluster.send(0, task)
-        said = [event for _, event in until_idle(cluster, 1)]
-        assert [type(event) for event in said] == [Began, Ended, Began, Ended, Finished]
+        said = [event for _, event in until_ended(cluster, 2)]
+        assert [type(event) for event in said] == [Began, Ended, Began, Ended]
         assert said[2] == Began("length")
     finally:
         cluster.close()
@@ -74,10 +74,10 @@ def test_tasks_that_wait_for_room_go_to_the_actors_there_are(tmp_path: Path, hom
     try:
         for worker in range(4):
             cluster.send(worker, Task("esl", (worker, worker + 1), ("length",)))
-        said = list(until_idle(cluster, 4))
+        said = list(until_ended(cluster, 4))
     finally:
         cluster.close()
-    assert {worker for worker, event in said if isinstance(event, Finished)} == set(range(4))
+    assert {worker for worker, event in said if isinstance(event, Ended)} == set(range(4))
     assert len(list(tmp_path.rglob("*.shard"))) == 4
 
 
@@ -91,7 +91,7 @@ def test_a_stopped_worker_is_replaced_and_nothing_of_it_is_heard(tmp_path: Path,
         cluster.kill(0)
         assert list(cluster.events(0)) == []
         cluster.send(0, Task("esl", (10, 20), ("length",)))
-        assert [type(event) for _, event in until_idle(cluster, 1)] == [Began, Ended, Finished]
+        assert [type(event) for _, event in until_ended(cluster, 1)] == [Began, Ended]
     finally:
         cluster.close()
 

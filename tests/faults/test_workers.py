@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Task
+from harness.scoring.executors.tasks import Began, Ended, Event, Lost, Task
 from harness.scoring.executors.workers import Processes
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, metric, report, setup, words
@@ -25,12 +25,12 @@ DIES_ONCE = ("print('a word on stdout')\nprint('a word on stderr', file=sys.stde
              "if times('died') < 1:\n    os.kill(os.getpid(), signal.SIGKILL)")
 
 
-def until_idle(executor: Any, workers: int) -> Iterator[tuple[int, Event]]:
-    """What is said until so many workers have finished or are lost."""
+def until_ended(executor: Any, metrics: int) -> Iterator[tuple[int, Event]]:
+    """What is said until so many metrics have ended or were lost."""
     ended = 0
-    while ended < workers:
+    while ended < metrics:
         for worker, event in executor.events(0.5):
-            ended += isinstance(event, Finished | Lost)
+            ended += isinstance(event, Ended | Lost)
             yield worker, event
 
 
@@ -48,14 +48,14 @@ def test_a_killed_process_is_lost_with_its_last_words_and_replaced(tmp_path: Pat
     task = Task("esl", (0, 10), (toy,))
     try:
         executor.send(0, task)
-        began, (_, lost) = until_idle(executor, 1)
+        began, (_, lost) = until_ended(executor, 1)
         assert began == (0, Began(toy))
         assert isinstance(lost, Lost)
         assert lost.reason == "killed by SIGKILL"
         assert "a word on stdout" in lost.log
         assert "a word on stderr" in lost.log
         executor.send(0, task)
-        assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
+        assert [type(event) for _, event in until_ended(executor, 1)] == [Began, Ended]
         assert executor.memory(0) > 1 << 20
     finally:
         executor.close()
@@ -67,10 +67,10 @@ def test_a_killed_process_is_lost_with_its_last_words_and_replaced(tmp_path: Pat
 def test_processes_end_with_the_run_that_started_them(tmp_path: Path, home: Path) -> None:
     executor = Processes(setup(home, tmp_path / "scores", "length"), 1)
     executor.send(0, Task("esl", (0, 10), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
+    assert [type(event) for _, event in until_ended(executor, 1)] == [Began, Ended]
     child = executor._children[0].process.pid
     os.kill(child, signal.SIGINT)  # Ctrl-C reaches all of the terminal's processes, and the scheduler answers it
     executor.send(0, Task("esl", (10, 20), ("length",)))
-    assert [type(event) for _, event in until_idle(executor, 1)] == [Began, Ended, Finished]
+    assert [type(event) for _, event in until_ended(executor, 1)] == [Began, Ended]
     executor.close()
     assert not Path(f"/proc/{child}").exists()

@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.errors import BenchmarkError
 from harness.errors import BadConfig, HarnessError, StoreError
-from harness.scoring.executors.tasks import Began, Event, Finished, Lost, Setup, Task
+from harness.scoring.executors.tasks import Began, Event, Lost, Setup, Task
 from harness.scoring.executors.workers import TAIL, Worker
 from metrics.errors import MetricError
 from metrics.models.service import Models
@@ -218,9 +218,7 @@ class Cluster:
         if not assigned.calls:
             del self._assigned[worker]
         yield worker, event
-        if not assigned.calls:
-            yield worker, Finished()
-        elif worker in self._assigned:  # it was not stopped meanwhile
+        if assigned.calls and worker in self._assigned:  # it was not stopped meanwhile
             yield worker, Began(assigned.task.metrics[-len(assigned.calls)])
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.errors import ScoringFailed, StoreError
-from harness.scoring.executors.tasks import Began, Ended, Event, Executor, Finished, Lost, Queue, Task, tasks
+from harness.scoring.executors.tasks import Began, Ended, Event, Executor, Lost, Queue, Task, tasks
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
 from harness.scoring.scorer import first_waits
@@ -136,8 +136,6 @@ class Scheduler:
             running.metric, running.since = event.metric, time.monotonic()
         elif isinstance(event, Ended):
             self._ended(worker, running, event)
-        elif isinstance(event, Finished):
-            del self._running[worker]
         elif isinstance(event, Lost):
             self._lost(worker, event)
         else:
@@ -152,6 +150,7 @@ class Scheduler:
         self._close(self._open[running.task.dataset, event.metric], running.task.span, event.error)
         if self.stopping and running.left:
             self.executor.kill(worker)
+        if self.stopping or not running.left:
             del self._running[worker]
 
     def _report(self, worker: int, running: _Running, metric: str, outcome: str, tokens: int = 0) -> None:
@@ -162,8 +161,6 @@ class Scheduler:
     def _lost(self, worker: int, lost: Lost) -> None:
         """A worker has died: its part is tried again or given up, the rest of its task goes back to the queue."""
         running = self._running.pop(worker)
-        if not running.left:  # it had done all of it
-            return
         task, metric = running.task, running.metric or running.left[0]
         own = self._open[task.dataset, metric]
         own.lost[task.span].append(worker)

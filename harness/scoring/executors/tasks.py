@@ -71,11 +71,6 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A worker has done its task and waits for another."""
-
-
-@dataclass(frozen=True, slots=True)
 class Lost:
     """A worker has died; `log` is the end of what it printed."""
 
@@ -83,7 +78,7 @@ class Lost:
     log: str = ""
 
 
-Event: TypeAlias = Began | Ended | Finished | Lost | StoreError
+Event: TypeAlias = Began | Ended | Lost | StoreError
 
 
 class Executor(Protocol):

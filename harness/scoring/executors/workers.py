@@ -28,7 +28,7 @@ from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
 from harness.errors import StoreError
 from harness.run import plan
-from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Setup, Task
+from harness.scoring.executors.tasks import Began, Ended, Event, Lost, Setup, Task
 from harness.scoring.score import score_part
 from harness.scoring.scorer import failure
 from harness.scoring.store import ScoreStore
@@ -61,7 +61,6 @@ class Worker:
         for metric in task.metrics:
             yield Began(metric)
             yield self.score(task, metric)
-        yield Finished()
 
     def score(self, task: Task, name: str) -> Event:
         """Score one metric of a task, and store the part."""

@@ -35,7 +35,7 @@ def study(request: StudyRequest) -> Findings:
     context, limit = request.workspace, request.selection.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
     scores = ReplyScores(contexts, changes(request.seed, None), request.seed, context.models, context.store,
-                         Progress(len(request.plan.chosen)))
+                         Progress())
     try:
         scores.changes = changes(request.seed, lexicon(context.models.resource("wordnet").path))
     except MissingResource as error:
@@ -51,7 +51,6 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
         start = time.monotonic()
         own = columns(chosen, scores)
         rows += own
-        scores.progress.advance()
         if own:
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
     cones = dict(spaces(metrics, scores, cache))

@@ -100,7 +100,7 @@ class ReplyScores:
         """The scores of the replies, in their order; None where there are none, with the reason noted."""
         if use.label in self.skips or use.label in self.failures:
             return None
-        self.progress.at(replies.dataset.card.name, use.label)
+        self.progress.show(f"{replies.dataset.card.name} {use.label}")
         result = Scorer(replies.dataset, self.models, self.store).attempt(use.metric)
         if isinstance(result, ScoringFailed):
             self.failures[use.label] = str(result)

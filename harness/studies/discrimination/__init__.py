@@ -52,11 +52,10 @@ def study(request: StudyRequest) -> Findings:
                         space.cache.root, space.models.choice)
                for part in parts for kind in KINDS for chosen in systems]
     trainings.encode_all(space.models, planned)
-    progress, start = Progress(len(planned)), time.monotonic()
+    progress, start = Progress(), time.monotonic()
     accuracies: dict[Training, list[float]] = {}
     failures = list(request.broken)
     for training, values in trainings.run_all(planned, trainings.workers()):
-        progress.advance()
         if isinstance(values, str):
             failures.append(f"{training.label} on {training.part.title}, {training.kind}: {values}")
         else:

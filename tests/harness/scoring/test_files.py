@@ -11,10 +11,11 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from benchmarks.storage.files import MACHINE
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.scoring.files import Files, open_files
-from harness.scoring.locks import _MACHINE, Locks
+from harness.scoring.locks import Locks
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
@@ -55,7 +56,7 @@ def test_what_is_renamed_or_removed_is_gone(place: Files) -> None:
 
 
 def test_what_dead_runs_left_is_taken_away(place: Files) -> None:
-    dead = f"{_MACHINE}-{1 << 22}-dead"  # no process has so high a number
+    dead = f"{MACHINE}-{1 << 22}-dead"  # no process has so high a number
     for name in (f"owners/{dead}", f"locks/a.{dead}", "locks/b.elsewhere-1-dead", "owners/elsewhere-2-living"):
         place.write(name, b"")
     with Locks(place) as locks:

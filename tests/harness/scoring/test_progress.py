@@ -36,7 +36,7 @@ def test_a_time_as_one_reads_it() -> None:
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    progress = RunProgress(terminal=Progress(1, io.StringIO()), started=100)
+    progress = RunProgress(terminal=Progress(io.StringIO()), started=100)
     for part, seconds in ((PART, 0.0), (("next", "a", (0, 64)), 0.0), (("toy", "b", (0, 64)), 0.0),
                           (("next", "b", (0, 64)), 5.0)):
         progress.estimate.plan(part, 1000, seconds)
@@ -69,7 +69,7 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
-    progress = RunProgress(terminal=Progress(1, stream), every=0.02)
+    progress = RunProgress(terminal=Progress(stream), every=0.02)
     with progress, progress.stage("scoring", "toy"):
         for metric in ("a", "b"):
             progress.estimate.plan(("toy", metric, (0, 64)), 100, 0.0)

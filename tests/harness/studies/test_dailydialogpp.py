@@ -246,7 +246,7 @@ def test_trained_metrics_are_cut_at_a_half_and_stand_by_their_training(folder: P
                                                                        home: Path) -> None:
     chosen = (registry.Chosen(Knows(), "[negatives=both]"), registry.Chosen(Knows("none"), "[negatives=none]"))
     contexts = {part: data.read(folder, part) for part in data.PARTS}
-    scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"), Progress(2))
+    scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"), Progress())
     found = dailydialogpp.compare(chosen, scores, Cache(tmp_path / "cache"))
     tables = {one.name: one.rows for one in found.tables}
     assert tables["accuracy"] == (("deb[negatives=both]", "none", "0.500", "66.7 %", "88.7 %", "0.35", "", "75.0 %",

@@ -14,7 +14,7 @@ import pytest
 
 from harness.errors import ScoringFailed, StoreError
 from harness.scoring.executors.scheduler import Limits, Scheduler
-from harness.scoring.executors.tasks import Began, Ended, Event, Finished, Lost, Task
+from harness.scoring.executors.tasks import Began, Ended, Event, Lost, Task
 from harness.scoring.pairs import Pair, shared
 from harness.scoring.progress import Progress, RunProgress
 from harness.scoring.score import Scores
@@ -78,10 +78,6 @@ class Fake:
     def events(self, seconds: float) -> Iterator[tuple[int, Event]]:
         """Each worker does one metric."""
         for worker, task in list(self.assigned.items()):
-            if not self.tasks[worker]:
-                del self.assigned[worker]
-                yield worker, Finished()
-                continue
             metric = self.tasks[worker][0]
             if self.begun.get(worker) != (task, metric):
                 self.begun[worker] = task, metric
@@ -95,7 +91,7 @@ class Fake:
                 part = ITEMS[slice(*task.span)]
                 column = np.array([float(name[5:]) for name in part])
                 self.store.put_part(PRINT, f"{metric}|r1", task.span, Scores(part, {"x": column}, 0.5))
-            if isinstance(event, Lost):
+            if isinstance(event, Lost) or not self.tasks[worker]:
                 del self.assigned[worker], self.begun[worker]
             yield worker, event
 

@@ -19,7 +19,7 @@ from harness.scoring import executors
 from harness.scoring.executors import ray as place
 from harness.scoring.executors.ray import Actor, Cluster
 from harness.scoring.executors.scheduler import Limits
-from harness.scoring.executors.tasks import Began, Ended, Finished, Setup, Task
+from harness.scoring.executors.tasks import Began, Ended, Setup, Task
 from harness.scoring.executors.workers import Processes, Worker, _ending, _threads
 from metrics.errors import CannotScore
 from metrics.models.device import Machine
@@ -78,7 +78,7 @@ def test_a_worker_scores_metric_after_metric(tmp_path: Path, home: Path) -> None
     broken = metric(tmp_path, "broken", "raise ValueError('no such word')")
     worker = Worker(setup(home, tmp_path / "scores", "length"), Models(home, Choice(device="cpu")))
     events = list(worker.run(Task("esl", (0, 10), ("length", refusing, broken))))
-    assert [type(event) for event in events] == [Began, Ended, Began, Ended, Began, Ended, Finished]
+    assert [type(event) for event in events] == [Began, Ended, Began, Ended, Began, Ended]
     scored, refused, failed = (event.error for event in events if isinstance(event, Ended))
     assert scored is None
     assert (type(refused), str(refused)) == (CannotScore, "not these")
