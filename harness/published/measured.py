@@ -24,7 +24,7 @@ from statistics import fmean
 from harness.errors import BadReport
 from harness.published import PrintedNumber, Tables
 from harness.results.rows import Results
-from harness.run.rank import Target
+from harness.run.rank import Target, dataset_mean, over
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
@@ -39,8 +39,6 @@ ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "pred
 """Columns whose printed name is not their own in another spelling."""
 TEAMS = {"Team 5": "MME-CRS"}
 """The team whose system has a name of its own in print."""
-
-Values = Mapping[Target, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class _ColumnValues:
     def mean(self, targets: Iterable[Target]) -> MeanOverWeights:
         """The mean within each dataset and then over them, for each set of weights."""
         listed = tuple(targets)
-        return MeanOverWeights(tuple(mean_of(values, listed) for values in self.weights.values()))
+        return MeanOverWeights(tuple(over(dataset_mean, values, listed) for values in self.weights.values()))
 
 
 def partial(report: Results) -> str:
@@ -144,12 +142,6 @@ def gather(reports: Sequence[Results]) -> PublishedComparison:
             for (_, name), column in columns.items()]
     rows.sort(key=lambda row: (not row.complete, -row.mean.mean if row.complete else 0.0, row.column))
     return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
-
-
-def mean_of(values: Values, targets: Iterable[Target]) -> float:
-    """The mean within each dataset and then over them; NaN if there are no targets, or one has no number."""
-    within = [fmean([values.get(target, math.nan) for target in own]) for own in _by_dataset(targets).values()]
-    return fmean(within) if within else math.nan
 
 
 def _by_dataset(targets: Iterable[Target]) -> dict[str, list[Target]]:

@@ -31,12 +31,14 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import Aggregation, over_references, sharing, stem, tokens, unscored
 
-_ENDINGS = {
+ENDINGS = {
     "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
     "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
     "adj": "er: est: er:e est:e",
     "adv": "",
 }
+"""By part of speech: what a regular form ends in, and its base form in place of that."""
+
 _INDEX_LINE = re.compile(rb"^([^ \n]+) .*?((?: \d{8})+) *$", re.MULTILINE)
 
 
@@ -142,7 +144,7 @@ class WordNet:
     def __init__(self, path: Path) -> None:
         try:
             with ZipFile(path) as archive:
-                self._parts = [_PartOfSpeech(archive, name) for name in _ENDINGS]
+                self._parts = [_PartOfSpeech(archive, name) for name in ENDINGS]
         except (BadZipFile, KeyError) as error:
             raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
@@ -160,7 +162,7 @@ class _PartOfSpeech:
         self._synsets = archive.read(f"wordnet/data.{name}")
         lines = (line.split() for line in archive.read(f"wordnet/{name}.exc").decode().splitlines())
         self._irregular = {first: rest for first, *rest in lines}
-        self._endings = [ending.split(":") for ending in _ENDINGS[name].split()]
+        self._endings = [ending.split(":") for ending in ENDINGS[name].split()]
 
     def synonyms(self, word: str) -> Iterator[str]:
         """Every lemma of every synset of the word's forms, with repetitions.

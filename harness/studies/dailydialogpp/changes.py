@@ -26,6 +26,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from metrics.errors import MissingResource
+from metrics.lexical.meteor import ENDINGS
 
 Change = Callable[[str], str]
 
@@ -47,15 +48,7 @@ STOP = frozenset(word for words in FUNCTION_WORDS.values() for word in words.spl
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _MARK = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)|[^\w\s'’]")
 
-TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
-FILES = {"noun": "noun.exc", "verb": "verb.exc", "adjective": "adj.exc", "adverb": "adv.exc"}
-ENDINGS = {
-    "noun": (("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
-             ("men", "man"), ("ies", "y")),
-    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
-    "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
-    "adverb": (),
-}
+TYPES = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
 
 Word: TypeAlias = tuple[str, str]
 """A part of speech, and a lemma or the place of a set of lemmas in it."""
@@ -89,7 +82,8 @@ class Lexicon:
     def _forms(self, part: str, word: str) -> list[str]:
         """The word and its base forms, as far as WordNet has them in this part of speech."""
         base = self.irregular.get((part, word)) or [
-            word.removesuffix(old) + new for old, new in ENDINGS[part] if word.endswith(old)]
+            word.removesuffix(old) + new for old, new in (pair.split(":") for pair in ENDINGS[part].split())
+            if word.endswith(old)]
         return [form for form in dict.fromkeys((word, *base)) if (part, form) in self.senses]
 
 
@@ -105,8 +99,8 @@ def lexicon(path: Path) -> Lexicon:
                 part = TYPES[rest[0]]
                 words.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
                 words.members.setdefault((part, offset), []).append((int(count), lemma))
-            for part, name in FILES.items():
-                for line in archive.read(f"wordnet/{name}").decode().splitlines():
+            for part in ENDINGS:
+                for line in archive.read(f"wordnet/{part}.exc").decode().splitlines():
                     word, *forms = line.split()
                     words.irregular[part, word] = forms
     except (BadZipFile, KeyError, ValueError) as error:

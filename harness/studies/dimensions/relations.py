@@ -15,12 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.dataset import Dataset
 from harness.run.correlate import Judged, judged
-from harness.statistics.panel import Vector
-from harness.statistics.ranks import ranks
+from harness.statistics.coefficients import spearmans
 
 FEWEST = 3
 """Qualities that a dataset must have."""
@@ -31,7 +29,6 @@ OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
 paper gives no number for the last, and drops a quality at 0.25."""
 
 NAN = float("nan")
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +100,16 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
     if len(x) < 3 or not (np.ptp(x) and np.ptp(y)):
         return QualityPair(*names, NAN, NAN, NAN, len(x))
     rows = rng.integers(len(x), size=(draws, len(x)))
-    drawn = _spearman_rows(x[rows], y[rows])
+    drawn = spearmans(x[rows], y[rows])
     low, high = np.nanpercentile(drawn, [2.5, 97.5]) if np.isfinite(drawn).any() else (NAN, NAN)
-    return QualityPair(*names, float(_spearman_rows(x[None], y[None])[0]), float(low), float(high), len(x))
-
-
-def _spearman_rows(first: Matrix, second: Matrix) -> Vector:
-    """Spearman's ρ of each row with the same row of the other; NaN where a row is constant."""
-    x, y = (ranks(matrix) for matrix in (first, second))
-    x, y = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (x, y))
-    scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
-    rho: Vector = np.divide((x * y).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)
-    return rho
+    return QualityPair(*names, float(spearmans(x, y[None])[0]), float(low), float(high), len(x))
 
 
 def agreement(votes: Sequence[Sequence[float]]) -> float:
     """Spearman's ρ of every vote with the mean of the votes on its item; NaN without several votes that differ."""
     beside = [(vote, float(np.mean(item))) for item in votes if len(item) > 1 for vote in item]
     own, mean = np.array(beside, dtype=np.float64).reshape(-1, 2).T
-    return float(_spearman_rows(own[None], mean[None])[0]) if len(beside) > 2 else NAN
+    return float(spearmans(own, mean[None])[0])
 
 
 def absent(votes: Sequence[Sequence[float]], raters: int) -> float:
