@@ -20,7 +20,6 @@ from metrics.models.service import Models
 from metrics.training import trainables
 from tests.conftest import ROOT, make_item
 from tests.docs import reference
-from tests.faults import table
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -99,15 +98,6 @@ def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> No
         names = test.globs
     assert runner.tries > 40
     assert not runner.failures, "".join(output)
-
-
-def test_every_fault_has_its_row_in_the_page_of_reliability() -> None:
-    page = table.PAGE.read_text().partition(table.MARK)[2]
-    rows = [line.strip("| ").rsplit(" | ", 3) for line in page.splitlines()
-            if line.startswith("| ") and not line.startswith(("| fault", "| ---"))]
-    assert [row[0] for row in rows] == [fault.what for fault in table.known()]
-    assert all(f"| {fault.what} | {fault.where} |" in page for fault in table.known())
-    assert [row for row in rows if row[2] == table.NOT_TRIED or int(row[3]) < 1] == []
 
 
 def test_the_reference_is_current_and_short() -> None:

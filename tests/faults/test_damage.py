@@ -16,15 +16,11 @@ from benchmarks.storage import store
 from harness.cli import main
 from harness.scoring.executors import tasks
 from tests.faults.conftest import Whole
-from tests.faults.faults import fault
 from tests.faults.runs import QUICK, costly, left_behind, metric, report, rows, scored, words
 
 pytestmark = pytest.mark.faults
 
 ARGV = [*words("--metric", ("length", "bleu")), *words("--dataset", ("persona-zhao", "esl"))]
-
-GROUP = "Damaged files"
-ANEW = "noticed by its digest, set aside and reported; it alone is scored again; exit status 0, the same report"
 
 Damage = Callable[[Path], object]
 DAMAGES: dict[str, Damage] = {
@@ -33,26 +29,7 @@ DAMAGES: dict[str, Damage] = {
     "emptied": lambda path: path.write_bytes(b""),
     "overwritten by something else": lambda path: path.write_bytes(os.urandom(3000)),
 }
-PART = {how: fault(GROUP, f"part of a metric's scores {how}", "a `.shard` of a run that did not come to its end", ANEW)
-        for how in ("cut short", "a bit flipped")}
-WHOLE = {how: fault(GROUP, f"a metric's scores {how}", "a `.parquet` under `scores/`, by a second run", ANEW)
-         for how in DAMAGES}
-CACHE = {how: fault(GROUP, f"statistics {how}", "every `.json` under `statistics/`, by a second run",
-                    "noticed by their digest and computed again; nothing is scored again; the same report")
-         for how in DAMAGES}
-REPORT = {how: fault(GROUP, f"file of the report {how}",
-                     "each file under `report/` in turn, read by `harness report` and `harness publish`",
-                     "exit status 2 and one line that names the report, or a file that they do not read; `harness run` "
-                     "writes the same report again") for how in DAMAGES}
-DATASET = {how: fault(GROUP, f"dataset in the home {how}", "each file of an imported dataset in turn",
-                      "reported in one line, exit status 1; the same scores of other datasets")
-           for how in ("cut short", "a bit flipped")}
-UNSEEN = fault(GROUP, "a bit flipped in the words of `report.json`", "read by `harness report`",
-               "it has no digest of its own: not noticed while it is JSON; `harness run` writes the same report again")
-TIMINGS = fault(GROUP, "measured times overwritten", "`report/timings.json` before a run",
-                "costs are guessed; exit status 0, the same report")
-HALF = fault(GROUP, "half-written files of a dead process", "`scores/`, `statistics/`, `report/`, `site/`",
-             "removed; exit status 0, the same report")
+SOME = ("cut short", "a bit flipped")
 
 
 def flipped(content: bytes) -> bytes:
@@ -80,7 +57,6 @@ def test_a_damaged_part_is_scored_again(how: str, executor: str, tmp_path: Path,
     assert scored(out).keys() == {("persona-zhao", "toy", place) for place in range(16, 48)}
     assert report(out) == whole
     assert left_behind(out) == []
-    PART[how].seen("exit status 0, the same bytes; of six parts the damaged one and the missing one were scored")
 
 
 @pytest.mark.parametrize(("executor", "hows"), [("local", DAMAGES), ("local:2", ("a bit flipped",))])
@@ -97,20 +73,18 @@ def test_damaged_scores_are_scored_again(executor: str, hows: Iterable[str], tmp
         assert f"set aside and scored anew: {path}" in said
         assert "1 scored, 2 kept from before" in printed
         assert report(tmp_path / "out") == undisturbed(*ARGV)
-        WHOLE[how].seen("exit status 0, the same bytes; 1 of 3 pairs of metric and dataset scored")
 
 
 def test_damaged_statistics_are_computed_again(tmp_path: Path, undisturbed: Whole) -> None:
     again = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")]
     assert main(again) == 0
     kept = sorted((tmp_path / "out" / "statistics").glob("*.json"))
-    for how, damage in DAMAGES.items():
+    for damage in DAMAGES.values():
         for path in kept:
             damage(path)
         assert main(again) == 0
         assert scored(tmp_path / "out") == {}
         assert report(tmp_path / "out") == undisturbed(*ARGV)
-        CACHE[how].seen(f"exit status 0, the same bytes; {len(kept)} files computed again", len(kept))
 
 
 def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed: Whole,
@@ -119,7 +93,7 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     commands = (("report", "--out", str(out)), ("publish", "--out", str(out), "--site", str(tmp_path / "site")))
     for how, damage in DAMAGES.items():
-        refused, whole = 0, dict(undisturbed(*ARGV))
+        whole = dict(undisturbed(*ARGV))
         capsys.readouterr()
         assert main([*commands[0]]) == 0
         answer = capsys.readouterr().out
@@ -133,10 +107,7 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
                 if status:
                     assert "\n" not in said.strip()
                     assert str(out / "report") in said
-                    refused += 1
             (out / "report" / name).write_bytes(content)
-        REPORT[how].seen(f"exit status 2 and one line, {refused} times, else a file that `harness report` does not "
-                         "read; then the same bytes", len(whole))
     (out / "report" / "report.json").write_bytes(b"")
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     assert report(out) == undisturbed(*ARGV)
@@ -149,13 +120,12 @@ def test_a_word_of_the_report_that_is_another_is_not_noticed(tmp_path: Path, und
     content = whole["report.json"]
     place = content.index(b"length")
     (out / "report" / "report.json").write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1:])
-    status = main(["report", "--out", str(out)])
+    assert main(["report", "--out", str(out)]) == 0
     assert main(argv) == 0
     assert report(out) == whole
-    UNSEEN.seen(f"exit status {status}; then the same bytes")
 
 
-@pytest.mark.parametrize("how", DATASET)
+@pytest.mark.parametrize("how", SOME)
 def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["run", *words("--metric", ("length", "bleu")), *words("--dataset", ("persona-zhao", "esl")), *QUICK[2:],
@@ -179,8 +149,6 @@ def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
         named += status
         path.write_bytes(content)
     assert named >= 3, "the note and the two tables"
-    DATASET[how].seen(f"exit status 1 and the dataset named, for {named} of {len(files)} files; the others are not "
-                      "read", len(files))
 
 
 def test_times_that_do_not_read_change_nothing(tmp_path: Path, undisturbed: Whole) -> None:
@@ -190,7 +158,6 @@ def test_times_that_do_not_read_change_nothing(tmp_path: Path, undisturbed: Whol
         (out / "report" / "timings.json").write_bytes(content)
         assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
         assert report(out) == undisturbed(*ARGV)
-    TIMINGS.seen("exit status 0, the same bytes", 5)
 
 
 def test_what_a_dead_process_left_half_written_is_removed(tmp_path: Path, undisturbed: Whole) -> None:
@@ -207,4 +174,3 @@ def test_what_a_dead_process_left_half_written_is_removed(tmp_path: Path, undist
     assert main(argv) == 0
     assert left_behind(out) == []
     assert report(out) == undisturbed(*ARGV)
-    HALF.seen("exit status 0, the same bytes; all removed", len(folders))
