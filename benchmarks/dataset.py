@@ -152,6 +152,11 @@ class Dataset:
             object.__setattr__(self, "fingerprint", fingerprint(self.items))
 
     @property
+    def kind(self) -> str:
+        """Which board it may be on: imported and fetched data is real, and never mixes with the sample."""
+        return "sample" if self.origin == "sample" else "real"
+
+    @property
     def rated(self) -> int:
         """How many qualities of items have a vote."""
         return sum(bool(rating.votes) for rating in self.ratings)

@@ -194,7 +194,7 @@ class Results:
         """The dataset of the results, from where it is kept here."""
         entry, run = self._entry(name), self.rows.run
         registry.know(self.home)
-        selection = plan.Selection(data="sample" if entry.origin == "sample" else "real", seed=run.seed,
+        selection = plan.Selection(data=entry.kind, seed=run.seed,
                                    limit=run.options.get("limit"), sample=run.options.get("sample"))
         loaded = plan.load(registry.card(name), self.home, selection)
         if loaded is None or loaded.fingerprint != entry.fingerprint:
@@ -204,7 +204,7 @@ class Results:
 
     def _with_places(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         """A table with the split, kind of data, level and dimension of each quality, behind its own columns."""
-        about = [(entry.name, quality.name, entry.split, "sample" if entry.origin == "sample" else "real", entry.level,
+        about = [(entry.name, quality.name, entry.split, entry.kind, entry.level,
                   quality.dimension) for entry in self.rows.datasets for quality in entry.qualities]
         places = _pandas().DataFrame(about, columns=["dataset", "quality", "split", "origin", "level", "dimension"])
         return frame.merge(places, on=["dataset", "quality"], how="left")

@@ -25,7 +25,7 @@ from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
 from harness.results import item_scores
-from harness.results.rows import Correlation, RankingRow
+from harness.results.rows import Correlation, RankingRow, fitted
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target
@@ -85,7 +85,7 @@ def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) 
     limit, sample = (size if isinstance(size := bundle.run.options.get(name), int) and size > 0 else None
                      for name in ("limit", "sample"))
     for entry in bundle.datasets:
-        selection = plan.Selection(data="sample" if entry.origin == "sample" else "real",
+        selection = plan.Selection(data=entry.kind,
                                    limit=limit, sample=sample, seed=bundle.run.seed)
         try:
             loaded = plan.load(datasets.card(entry.name), home, selection)
@@ -184,8 +184,7 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
 
 def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
     """The values of each column by cell and statistic, without those that its weights were learned on."""
-    real = {entry.name for entry in bundle.datasets if entry.origin != "sample"}
-    seen = {(entry.name, dataset) for entry in bundle.metrics for dataset in entry.learned_on if dataset in real}
+    seen = fitted(bundle.metrics, bundle.datasets)
     values: dict[tuple[str, str, str], dict[Target, float]] = {}
     for row in rows:
         if math.isfinite(row.value) and (row.metric, row.dataset) not in seen:
@@ -199,8 +198,7 @@ def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str)
     split, _, references = whole.partition("-")
     targets = set()
     for entry in bundle.datasets:
-        kind = "sample" if entry.origin == "sample" else "real"
-        if (entry.split, kind) == (split, origin) and (not references or "references" in entry.has):
+        if (entry.split, entry.kind) == (split, origin) and (not references or "references" in entry.has):
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
             if entry.name in here:
                 usable = {one.quality.name for one in judged(bundle, here[entry.name]) if one.usable}

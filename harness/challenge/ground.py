@@ -21,7 +21,6 @@ from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged, TargetData
-from harness.run.entries import kind
 from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector, codes
 
@@ -118,10 +117,10 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """The datasets of a challenge, without its private ratings."""
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                 *(own.read()[0] for own in rules.own)]
-    for what, groups in (("kind of data (the bundled sample, or real)", {kind(dataset) for dataset in datasets}),
+    for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
-            names = (f"{dataset.card.name} ({dataset.card.split}, {kind(dataset)})" for dataset in datasets)
+            names = (f"{dataset.card.name} ({dataset.card.split}, {dataset.kind})" for dataset in datasets)
             raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
                             f"{', '.join(names)}")
     known = sorted({name for dataset in datasets for quality in dataset.card.qualities

@@ -90,7 +90,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 
 def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     """The boards of the report, those by the statistic that ranks with the intervals and letters of the ranking."""
-    origin = entries.kind(outcome.ground.fields[0].dataset)
+    origin = outcome.ground.fields[0].dataset.kind
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
     for row in ranking(Board(outcome.rules.rule, origin, frozenset(outcome.ground.targets)), correlations):
         if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):

@@ -104,7 +104,7 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[PooledLead]:
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({one.dimension for entry in report.datasets for one in entry.qualities})
     least = 1 if len(chosen.targets) < max(2, sum(len(entry.qualities) for entry in report.datasets)) else 2
-    for split, origin in sorted({(entry.split, "sample" if entry.origin == "sample" else "real")
+    for split, origin in sorted({(entry.split, entry.kind)
                                  for entry in report.datasets}):
         parts = {name: tuple(own for own in pool.targets(split, origin, name) if chosen.has(*own))
                  for name in ("", *dimensions)}
@@ -170,7 +170,7 @@ def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
 def _table(report: Results, chosen: ReportRows, place: Place, caption: str, heads: dict[str, Kind],
            rows: Iterable[Sequence[str]]) -> str:
     entry = next(entry for entry in report.datasets if entry.name == place[0])
-    data = "own" if entry.split == "own" else "sample" if entry.origin == "sample" else "real"
+    data = "own" if entry.split == "own" else entry.kind
     title = f"{place[0]}, {place[1]}: {chosen.statistic.capitalize()}{caption}"
     return table(title, heads.items(), DATA[data], rows)
 

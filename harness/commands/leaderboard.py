@@ -72,11 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Results, int]:
     """A report of the metric alone, over the datasets of the earlier one; and on how many no server answered."""
-    kinds = {"sample" if entry.origin == "sample" else "real" for entry in earlier.datasets
-             if chosen.split in (None, entry.split)}
+    kinds = {entry.kind for entry in earlier.datasets if chosen.split in (None, entry.split)}
     kind = data or ("real" if "real" in kinds else "sample")
     names = tuple(entry.name for entry in earlier.datasets
-                  if (entry.origin == "sample") == (kind == "sample") and chosen.split in (None, entry.split))
+                  if entry.kind == kind and chosen.split in (None, entry.split))
     if not names:
         raise BadConfig(f"{chosen.out}: the report has no {kind} datasets"
                         + (f" of the split {chosen.split}" if chosen.split else "")

@@ -18,7 +18,7 @@ from harness.published.reproduce import PAPERS, Paper
 from harness.published.reproduce.check import Claim, PrintedBoard, State
 from harness.published.reproduce.dstc10 import AVERAGED
 from harness.results.exhibits import number
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.rows import Exhibit, Grid, Results, fitted
 from harness.run.rank import BY_NAME, Target, over
 
 COMMAND = "harness reproduce dstc10 --all"
@@ -143,10 +143,10 @@ def _sets(beside: PublishedComparison) -> str:
 
 def _test(report: Results) -> Iterator[Grid]:
     """The best columns of the run beside the teams on the five test datasets, where it has the judgements of all."""
-    real = {entry.name for entry in report.datasets if entry.origin != "sample"}
+    real = {entry.name for entry in report.datasets if entry.kind == "real"}
     if not AVERAGED.keys() <= real:
         return
-    learned = {(entry.name, name) for entry in report.metrics for name in entry.learned_on}
+    learned = fitted(report.metrics, report.datasets)
     values: dict[tuple[str, str], dict[Target, float]] = {}
     for row in report.correlations:
         if row.statistic == "spearman" and row.dataset in AVERAGED and math.isfinite(row.value):

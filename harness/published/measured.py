@@ -128,7 +128,7 @@ def gather(reports: Sequence[Results]) -> PublishedComparison:
             raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
                             "datasets; run it without")
         for entry in report.datasets:
-            if entry.origin != "sample" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
+            if entry.kind == "real" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
                 raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
     columns = _columns(reports)
     usable = _by_dataset(sorted({target for column in columns.values() for values in column.weights.values()
@@ -157,7 +157,7 @@ def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]
     metrics: dict[tuple[str, str], list[str]] = {}
     for report in reports:
         entries = {entry.name: entry for entry in report.metrics}
-        real = {entry.name for entry in report.datasets if entry.origin != "sample"} & {*TURNS, *DIALOGUES}
+        real = {entry.name for entry in report.datasets if entry.kind == "real"} & {*TURNS, *DIALOGUES}
         for row in report.correlations:
             entry = entries[row.metric]
             if row.statistic != "spearman" or row.dataset not in real or row.dataset in entry.learned_on:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.results.item_scores import ColumnKey, on_quality
-from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
+from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
 from harness.statistics.panel import Vector
 from harness.statistics.pooled import Difference, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -56,11 +56,10 @@ class Pool:
     def of(cls, results: Results) -> Pool:
         """Index results; a column fitted on real ratings of a dataset has no value there, as on boards."""
         entries = {entry.name: entry for entry in results.datasets}
-        fitted = {(metric.name, name) for metric in results.metrics for name in metric.learned_on
-                  if name in entries and entries[name].origin != "sample"}
+        without = fitted(results.metrics, results.datasets)
         columns: dict[ColumnKey, dict[Target, float]] = {}
         for row in results.correlations:
-            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in fitted:
+            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in without:
                 columns.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
                        if row.method == RELIABILITY and math.isfinite(row.value)}
@@ -75,7 +74,7 @@ class Pool:
         dimension = dimension or own
         return tuple((entry.name, quality.name) for entry, quality in self._usable()
                      if part in ("", entry.split) and (not need or need in entry.has)
-                     and origin in ("", "sample" if entry.origin == "sample" else "real")
+                     and origin in ("", entry.kind)
                      and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))
 
     def means(self, targets: Sequence[Target], rule: str = "dev") -> dict[ColumnKey, float]:

@@ -51,6 +51,11 @@ class DatasetEntry:
     ratings_fingerprint: str = ""
     language: str = "en"
 
+    @property
+    def kind(self) -> str:
+        """Sample or real, which never share a board."""
+        return "sample" if self.origin == "sample" else "real"
+
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
@@ -84,6 +89,12 @@ class MetricEntry:
     def badge(self) -> str:
         """How it stands to its paper's system, and that it was fitted on ratings if it was."""
         return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "")))
+
+
+def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> set[tuple[str, str]]:
+    """The metrics with the datasets on whose real ratings their weights were learned: no correlation there counts."""
+    real = {entry.name for entry in datasets if entry.kind == "real"}
+    return {(entry.name, name) for entry in metrics for name in entry.learned_on if name in real}
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,3 @@ def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     shown = (models.display_name(kind, options(one).get(kind, "")) for one in _inputs(metric) or [metric]
              for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
-
-
-def kind(dataset: Dataset) -> str:
-    """Which board a dataset may be on: imported and fetched data is real, and never mixes with the sample."""
-    return "sample" if dataset.origin == "sample" else "real"

@@ -20,7 +20,7 @@ from harness.results.item_scores import ColumnKey, labels
 from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
 from harness.run import correlate
 from harness.run.correlate import TargetData
-from harness.run.rank import RULES, Board, Target, ranking
+from harness.run.rank import RULES, Board, Target, ranking, unseen
 from harness.statistics import estimates
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_by_formula
@@ -88,13 +88,13 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
     """The boards on which each metric of `own` has a place; `rule` is the board's own where none is named."""
     metrics = {entry.name for entry in own.metrics}
     both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
-            if (entry.name, _kind(entry)) == (other.name, _kind(other))}
+            if (entry.name, entry.kind) == (other.name, other.kind)}
     for entry, other in both.values():
         _check(entry, other)
     targets = _targets(earlier, own, metrics)
-    rows = [row for row in (*_others(earlier, own, targets, metrics), *_unseen(own, own.correlations))
-            if row.statistic == STATISTIC]
-    boards = sorted({(entry.split, _kind(entry)) for entry, _ in both.values()})
+    own_rows = unseen(own.correlations, own.metrics, own.datasets)
+    rows = [row for row in (*_others(earlier, own, targets, metrics), *own_rows) if row.statistic == STATISTIC]
+    boards = sorted({(entry.split, entry.kind) for entry, _ in both.values()})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
         whole = frozenset(_usable(earlier, split, kind))
         own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
@@ -114,20 +114,9 @@ def _check(own: DatasetEntry, other: DatasetEntry) -> None:
                         "`harness run` again")
 
 
-def _kind(entry: DatasetEntry) -> str:
-    return "sample" if entry.origin == "sample" else "real"
-
-
-def _unseen(report: Results, rows: Iterable[Correlation]) -> Iterator[Correlation]:
-    """The correlations without a value where the weights were learned on these very ratings, as on the boards."""
-    real = {entry.name for entry in report.datasets if entry.origin != "sample"}
-    seen = {(entry.name, dataset) for entry in report.metrics for dataset in entry.learned_on if dataset in real}
-    yield from (replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows)
-
-
 def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
     """The cells of a board: qualities with three ratings that are not all the same."""
-    entries = {entry.name: entry for entry in report.datasets if entry.split == split and _kind(entry) == kind}
+    entries = {entry.name: entry for entry in report.datasets if entry.split == split and entry.kind == kind}
     for points in report.points:
         if points.dataset in entries:
             yield from ((points.dataset, one.quality.name) for one in correlate.rated(points, entries[points.dataset])
@@ -142,7 +131,7 @@ def _others(earlier: Results, own: Results, targets: _Targets, metrics: Collecti
     rows = (row for row in earlier.correlations if row.dataset not in cut)
     again = (row for target in targets.values() if target.dataset in cut
              for row in correlate.correlations(target, [(STATISTIC, estimates.ITEMS)]))
-    yield from _unseen(earlier, (row for row in (*rows, *again) if row.metric not in metrics))
+    yield from unseen((row for row in (*rows, *again) if row.metric not in metrics), earlier.metrics, earlier.datasets)
 
 
 def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targets:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from statistics import mean
 from typing import Protocol, TypeVar
 
-from harness.results.rows import Correlation, RankingRow
+from harness.results.rows import Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
 
 Target = tuple[str, str]
 """Dataset and quality."""
@@ -104,6 +104,13 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
         points[name] = math.fsum((row[cell] > other[cell]) + (row[cell] == other[cell]) / 2
                                  for other in others for cell in cells)
     return points
+
+
+def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
+           ) -> list[Correlation]:
+    """The correlations, without a value where the weights were learned on these very ratings."""
+    seen = fitted(metrics, datasets)
+    return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 
 
 def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[RankingRow]:

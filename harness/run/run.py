@@ -25,6 +25,7 @@ from harness.results.rows import (
     Example,
     Failure,
     ItemScores,
+    MetricEntry,
     RankingRow,
     Reliability,
     Results,
@@ -35,7 +36,7 @@ from harness.run import compare, correlate, entries, environment, unchanged
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Plan
-from harness.run.rank import Board, Target, ranking
+from harness.run.rank import Board, Target, ranking, unseen
 from harness.run.redaction import redacted
 from harness.run.workspace import Workspace
 from harness.scoring import composites
@@ -135,7 +136,7 @@ def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[
                   "it was not imported, and the bundled sample has no such dataset")
         return DatasetResults((card.split, "real"), skips=[Skip(card.name, EVERY, reason)])
     dataset, ratings = private.join(dataset, ratings)
-    results = DatasetResults((card.split, entries.kind(dataset)))
+    results = DatasetResults((card.split, dataset.kind))
     scores = _score(plan, work, dataset, outcome, results)
     qualities = correlate.judged(dataset, plan.qualities(card))
     results.datasets.append(entries.dataset_entry(dataset, qualities, ratings))
@@ -176,7 +177,7 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
                 results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6), alone))
                 fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
     work.progress.scored += fresh
-    work.progress.terminal.line(f"{name:<18} {entries.kind(dataset):<6} {len(dataset.items):>6} items  {fresh} metrics "
+    work.progress.terminal.line(f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  {fresh} metrics "
                                 f"scored, {len(scored) - fresh} kept from before")
     return scored
 
@@ -218,15 +219,17 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
             for name in ("datasets", "correlations", "comparisons", "reliability", "skips", "timings", "points",
                          "examples")}
     broken = (Failure("every dataset", name, reason) for name, reason in plan.broken)
+    metrics = tuple(entries.metric_entry(chosen, work.models) for chosen in plan.chosen)
     return Results(
         run=environment.facts(selection.seed, device, options, plan.command),
-        metrics=tuple(entries.metric_entry(chosen, work.models) for chosen in plan.chosen),
+        metrics=metrics,
         trainings=entries.training_entries(plan.chosen, work.models),
-        ranking=tuple(_rank(plan, work, datasets)),
+        ranking=tuple(_rank(plan, work, datasets, metrics)),
         failures=(*broken, *chain.from_iterable(one.failures for one in datasets)), **rows)
 
 
-def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Iterator[RankingRow]:
+def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metrics: Sequence[MetricEntry],
+          ) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
     A dimension has a board of its own, under the first rule: the mean over the datasets that have it.
@@ -234,13 +237,9 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> It
     The correlation of a column whose weights were learned on the dataset's ratings does not count.
     """
     known = [entry for rows in datasets for entry in rows.datasets]
-    real = {entry.name for entry in known if entry.origin != "sample"}
     referenced = {entry.name for entry in known if "references" in entry.has}
     dimensions = {(entry.name, quality.name): quality.dimension for entry in known for quality in entry.qualities}
-    learned = {(chosen.label, dataset) for chosen in plan.chosen
-               for dataset in composites.learned_on(chosen.metric, work.models) if dataset in real}
-    correlations = [dataclasses.replace(row, value=math.nan) if (row.metric, row.dataset) in learned else row
-                    for rows in datasets for row in rows.correlations]
+    correlations = unseen(chain.from_iterable(rows.correlations for rows in datasets), metrics, known)
     boards: dict[tuple[str, str], frozenset[Target]] = {}
     for rows in datasets:
         if rows.targets:

@@ -172,7 +172,7 @@ def target_groups(targets: Iterable[TargetData], datasets: Iterable[DatasetEntry
     entries = {entry.name: entry for entry in datasets}
     usable = [target for target in targets if target.judged.usable]
     for origin, title in ORIGINS.items():
-        own = tuple(target for target in usable if (entries[target.dataset].origin == "sample") == (origin == "sample"))
+        own = tuple(target for target in usable if entries[target.dataset].kind == origin)
         with_references = tuple(target for target in own if "references" in entries[target.dataset].has)
         if own:
             yield TargetGroup(origin, title, own)

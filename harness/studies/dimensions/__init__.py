@@ -76,12 +76,12 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
 
 
 def _about(relations: Relations) -> dict[str, object]:
-    return {"dataset": relations.dataset.card.name, "data": relations.origin}
+    return {"dataset": relations.dataset.card.name, "data": relations.dataset.kind}
 
 
 def _tables(relations: Relations) -> Iterator[Grid]:
     card = relations.dataset.card
-    data = f"{card.title}, {relations.origin}, {len(relations.dataset.items)} items"
+    data = f"{card.title}, {relations.dataset.kind}, {len(relations.dataset.items)} items"
     yield Grid(f"{card.name}-groups", "Groups of qualities", ("representative", "group", "paper"),
                tuple(_groups(relations)), data)
     yield Grid(f"{card.name}-selection", "Which qualities the rule selects", SELECTION, tuple(_selection(relations)),
@@ -156,7 +156,7 @@ def _map(relations: Relations) -> Map:
         i, j = labels.index(pair.first), labels.index(pair.second)
         values[i, j] = values[j, i] = pair.value
     known = sorted((pair.value, pair.first, pair.second) for pair in relations.pairs if math.isfinite(pair.value))
-    title = f"{relations.dataset.card.name}, {relations.origin}"
+    title = f"{relations.dataset.card.name}, {relations.dataset.kind}"
     text = f"{title}: Spearman's rho between the mean ratings of {len(labels)} qualities"
     if known:
         (low, *apart), (high, *near) = known[0], known[-1]

@@ -70,11 +70,6 @@ class Relations:
     groups: dict[str, tuple[str, ...]]
     choices: tuple[QualityChoice, ...]
 
-    @property
-    def origin(self) -> str:
-        """Real or sample."""
-        return "sample" if self.dataset.origin == "sample" else "real"
-
 
 def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) -> Relations | None:
     """Relate the qualities of a dataset, or those named; None where fewer than three have ratings that differ."""
