@@ -11,7 +11,7 @@ import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
@@ -134,6 +134,14 @@ def as_metric(kind: Any) -> type[Metric]:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise MetricError(f"{own.name!r}: the option {field.name!r} has no default, and every option has one")
     return cast("type[Metric]", kind)
+
+
+def variant(kind: type[Any], options: Iterable[tuple[str, Any, Any]] = (), **attributes: Any) -> type[Metric]:
+    """The class of a metric with another card or other attributes, and more options: name, type and default of each."""
+    fields = [(name, type_, dataclasses.field(default=default)) for name, type_, default in options]
+    namespace = {"__module__": kind.__module__, "__doc__": kind.__doc__, **attributes}
+    return cast("type[Metric]", dataclasses.make_dataclass(kind.__name__, fields, bases=(kind,), namespace=namespace,
+                                                           frozen=True, slots=True))
 
 
 def options(metric: Metric) -> dict[str, Any]:

@@ -29,7 +29,7 @@ import metrics as package
 from benchmarks.errors import nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import GROUP, Metric, MetricCard, as_metric, unsigned
+from metrics.metric import GROUP, Metric, MetricCard, as_metric, unsigned, variant
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 """The folders of metrics."""
@@ -205,12 +205,7 @@ def _by_recipe(kind: Any, values: dict[str, Any]) -> Any:
         values["encoder"] = recipe.encoder
     values |= {name: value for name, value in recipe.options.items() if name not in values}
     card = card_by(kind, values)
-    return kind if card == kind.card else with_card(kind, card)
-
-
-def with_card(kind: Any, card: MetricCard) -> Any:
-    """The class of a metric with another card."""
-    return type(kind.__name__, (kind,), {"card": card, "__slots__": (), "__module__": kind.__module__})
+    return kind if card == kind.card else variant(kind, card=card)
 
 
 def split(requested: str) -> tuple[str, str]:

@@ -30,10 +30,9 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from metrics import registry
 from metrics.composition import Composite, Input, named
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard
+from metrics.metric import MetricCard, variant
 from metrics.trained.mme_fm import PAPER
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -94,7 +93,7 @@ class MmeCrs(Composite):
 
 def as_published(kind: type[Composite]) -> Any:
     """The class with a card whose first departure is that of the one sub-metric that is not the paper's."""
-    return registry.with_card(kind, dataclasses.replace(kind.card, system="same method, smaller model", departures=(
+    return variant(kind, card=dataclasses.replace(kind.card, system="same method, smaller model", departures=(
         "Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
         *kind.card.departures[1:])))
 

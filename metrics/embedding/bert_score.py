@@ -15,25 +15,21 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from benchmarks.dataset import Item, Reference
 from metrics.errors import BadOption
 from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
+from metrics.models.encoder import Encoder, blocks
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.similarity import unit
 from metrics.text.words import Aggregation, sharing, unscored
 
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
-
-BLOCK = 1 << 18
-"""How many characters are read at a time: some four thousand utterances."""
 SHARING = 1_024
 """How many responses that share their references are read at a time."""
 
@@ -92,7 +88,7 @@ class BertScore:
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
         table = unscored(3, len(items))
-        for block in _blocks(groups):
+        for block in blocks(groups, _texts):
             texts = reader.read(block)
             for together, replies in block:
                 pool = _ReferenceTokens([texts[reference.text] for reference in together])
@@ -146,7 +142,7 @@ class _Reader:
 
     def read(self, block: Sequence[Shared]) -> dict[str, Tokens]:
         """Each text of the block, under itself."""
-        texts = list(dict.fromkeys(text for group in block for text in _texts(*group)))
+        texts = list(dict.fromkeys(text for group in block for text in _texts(group)))
         prepared = [self._prepared(text) for text in texts]
         numbers = (row.ids for row in self._encoder.tokenizer.texts(prepared))
         return {text: self._text(states, ids)
@@ -192,20 +188,6 @@ def _baseline(file: File, layer: int) -> Column:
     raise BadOption(f"bert-score: {file} holds no line LAYER,P,R,F for layer {layer}")
 
 
-def _texts(together: Sequence[Reference], replies: Sequence[tuple[int, str]]) -> Iterator[str]:
-    yield from (reference.text for reference in together)
-    yield from (text for _, text in replies)
-
-
-def _blocks(groups: Sequence[Shared]) -> Iterator[list[Shared]]:
-    """The groups in blocks of about so many characters."""
-    block: list[Shared] = []
-    held = 0
-    for group in groups:
-        block.append(group)
-        held += sum(map(len, _texts(*group)))
-        if held >= BLOCK:
-            yield block
-            block, held = [], 0
-    if block:
-        yield block
+def _texts(group: Shared) -> list[str]:
+    together, replies = group
+    return [*(reference.text for reference in together), *(text for _, text in replies)]

@@ -10,18 +10,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.graph.grade import published, topics
 from metrics.graph.grade.metric import grade_pairs, telling_apart
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.table import FIVE, Rows, contexts, fill, probabilities, stable
+from metrics.trained.heads.table import FIVE, Rows, contexts, fill, in_blocks, probabilities, stable
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 
@@ -74,11 +74,12 @@ class MmeTcm:
             before = [texts[: published.TURNS] for texts in before]
         graphs = topics.item_topics(before, [reply(item) for item in items], self._source(models), self.tagger)
 
-        def logits(rows: Rows) -> Column:
-            return topics.in_blocks(rows, lambda block: network(graphs.batch(block).apply(topics.double)))
+        def logits(block: Rows) -> Any:
+            return network(graphs.batch(block).apply(topics.double))
 
         available = np.array([bool(texts[0]) for texts in before])
-        return {"mme-tcm": fill(available, lambda chosen: probabilities(stable(np.flatnonzero(chosen), logits)))}
+        return {"mme-tcm": fill(available, lambda chosen: probabilities(
+            stable(np.flatnonzero(chosen), lambda rows: in_blocks(rows, logits))))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""

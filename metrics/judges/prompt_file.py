@@ -16,7 +16,6 @@ import functools
 import hashlib
 import json
 import math
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
@@ -26,7 +25,7 @@ from typing import Any
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, MissingResource, UnknownMetric
 from metrics.judges.prompt import JudgedQuality, Prompt, places
-from metrics.metric import NEEDS
+from metrics.metric import NEEDS, is_name
 
 SHIPPED = Path(__file__).parent / "prompts"
 LARGEST = 1 << 20
@@ -36,8 +35,6 @@ OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
 TOGETHER, ONE_BY_ONE = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
 OWN = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
 """Fields of a request that are options, or not a prompt's to set."""
-
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def names() -> tuple[str, ...]:
@@ -73,7 +70,7 @@ def read(name: str, content: bytes, where: str) -> Prompt:
     """The prompt that a file holds; BadOption with the first thing that is wrong."""
     if len(content) > LARGEST:
         raise BadOption(f"{where}: larger than {LARGEST} bytes; that is no prompt")
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
     try:
         fields_ = tomllib.loads(content.decode())
@@ -97,7 +94,7 @@ def _quality(table: Any, where: str) -> JudgedQuality:
     if not isinstance(table, dict):
         raise BadOption(f"{where}: is no table")
     quality = JudgedQuality(**_typed(JudgedQuality, table, where, set()))
-    if not _NAME.fullmatch(quality.name):
+    if not is_name(quality.name):
         raise BadOption(f"{where}: its name {quality.name!r:.80} is not small letters, digits and hyphens")
     if not (math.isfinite(quality.low) and math.isfinite(quality.high) and quality.low < quality.high):
         raise BadOption(f"{where}: low should be below high, both finite; more is better")

@@ -17,8 +17,10 @@ fails.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -26,13 +28,32 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Item
 from metrics.likelihood._context import marked
-from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.causal import Before, LanguageModel
 from metrics.models.service import Models
 
 Likelihoods: TypeAlias = npt.NDArray[np.float64]
 """One row per conversation, one column per follow-up."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUps:
+    """The utterances that speak for a quality, which may be none, and those that speak against it."""
+
+    speak_for: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+_LEVELS = {level: {quality: FollowUps(tuple(sides["speak_for"]), tuple(sides["against"]))
+                   for quality, sides in qualities.items()}
+           for level, qualities in tomllib.loads((files(__package__) / "followups.toml").read_text("utf-8")).items()}
+TURN, DIALOGUE = _LEVELS["turn"], _LEVELS["dialogue"]
+
+QUALITIES = TURN | DIALOGUE
+"""Every quality; no name is used twice."""
+
+UTTERANCES = tuple(dict.fromkeys(text for each in QUALITIES.values() for text in (*each.speak_for, *each.against)))
+"""Every follow-up once."""
 
 _PLACE = {text: place for place, text in enumerate(UTTERANCES)}
 

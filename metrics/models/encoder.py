@@ -8,9 +8,9 @@ A text that holds no token (empty, or only signs that the tokenizer drops) has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
     "max": lambda states: states.max(axis=0),
     "cls": lambda states: states[0].copy(),
 }
+Thing = TypeVar("Thing")
 BLOCK = 1 << 18
 """How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
 
@@ -94,10 +95,6 @@ class Encoder:
         pooled = self._forward(self.tokenizer.texts(texts), both)
         return np.stack(pooled) if pooled else np.zeros((0, 2 * self.width), np.float32)
 
-    def words(self, sentences: Sequence[tuple[str, ...]]) -> list[Vectors]:
-        """One vector per word of each sentence, the mean of its tokens: (words, width); zeros where a word has none."""
-        return self._all("words", sentences, self._read_words)
-
     def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls", limit: int | None = None) -> Vectors:
         """One vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
         def read(missing: list[tuple[str, str]]) -> list[Vectors]:
@@ -145,19 +142,14 @@ class Encoder:
                     for read in states(missing)]
 
         known: dict[Text, Vectors] = {}
-        for block in _blocks(list(dict.fromkeys(texts))):
+        for block in blocks(dict.fromkeys(texts), lambda text: cast(
+                "tuple[str, ...]", (text,) if isinstance(text, str) else text)):
             known |= zip(block, self._memory.through((self._key, pooling, kind), block, pooled), strict=True)
         return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
 
     @property
     def _key(self) -> tuple[str, int]:
         return self.weights.identity, self.layer
-
-    def _read_words(self, sentences: list[tuple[str, ...]]) -> list[Vectors]:
-        tokenized = self.tokenizer.words(sentences)
-        states = self._forward([row for row, _ in tokenized])
-        return [_by_word(read, places, len(words))
-                for read, (_, places), words in zip(states, tokenized, sentences, strict=True)]
 
     def _forward(self, rows: Sequence[Tokenized], of: Callable[[Vectors], Vectors] = np.copy) -> list[Vectors]:
         """What `of` makes of the states of each row, in the place of the batch they came in."""
@@ -203,23 +195,13 @@ def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int6
     return inputs
 
 
-def _by_word(states: Vectors, places: Sequence[int | None], words: int) -> Vectors:
-    """The mean of each word's tokens."""
-    owned = np.array([-1 if place is None else place for place in places], dtype=np.intp)
-    sums = np.zeros((words, states.shape[1]), dtype=np.float32)
-    np.add.at(sums, owned[owned >= 0], states[owned >= 0])
-    counts = np.bincount(owned[owned >= 0], minlength=words)
-    means: Vectors = np.divide(sums, np.maximum(counts, 1)[:, None], dtype=np.float32)
-    return means
-
-
-def _blocks(texts: list[Text]) -> Iterator[list[Text]]:
-    """The texts, or pairs of them, in blocks of about so many characters."""
-    block: list[Text] = []
+def blocks(things: Iterable[Thing], texts: Callable[[Thing], Iterable[str]]) -> Iterator[list[Thing]]:
+    """The things in blocks of about BLOCK characters, by the texts that each holds."""
+    block: list[Thing] = []
     held = 0
-    for text in texts:
-        block.append(text)
-        held += len(text) if isinstance(text, str) else sum(map(len, cast("tuple[str, str]", text)))
+    for thing in things:
+        block.append(thing)
+        held += sum(map(len, texts(thing)))
         if held >= BLOCK:
             yield block
             block, held = [], 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from metrics.errors import BadOption, MissingResource
-from metrics.models import packed, storage
+from metrics.models import packed
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.reading import READING
@@ -113,11 +113,10 @@ def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
 def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
     """A network of this project: `kind(**config)` with the weights of a checkpoint, on the first device."""
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     try:
         network = kind(**checkpoint.config["network"])
-        stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
+        stored = checkpoint.weights()
         head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
         missing, foreign = network.load_state_dict(head or stored, strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
@@ -129,11 +128,9 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
 
 def begin(network: Any, checkpoint: Checkpoint) -> None:
     """Let a training begin with the weights of a checkpoint, as far as it has those of that name and shape."""
-    from safetensors.torch import load_file
-
     own = learned(network)
-    stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
-    shared = {name: tensor for name, tensor in stored.items() if name in own and own[name].shape == tensor.shape}
+    shared = {name: tensor for name, tensor in checkpoint.weights().items()
+              if name in own and own[name].shape == tensor.shape}
     if not shared:
         raise _of_another(checkpoint, "no weight of it has its place in the network that is to be trained")
     network.load_state_dict(shared, strict=False)
@@ -141,13 +138,11 @@ def begin(network: Any, checkpoint: Checkpoint) -> None:
 
 def tuned(network: Any, checkpoint: Checkpoint) -> Any:
     """The transformer with what was trained of it: its own weights, or the adapters added to them."""
-    from safetensors.torch import load_file
-
     from metrics.training.adapters import Adapters, linears
 
     if checkpoint.config["network"].get("separator"):
         network = separated(network)
-    stored = storage.unpacked(load_file(checkpoint.folder / "model.safetensors"))
+    stored = checkpoint.weights()
     body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
     changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items()
                if name.startswith((ADAPTERS, *MASKED))}

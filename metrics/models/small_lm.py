@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from metrics.errors import MissingResource
 from metrics.models.device import Machine
 from metrics.models.memory import Memory
-from metrics.models.storage import unpacked
 from metrics.models.weights import Weights
 from metrics.training.checkpoint import CONFIG, SHIPPED, WEIGHTS, Checkpoint
 
@@ -123,7 +122,7 @@ def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageMo
 def expand(checkpoint: Checkpoint, folder: Path) -> None:
     """Write a checkpoint as a folder that transformers reads: config.json, tokenizer, weights in float32."""
     import safetensors
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
     from transformers import PreTrainedTokenizerFast
 
     try:
@@ -132,11 +131,11 @@ def expand(checkpoint: Checkpoint, folder: Path) -> None:
         configuration(vocabulary=len(pieces.numbers), **sizes).save_pretrained(folder)
         PreTrainedTokenizerFast(tokenizer_object=pieces.tokenizer(), bos_token=END, eos_token=END,
                                 model_max_length=sizes["positions"]).save_pretrained(folder)
-        stored = load_file(checkpoint.folder / WEIGHTS)
+        stored = checkpoint.weights()
     except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds no language model "
                               f"({error!s:.120}); train it anew with `harness train {NAME} --fresh`") from error
-    save_file(unpacked(stored), folder / WEIGHTS, {"format": "pt"})
+    save_file(stored, folder / WEIGHTS, {"format": "pt"})
 
 
 def configuration(vocabulary: int, width: int, layers: int, heads: int, positions: int) -> Any:

@@ -1,4 +1,4 @@
-"""Texts as the numbers a model reads: one text, a text in words, or a pair of context and response.
+"""Texts as the numbers a model reads: one text, a pair of context and response, or a dialogue.
 
 All tokenizers here are the fast ones of `tokenizers`. A text that is too long keeps its beginning; of a pair the
 context keeps its end, because what was said last is what the response answers. Half of a surrogate pair, which no
@@ -106,21 +106,6 @@ class Tokenizer:
         whole = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
         return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
 
-    def words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[Tokenized, list[int | None]]]:
-        """Each list of words as one text with spaces between, and the place of the word that each number belongs to.
-
-        A number that covers several words, or none, belongs to the word of its last character.
-        """
-        before, after = self._single
-        sound_words = [[sound(word) for word in words] for words in sentences]
-        encodings = self._fast.encode_batch([" ".join(words) for words in sound_words], add_special_tokens=False)
-        rows = []
-        for words, encoding in zip(sound_words, encodings, strict=True):
-            places = _places(words, encoding.offsets[: self._room])
-            rows.append((Tokenized([*before, *encoding.ids[: self._room], *after]),
-                          [*[None] * len(before), *places, *[None] * len(after)]))
-        return rows
-
     @property
     def _room(self) -> int:
         return max(0, self.limit - sum(self.frame))
@@ -156,14 +141,6 @@ def sound(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-def _places(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[int | None]:
-    """The word that holds the last character of each span in the words joined by spaces."""
-    owners: list[int | None] = []
-    for place, word in enumerate(words):
-        owners += [*[place] * len(word), None]
-    return [owners[end - 1] if end > start else None for start, end in offsets]
 
 
 def _sentence_limit(folder: Path) -> int:

@@ -49,6 +49,12 @@ class Checkpoint:
         """The name of the encoder it belongs to; empty where it reads none."""
         return str((self.config["encoder"] or {}).get("name", ""))
 
+    def weights(self) -> dict[str, Any]:
+        """The weights by name, as they are read."""
+        from safetensors.torch import load_file
+
+        return storage.unpacked(load_file(self.folder / WEIGHTS))
+
     @property
     def size(self) -> int:
         """How many bytes its files hold."""

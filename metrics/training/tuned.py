@@ -24,8 +24,8 @@ from torch.nn import functional
 from metrics.errors import MetricError
 from metrics.models import networks
 from metrics.models.reading import READING
+from metrics.trained.heads import losses
 from metrics.training.adapters import Adapters, linears
-from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, TrainingData
 
 if TYPE_CHECKING:
@@ -275,12 +275,5 @@ def _objective(data: TrainingData, parts: Parts[Any], batch: Callable[..., Any],
     if rows < 2:
         raise MetricError(f"batch={rows}: a batch of a transformer's training has 2 rows or more")
     held_out = [batch(parts.held_out, rng, rows) for _ in range(HELD_OUT)]
-
-    def notes(network: Any) -> dict[str, float | int | str]:
-        device = next(network.parameters()).device
-        with torch.no_grad():
-            told = [shares(network, on_device(one, device)) for one in held_out]
-        return {name: round(torch.cat([one[name] for one in told]).float().mean().item(), 4) for name in told[0]}
-
-    return Objective(network, config, lambda rng: batch(parts.training, rng, rows), held_out, loss, notes,
-                     rows=parts.rows)
+    return Objective(network, config, lambda rng: batch(parts.training, rng, rows), held_out, loss,
+                     losses.shares(held_out, shares), parts.rows)

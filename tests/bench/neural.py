@@ -32,7 +32,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats import official
 from benchmarks.registry import card
 from metrics import registry
-from metrics.likelihood._followups import UTTERANCES
+from metrics.likelihood.fed import UTTERANCES
 from metrics.models.causal import LanguageModel
 from metrics.models.encoder import Encoder
 from metrics.models.hub import quiet

@@ -25,7 +25,7 @@ from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
 from metrics.external.isolation.wire import PROTOCOL, Description, Message, WireError, columns_of, items_body
 from metrics.external.isolation.wire import description as parsed_description
-from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options
+from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.service import Models
 
 STARTING = 300.0
@@ -188,13 +188,10 @@ def _class(adapter: Adapter, code: str) -> type[Metric]:
         raise BrokenPlugin(f"{adapter.settings.folder}: its card is named {card.name!r}, and not {adapter.name!r}")
     adapter.name = card.name
     environment = hashlib.sha256("\n".join(description.environment).encode()).hexdigest()
-    namespace = {"__module__": __name__, "__doc__": card.title, "card": card, "adapter": adapter,
-                 "identity": (f"code={code[:12]}", f"environment={environment[:12]}")}
-    fields = [(name, kind, dataclasses.field(default=default)) for name, kind, default in description.options]
-    made = dataclasses.make_dataclass("IsolatedMetric", fields, bases=(Isolated,), namespace=namespace, frozen=True,
-                                      slots=True)
     try:
-        return as_metric(made)
+        return as_metric(variant(
+            Isolated, description.options, __doc__=card.title, card=card, adapter=adapter,
+            identity=(f"code={code[:12]}", f"environment={environment[:12]}")))
     except MetricError as error:
         adapter.close()
         raise BrokenPlugin(f"{adapter.settings.folder}: {error}") from error
@@ -203,5 +200,3 @@ def _class(adapter: Adapter, code: str) -> type[Metric]:
 def _plain(value: Any) -> Any:
     """A value as it goes over the wire; a file's path as it is seen from anywhere."""
     return str(value.path.absolute()) if isinstance(value, File) and value else value
-
-

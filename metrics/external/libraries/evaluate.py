@@ -13,7 +13,7 @@ ArithmeticError, which say that this value has no score. Any other error, and on
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -22,16 +22,15 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource
-from metrics.metric import Columns, Metric, MetricCard
+from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
@@ -45,59 +44,6 @@ RESPONSES = ("predictions", "data")
 PLAIN = (bool, int, float, str, type(None))
 
 
-class Script:
-    """A module of evaluate that scores texts, made ready when it is first called."""
-
-    def __init__(self, requested: str, module: Any) -> None:
-        self.names = (Path(requested).stem, str(module.name))
-        self.response, self.takes_lists = _taken(requested, module.features)
-        self._module = module
-
-    @property
-    def wants_references(self) -> bool:
-        """Whether it compares the response with references."""
-        return self.takes_lists is not None
-
-    @cached_property
-    def arguments(self) -> dict[str, tuple[Any, Any]]:
-        """Its own arguments: their types, which is any where the default is None, and defaults."""
-        arguments: dict[str, tuple[Any, Any]] = {}
-        for parameter in inspect.signature(self._module._compute).parameters.values():
-            default = None if parameter.default is parameter.empty else parameter.default
-            by_name = parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD}
-            if by_name and parameter.name not in {*RESPONSES, "references"} and isinstance(default, PLAIN):
-                arguments[parameter.name] = (Any if default is None else type(default), default)
-        return arguments
-
-    @cached_property
-    def digest(self) -> str:
-        """The sha256 of the code that runs: the script and what was copied beside it."""
-        folder = Path(inspect.getfile(type(self._module))).parent
-        digest = hashlib.sha256()
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
-        return digest.hexdigest()
-
-    @cached_property
-    def library(self) -> str:
-        """The version of the library."""
-        return importlib.metadata.version("evaluate")
-
-    def compute(self, response: str, references: Sequence[str], arguments: dict[str, Any]) -> Any:
-        """What the module says of one response: all references as a list where it takes lists, else the first."""
-        inputs: dict[str, Any] = {self.response: [response]}
-        if self.wants_references:
-            inputs["references"] = [list(references) if self.takes_lists else references[0]]
-        return self._ready.compute(**inputs, **arguments)
-
-    @cached_property
-    def _ready(self) -> Any:
-        """The module with what it loads for itself."""
-        with contextlib.redirect_stdout(sys.stderr):
-            self._module.download_and_prepare()
-        return self._module
-
-
 @dataclass(frozen=True, slots=True)
 class EvaluateModule:
     """The number that compute() gives for a response alone; `negated` where less of it is better.
@@ -106,8 +52,17 @@ class EvaluateModule:
     """
 
     card: ClassVar[MetricCard]
-    script: ClassVar[Script]
+    module: ClassVar[Any]
+    """Gives the module with what it loads for itself, which is loaded once."""
+    digest: ClassVar[str]
+    response: ClassVar[str]
+    takes_lists: ClassVar[bool | None]
+    """Whether it takes references as lists; None where it takes none."""
+    arguments: ClassVar[Mapping[str, Any]]
+    """Its own arguments and their defaults."""
     field: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+    """What the module is called: of several numbers, the one of that name is taken where no field is named."""
     references: Aggregation = "standard"
     negated: bool = False
 
@@ -133,10 +88,11 @@ class EvaluateModule:
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """The version of the library and the digest of the module's code."""
-        return (f"asked={self.card.name}", f"evaluate={self.script.library}", f"code={self.script.digest[:12]}")
+        version = importlib.metadata.version("evaluate")
+        return (f"asked={self.card.name}", f"evaluate={version}", f"code={self.digest[:12]}")
 
     def _texts(self, items: Sequence[Item]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-        if not self.script.wants_references:
+        if self.takes_lists is None:
             yield from ((row, reply(item), ()) for row, item in enumerate(items))
             return
         for together, replies in sharing(items, "first" if self.references == "first" else "max"):
@@ -144,15 +100,19 @@ class EvaluateModule:
                 yield row, response, tuple(reference.text for reference in together)
 
     def _number(self, response: str, references: tuple[str, ...]) -> float:
-        one_call = not references or (self.script.takes_lists and self.references == "standard")
-        calls = [references] if one_call else [(reference,) for reference in references]
-        numbers = [self._picked(self.script.compute(response, some, self._arguments())) for some in calls]
+        """The number of a response: of all its references at once where the module takes lists, else of each."""
+        at_once = not references or (self.takes_lists and self.references == "standard")
+        numbers = [self._computed(response, some) for some in
+                   ([references] if at_once else [(reference,) for reference in references])]
         return over_references([-value if self.negated else value for value in numbers], self.references)
 
-    def _arguments(self) -> dict[str, Any]:
-        """The module's own arguments that were set."""
-        own = [field for field in dataclasses.fields(self) if field.name in self.script.arguments]
-        return {field.name: value for field in own if (value := getattr(self, field.name)) != field.default}
+    def _computed(self, response: str, references: tuple[str, ...]) -> float:
+        inputs: dict[str, Any] = {self.response: [response]}
+        if self.takes_lists is not None:
+            inputs["references"] = [list(references) if self.takes_lists else references[0]]
+        options = {name: value for name, default in self.arguments.items()
+                   if (value := getattr(self, name)) != default}
+        return self._picked(self.module().compute(**inputs, **options))
 
     def _picked(self, result: Any) -> float:
         """The field that was named; else the only number, or the one named as the module."""
@@ -160,8 +120,7 @@ class EvaluateModule:
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
             raise BadOption(f"{self.card.name}: gives no number, but {result!r:.80}")
-        wanted = [self.field] if self.field else list(numbers) if len(numbers) == 1 else self.script.names
-        for name in wanted:
+        for name in [self.field] if self.field else list(numbers) if len(numbers) == 1 else self.names:
             if name in numbers:
                 return numbers[name]
         why = f"has no number {self.field!r}" if self.field else "gives several numbers, so say which as NAME:FIELD"
@@ -170,19 +129,41 @@ class EvaluateModule:
 
 def metric_class(name: str) -> type[Metric]:
     """The metric of one module, with an option for each of its arguments that has a plain default."""
-    script, field = find(name)
-    full_name = label("evaluate", name)
+    requested, field = _parted(name)
+    module = _instance(requested)
+    response, takes_lists = _taken(requested, module.features)
+    stem, full_name = Path(requested).stem, label("evaluate", name)
     card = MetricCard(
-        name=full_name, title=f"{script.names[0]} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
-        needs=("references",) if script.wants_references else (),
+        name=full_name, title=f"{stem} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
+        needs=() if takes_lists is None else ("references",),
         notes="Called item by item; what its code loads by itself is not in the signature.")
-    taken = {*dir(EvaluateModule), *EvaluateModule.__annotations__}
-    own = [(name, kind, dataclasses.field(default=default)) for name, (kind, default) in script.arguments.items()
-           if name not in taken]
-    namespace = {"card": card, "script": script, "field": field, "__module__": __name__}
-    made = dataclasses.make_dataclass("EvaluateModule", own, bases=(EvaluateModule,), namespace=namespace, frozen=True,
-                                      slots=True)
-    return cast("type[Metric]", made)
+    taken = {*dir(EvaluateModule), *EvaluateModule.__annotations__, *RESPONSES}
+    parameters = [
+        (parameter.name, None if parameter.default is parameter.empty else parameter.default)
+        for parameter in inspect.signature(module._compute).parameters.values()
+        if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and parameter.name not in taken]
+    arguments = {name: default for name, default in parameters if isinstance(default, PLAIN)}
+    return variant(
+        EvaluateModule, [(name, Any if default is None else type(default), default)
+                         for name, default in arguments.items()],
+        card=card, module=staticmethod(functools.cache(lambda: _ready(module))), digest=_digest(module),
+        response=response, takes_lists=takes_lists, arguments=arguments, field=field,
+        names=(stem, str(module.name)))
+
+
+def _ready(module: Any) -> Any:
+    with contextlib.redirect_stdout(sys.stderr):
+        module.download_and_prepare()
+    return module
+
+
+def _digest(module: Any) -> str:
+    """The sha256 of the code that runs: the script and what was copied beside it."""
+    folder = Path(inspect.getfile(type(module))).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _as_number(value: Any) -> float | None:
@@ -193,17 +174,10 @@ def _as_number(value: Any) -> float | None:
     return float(plain) if isinstance(plain, bool | int | float) else None
 
 
-
-def find(name: str) -> tuple[Script, str]:
-    """The module of `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD`, and the field; a path may hold colons."""
-    if importlib.util.find_spec("evaluate") is None:
-        raise MissingResource("evaluate is not installed; the extra [all] brings it")
-    script, field = name, ""
-    if not _exists(name):
-        head, _, last = name.rpartition(":")
-        if head and last and not set(last) & set("/\\"):
-            script, field = head, last
-    return Script(script, _instance(script)), field
+def _parted(name: str) -> tuple[str, str]:
+    """The module and the field of `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD`; a path may hold colons."""
+    head, _, last = name.rpartition(":")
+    return (head, last) if head and last and not set(last) & set("/\\") and not _exists(name) else (name, "")
 
 
 def _exists(name: str) -> bool:
@@ -215,6 +189,8 @@ def _exists(name: str) -> bool:
 
 def _instance(requested: str) -> Any:
     """The module's object, seeded, so that it gives the same in every process."""
+    if importlib.util.find_spec("evaluate") is None:
+        raise MissingResource("evaluate is not installed; the extra [all] brings it")
     here = _exists(requested)
     try:
         with _offline(), contextlib.redirect_stdout(sys.stderr):

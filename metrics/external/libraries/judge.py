@@ -29,7 +29,7 @@ from metrics.judges.archive import AnswerArchive, Usage
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompt, Question
 from metrics.judges.sampling import Reading, Sampler, SamplingOptions
-from metrics.metric import Columns, Metric, MetricCard
+from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
 
@@ -83,8 +83,7 @@ class Judge:
             raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} is for an endpoint's")
         card = dataclasses.replace(cls.card, models=("lm",), notes="A language model on this machine is asked; the "
                                    "score is read off the probabilities of its answer.")
-        return cast("type[Metric]", type("LocalJudge", (LocalJudge,), {
-            "__slots__": (), "__module__": __name__, "card": card, "prompt": cls.prompt}))
+        return variant(LocalJudge, card=card, prompt=cls.prompt)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
@@ -139,11 +138,8 @@ def metric_class(name: str) -> type[Metric]:
         name=label("judge", name), title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
         family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,
         notes="Asked over the network: the dialogues are sent to the endpoint that is named.")
-    own = [(field, kind, dataclasses.field(default=getattr(prompt, field)))
-           for field, kind in (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))]
-    namespace = {"card": card, "prompt": prompt, "__module__": __name__}
-    made = dataclasses.make_dataclass("Judge", own, bases=(Judge,), namespace=namespace, frozen=True, slots=True)
-    return cast("type[Metric]", made)
+    own = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
+    return variant(Judge, [(name, type_, getattr(prompt, name)) for name, type_ in own], card=card, prompt=prompt)
 
 
 def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:

@@ -19,18 +19,17 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, MissingResource
-from metrics.metric import Column, Columns, Metric, MetricCard
+from metrics.metric import Column, Columns, Metric, MetricCard, variant
 from metrics.models import weights
 from metrics.models.hub import quiet
 from metrics.models.memory import Vectors
@@ -59,17 +58,16 @@ class OfPairs:
     references: Literal["max", "mean", "first"] = "max"
 
     @classmethod
-    def named(cls, name: str, model: str) -> type[Self]:
+    def named(cls, model: str) -> type[Metric]:
         """The class for one model, bearing its name."""
+        name = label(cls.card.name, model)
         title = f"{cls.card.title} of {name.partition(':')[2]}"
-        card = dataclasses.replace(cls.card, name=name, columns=(name,), title=title)
-        return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card, "model": model})
+        return variant(cls, card=dataclasses.replace(cls.card, name=name, columns=(name,), title=title), model=model)
 
     @classmethod
-    def for_options(cls, values: Mapping[str, Any]) -> type[Self]:
+    def for_options(cls, values: Mapping[str, Any]) -> type[Metric]:
         """The class whose card needs what the response is compared with."""
-        card = dataclasses.replace(cls.card, needs=NEEDS[values.get("against", "last")])
-        return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "card": card})
+        return variant(cls, card=dataclasses.replace(cls.card, needs=NEEDS[values.get("against", "last")]))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """One number per item; NaN without the text to compare with."""
@@ -91,16 +89,14 @@ class OfPairs:
         """The model's files, or MissingResource; what they are must be known before the package is imported."""
         if importlib.util.find_spec(PACKAGE.replace("-", "_")) is None:
             raise MissingResource(f"{PACKAGE} is not installed; the extra [all] brings it")
-        try:
-            return weights.find(self.model, models.home, download=models.choice.download)
-        except OSError as error:  # a name that no file system takes
-            raise MissingResource(f"model {self.model:.80}: {error.strerror}") from error
+        return weights.find(self.model, models.home, download=models.choice.download)
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The model's digests and the version of the package."""
         weights = self.files(models)
         parts = f"+{digest[:6]}" if (digest := _modules(weights)) else ""
-        return f"asked={self.card.name}", f"model={weights.identity}{parts}", f"{PACKAGE}={_version()}"
+        version = importlib.metadata.version(PACKAGE)
+        return f"asked={self.card.name}", f"model={weights.identity}{parts}", f"{PACKAGE}={version}"
 
     def loaded(self, kind: str, models: Models) -> Any:
         """The package's object for the model, on the first device."""
@@ -114,11 +110,6 @@ class OfPairs:
         elif item.context:
             turns = item.context[-1:] if self.against == "last" else item.context
             yield " ".join(turn.text for turn in turns)
-
-
-@functools.cache
-def _version() -> str:
-    return importlib.metadata.version(PACKAGE)
 
 
 @functools.cache
@@ -141,11 +132,7 @@ def _loaded(kind: str, files: Weights, _digest: str, device: str) -> Any:
 
 def described(folder: Path, name: str) -> Any:
     """What a JSON file of a model's folder says; None where there is none."""
-    path = folder / name
-    try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except (OSError, ValueError) as error:
-        raise MissingResource(f"model {folder.name}: {path} cannot be read: {error}") from error
+    return weights.json_of(folder.name, folder / name) if (folder / name).is_file() else None
 
 
 def _modules(files: Weights) -> str:
@@ -248,11 +235,5 @@ def _predicted(network: Any, pairs: list[list[str]], *, several: bool) -> Any:
                            apply_softmax=several)
 
 
-def st(model: str) -> type[Metric]:
-    """The metric of one sentence encoder."""
-    return cast("type[Metric]", SentenceCosine.named(label("st", model), model))
-
-
-def ce(model: str) -> type[Metric]:
-    """The metric of one cross-encoder."""
-    return cast("type[Metric]", CrossEncoderScore.named(label("ce", model), model))
+st, ce = SentenceCosine.named, CrossEncoderScore.named
+"""The metric of one sentence encoder, and of one cross-encoder."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from benchmarks.dataset import Item
 from benchmarks.formats import scorefile
 from metrics.column import of_quality
 from metrics.errors import CannotScore, MetricError
-from metrics.metric import Column, Columns, Metric, MetricCard
+from metrics.metric import Column, Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
 
@@ -74,9 +74,8 @@ def metric_class(name: str) -> type[Metric]:
     scores = {item: value for item, value in zip(rows.ids, rows.numbers.tolist(), strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
                       levels=("turn", "dialogue"), notes="Made elsewhere: the harness has the numbers alone.")
-    space = {"__slots__": (), "__module__": __name__, "card": card, "digest": hashlib.sha256(content).hexdigest(),
-             "scores": scores, "by_quality": _by_quality(scores)}
-    return cast("type[Metric]", type("ScoresOfFile", (ScoresOfFile,), space))
+    return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores,
+                   by_quality=_by_quality(scores))
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:

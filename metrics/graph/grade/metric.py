@@ -34,7 +34,7 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.graph.grade import published, topics
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
@@ -45,6 +45,7 @@ from metrics.trained.heads.table import (
     TextTable,
     contexts,
     fill,
+    in_blocks,
     items_table,
     last_turns,
     probabilities,
@@ -115,23 +116,18 @@ class Grade:
                                               self._source(models), self.weighted)}
         from metrics.graph.grade.network import GradeNetwork
 
-        return {"grade": self.network_scores(models.trained(self.weights_name, GradeNetwork, self.encoder), items,
-                                             models)}
-
-    def network_scores(self, network: Any, items: Sequence[Item], models: Models) -> Column:
-        """The scores of the items by a network."""
-        network = network.cpu().double().eval()
+        network = models.trained(self.weights_name, GradeNetwork, self.encoder).cpu().double().eval()
         table, before, replies = items_table(items, models.encoder(self.encoder))
         source = self._source(models)
         graphs = source and topics.item_topics(contexts(items), [reply(item) for item in items], source, self.tagger,
                                                self.weighted)
 
-        def logits(rows: Rows) -> Column:
-            return topics.in_blocks(rows, lambda block: network(
-                table.tensor(before[block]).double(), table.tensor(replies[block]).double(),
-                graphs and graphs.batch(block).apply(topics.double)))
+        def logits(block: Rows) -> Any:
+            return network(table.tensor(before[block]).double(), table.tensor(replies[block]).double(),
+                           graphs and graphs.batch(block).apply(topics.double))
 
-        return fill(before[:, 0] > 0, lambda chosen: probabilities(stable(np.flatnonzero(chosen), logits)))
+        return {"grade": fill(before[:, 0] > 0, lambda chosen: probabilities(
+            stable(np.flatnonzero(chosen), lambda rows: in_blocks(rows, logits))))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give true replies more than false ones that are like them."""

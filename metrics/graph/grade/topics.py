@@ -19,12 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import BadOption
-from metrics.metric import Column
 from metrics.models.memory import Vectors
 from metrics.models.pooled import PooledVectors
 from metrics.text import concepts, keywords
 from metrics.text.topic_graph import Graph, Hops, Nodes
-from metrics.trained.heads.table import BLOCK
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -138,15 +136,6 @@ def item_topics(before: Sequence[Sequence[str]], replies: Sequence[str], source:
 def keywords_of(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Keywords:
     """The keywords of several utterances, each once, in the order of the utterances."""
     return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
-
-
-def in_blocks(rows: Nodes, compute: Callable[[Nodes], Any]) -> Column:
-    """What a network computes of rows, BLOCK at a time."""
-    import torch
-
-    with torch.inference_mode():
-        scores = [compute(rows[start : start + BLOCK]).numpy() for start in range(0, len(rows), BLOCK)]
-    return np.concatenate([np.zeros(0), *scores])
 
 
 def double(tensor: Any) -> Any:

@@ -12,7 +12,7 @@ from metrics.metric import Column
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.words import reply
-from metrics.trained.heads.table import BLOCK, Rows, fill, probabilities, stable
+from metrics.trained.heads.table import Rows, fill, in_blocks, probabilities, stable
 
 
 def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, turns: int = 0,
@@ -59,10 +59,7 @@ def head_probabilities(head: Any, vectors: Vectors, beside: Callable[[Rows], Any
 
     network = head.cpu().double().eval()
 
-    def logits(rows: Rows) -> Column:
-        with torch.inference_mode():
-            parts = [network(torch.from_numpy(vectors[block]).double(), *([beside(block)] if beside else []))
-                     for block in (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))]
-            return np.asarray(torch.cat(parts).numpy())
+    def logits(block: Rows) -> Any:
+        return network(torch.from_numpy(vectors[block]).double(), *([beside(block)] if beside else []))
 
-    return probabilities(stable(np.arange(len(vectors)), logits))
+    return probabilities(stable(np.arange(len(vectors)), lambda rows: in_blocks(rows, logits)))

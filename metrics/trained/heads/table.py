@@ -159,14 +159,17 @@ def network_scores(network: Any, table: TextTable, *rows: Rows) -> Column:
 
 def raw_scores(network: Any, table: TextTable, *rows: Rows) -> Column:
     """network(*vectors) for the vectors of each row, (rows, ...), in double precision, not rounded."""
+    network = network.cpu().double().eval()
+    return in_blocks(np.arange(len(rows[0])), lambda block: network(
+        *(table.tensor(several[block]).double() for several in rows)))
+
+
+def in_blocks(rows: Rows, compute: Callable[[Rows], Any]) -> Column:
+    """What a network computes of rows, BLOCK at a time."""
     import torch
 
-    network = network.cpu().double().eval()
-    scores = []
     with torch.inference_mode():
-        for start in range(0, len(rows[0]), BLOCK):
-            inputs = [table.tensor(several[start : start + BLOCK]).double() for several in rows]
-            scores.append(network(*inputs).numpy())
+        scores = [compute(rows[start : start + BLOCK]).numpy() for start in range(0, len(rows), BLOCK)]
     return np.concatenate(scores or [np.zeros(0)])
 
 

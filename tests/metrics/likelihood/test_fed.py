@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.dataset import Item, Utterance
 from metrics import registry
-from metrics.likelihood._followups import DIALOGUE, QUALITIES, TURN, UTTERANCES
+from metrics.likelihood.fed import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Columns
 from metrics.models.service import Choice, Models
 from tests import tiny

@@ -159,7 +159,6 @@ def run(home: Path, folder: Path, *, keep: bool = True) -> tuple[list[Vectors], 
     count = rows_read(encoder)
     vectors = [encoder.sentences(SENTENCES, pooling) for pooling in ("mean", "max", "cls")]  # type: ignore[arg-type]
     vectors += encoder.states(SENTENCES)
-    vectors += encoder.words([("hello", "cats"), ("a",), ()])
     vectors.append(encoder.pairs([("hello", "there"), ("", ""), ("\ud800", "a")]))
     vectors.append(encoder.dialogues([("hello", "there", "cats"), ("",)]))
     models.close()

@@ -111,23 +111,11 @@ def test_a_text_without_a_token_has_the_zero_vector(home: Path, tiny_encoder: Pa
         assert (vectors[4] != 0).any()
 
 
-def test_a_word_is_the_mean_of_its_tokens(home: Path, tiny_encoder: Path) -> None:
-    """[CLS] hello c ##a ##t ##s tea [SEP]"""
-    encoder = made(home, tiny_encoder)
-    states, = encoder.states(["hello cats tea"])
-    words, none, odd = encoder.words([("hello", "cats", "tea"), (), ("", "tea", "\x00")])
-    assert np.allclose(words, [states[1], states[2:6].mean(axis=0), states[6]], atol=1e-5)
-    assert none.shape == (0, 16)
-    assert (odd[[0, 2]] == 0).all()
-    assert (odd[1] != 0).any()
-
-
 def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     encoder = made(home, folder)
     texts = [*AWKWARD, *HALVES, "hello " * 17_000, "a" * 100_000]
     assert np.isfinite(encoder.sentences(texts)).all()
     assert np.isfinite(encoder.pairs([(text, text) for text in texts])).all()
-    assert all(np.isfinite(words).all() for words in encoder.words([(text, "end") for text in texts]))
 
 
 TEXTS = st.lists(st.sampled_from(AWKWARD) | st.text("abc de.", max_size=80), min_size=1, max_size=12)
@@ -153,10 +141,9 @@ def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None
         encoder.sentences([*TALK, *TALK], pooling)
     encoder.states(TALK[::-1])
     assert sum(rows) == len(TALK)
-    encoder.words([("hello", "there")] * 3)
     encoder.pairs([("hello", "there")] * 3)
     encoder.pairs([("hello", "there")], "mean")
-    assert sum(rows) == len(TALK) + 2
+    assert sum(rows) == len(TALK) + 1
 
 
 def test_little_memory_forgets_and_finds_the_same(home: Path, tiny_encoder: Path) -> None:
