@@ -131,14 +131,15 @@ class Study(Protocol):
 
 def names() -> tuple[str, ...]:
     """Every study, by name."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
+    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)
+                        if not module.name.startswith("_")))
 
 
 def load(name: str) -> Study:
     """The study of that name; an error names the nearest."""
     if name not in names():
         raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
-    return cast("Study", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Study", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
 
 
 def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:

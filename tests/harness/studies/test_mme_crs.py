@@ -1,0 +1,49 @@
+"""`harness study mme-crs`: means by hand with print beside, and the systems that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Quality
+from harness.cli import main
+from harness.run.correlate import Judged, TargetData
+from harness.studies.mme_crs import TABLES, measured
+from metrics import registry
+
+COLUMNS = sorted({column for systems in TABLES.values() for column in systems.values()})
+
+
+def target(values: dict[str, list[float]]) -> TargetData:
+    """Four rated items; the first column of a metric has another name, as in a run."""
+    human = np.arange(4.0)
+    nowhere = np.zeros(4, dtype=np.intp)
+    names = [("mme-crs", "mme-crs"), *((column, column) for column in values)]
+    return TargetData("toy", Judged(Quality("overall", 0, 3), tuple((vote,) for vote in human), human), tuple(names),
+                      np.array([human, *values.values()]), nowhere, nowhere)
+
+
+def test_means_are_over_the_targets_that_all_can_score() -> None:
+    up, down = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]
+    one, two = (dict.fromkeys(COLUMNS, up) | {"mme-avg": down}, dict.fromkeys(COLUMNS, down))
+    incomplete = {column: down for column in COLUMNS if column != "mme-avg"}
+    rows = list(measured("real data", [target(one), target(two), target(incomplete)]))
+    assert {(row.column, row.here, row.targets) for row in rows if row.table == "Table 6"} == {
+        ("mme-crs-single", 0.0, 2), ("mme-avg", -1.0, 2)}
+    printed = {row.system: row.printed for row in rows if row.table == "Table 5"}
+    assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
+    assert not list(measured("real data", [target(incomplete)]))
+
+
+def test_every_system_is_a_column_that_its_metric_gives() -> None:
+    for column in COLUMNS:
+        chosen = registry.choose(column.replace("-single", ""))
+        assert column.partition("[")[0] in chosen.metric.card.columns
+
+
+def test_whole_dialogues_alone_are_nothing_to_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]
+    assert main(argv) == 2
+    assert "no turn-level dataset" in capsys.readouterr().err
