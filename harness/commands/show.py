@@ -10,10 +10,11 @@ from typing import Any
 from benchmarks import registry as datasets
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
+from harness.run import entries
 from metrics import registry
 from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, options, signature
+from metrics.metric import Metric, checkpoints, options
 from metrics.models import catalogue
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
@@ -78,13 +79,13 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
     chosen = registry.choose(name)
     card = chosen.metric.card
     models = Models(home)
-    try:
-        signed = signature(chosen.metric, models)
-    except MissingResource as error:
-        signed = str(error)
+    entry = entries.metric_entry(chosen, models)
+    signed = entry.signature
     lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
              ("levels", ", ".join(card.levels)), ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
              ("models", ", ".join(card.models) or "none"),
+             ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
+             *(("pretrained", line) for line in entry.pretrained_on),
              ("scope", card.scope), ("paper", card.paper), ("system", card.system),
              *(("departs", line) for line in card.departures), ("trained on", card.trained_on),
              ("fitted on", card.fitted_on), ("notes", card.notes), ("signature", signed)]
@@ -99,7 +100,7 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
         try:
             weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
-            if str(error) != signed:  # else it is said already
+            if str(error) not in signed:  # else it is said already
                 lines.append(("weights", str(error)))
             continue
         card = weights.card

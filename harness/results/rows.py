@@ -63,9 +63,9 @@ class MetricEntry:
 
     `system` says how it stands to its paper's system, `departures` where it differs, `fitted_on` what its weights or
     those of its inputs were fitted on: nothing, dialogues or ratings. `models` names the models whose numbers the
-    scores are made of, none for a metric without, and `parameters` how many these and its own networks have.
-    `learned_on` names the datasets that it is scored on with weights
-    that were learned on their ratings.
+    scores are made of, none for a metric without, `pretrained_on` what those that are known by name had read before,
+    and `parameters` how many these and its own networks have. `learned_on` names the datasets that it is scored on with
+    weights that were learned on their ratings.
     """
 
     name: str
@@ -84,6 +84,7 @@ class MetricEntry:
     departures: tuple[str, ...] = ()
     fitted_on: str = ""
     parameters: int = 0
+    pretrained_on: tuple[str, ...] = ()
 
     @property
     def badge(self) -> str:

@@ -14,6 +14,7 @@ from harness.scoring import composites, score
 from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
+from metrics.models import catalogue
 from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
@@ -57,6 +58,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
         learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
+        pretrained_on=_pretrained_on(chosen.metric, models),
     )
 
 
@@ -146,3 +148,9 @@ def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     shown = (models.display_name(kind, options(one).get(kind, "")) for one in _inputs(metric) or [metric]
              for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
+
+
+def _pretrained_on(metric: Metric, models: Models) -> tuple[str, ...]:
+    """What the models behind a metric were pretrained on, for those that the catalogue knows."""
+    known = (catalogue.cards().get(name.partition(" ")[0]) for name in _models(metric, models))
+    return tuple(f"{card.name}: {card.pretrained_on}" for card in known if card)

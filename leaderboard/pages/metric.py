@@ -93,7 +93,8 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column
         ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("Family", Cell(entry.family)),
         ("Needs", Cell(", ".join(entry.needs) or "nothing but the dialogue")),
         ("Levels", Cell(", ".join(entry.levels))),
-        ("Models", Cell(", ".join(entry.models))), ("Trained on", Cell(entry.trained_on)),
+        ("Models", Cell(", ".join(entry.models))), *(("Pretrained on", Cell(line)) for line in entry.pretrained_on),
+        ("Trained on", Cell(entry.trained_on)),
         ("Made of", Cell(", ".join(cost.inputs) if cost else "")),
         ("Cost", Cell(f"{sentences.seconds(cost)} s per 1,000 items, by itself, models loaded, with its inputs"
                       if cost and sentences.seconds(cost) else "")),
