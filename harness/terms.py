@@ -96,6 +96,12 @@ def number(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and abs(value) <= 1e6 else None
 
 
+def share(value: Any) -> float | None:
+    """A number between 0 and 1."""
+    plain = number(value)
+    return plain if plain is not None and 0 < plain < 1 else None
+
+
 def day(value: Any) -> datetime.date | None:
     """A date such as 2026-03-31."""
     try:

@@ -63,7 +63,7 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
 def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
     folder = rules.folder / FOLDER
     paths = sorted(path for path in folder.glob("*") if path.suffix in FORMS) if folder.is_dir() else []
-    for path, file in zip(paths, read(paths, ground.expected), strict=True):
+    for path, file in zip(paths, read(paths, ground.expected, [rules.column] * len(paths)), strict=True):
         if file.reasons:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:

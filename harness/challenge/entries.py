@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -13,21 +13,22 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.formats import scorefile
-from benchmarks.formats.scorefile import EVERY, Expected, Problem
+from benchmarks.formats.scorefile import EVERY, Expected
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import ListedSubmissions, Refused, Submission, shown
+from harness.challenge.submissions import ListedSubmissions, Refused, Submission
 from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
+from harness.statistics.ranks import ranks
 
-TOLD = 20
-"""So many problems of a file are listed; of the others, how many there are."""
+SIMILAR = 0.999
+"""Spearman between two submissions, averaged over datasets, from which on they are nearly alike."""
 
 SIDE_BY_SIDE = 1 << 25
 """From so many bytes on, files are read by several processes."""
 
 COUNTED_HERE = frozenset({"missing", "constant", "extra column"})
-"""Kinds of problems that are no reason to refuse a file: the rules of the challenge say what becomes of them."""
+"""Kinds of problems that are looked for here, on what the challenge ranks: its rules say what becomes of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +81,28 @@ class Taken:
     incomplete: Entries
     refused: tuple[Refused, ...] = ()
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """The sha256 of every file whose scores were read, by TEAM/N."""
+        return {entry.name: entry.sha256 for part in (self.whole, self.incomplete) for entry in part.entries}
+
 
 def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     """Read the file of every submission; what is wrong with one costs it alone."""
     refused = list(listed.refused)
     whole: list[tuple[Entry, Mapping[Target, Vector]]] = []
     incomplete: list[tuple[Entry, Mapping[Target, Vector]]] = []
-    every = read([submission.path for submission in listed.submissions], ground.expected)
+    every = read([submission.path for submission in listed.submissions], ground.expected,
+                 [submission.about.column or rules.column for submission in listed.submissions])
     for submission, file in zip(listed.submissions, every, strict=True):
-        entry = Entry(submission, file.sha256, dict(_missing(file.scores, ground)), file.told)
-        if file.reasons:
-            refused.append(Refused(entry.name, file.reasons, file.sha256))
-        elif entry.missing and rules.missing == "refuse":
-            lacking = ", ".join(f"{count} of {name}" for name, count in entry.missing.items())
+        missing = dict(_missing(file.scores, ground))
+        entry = Entry(submission, file.sha256, {name: len(ids) for name, ids in missing.items()}, file.told)
+        reasons = file.reasons or tuple(_changed(submission, file.sha256)) or (
+            () if rules.missing == "zero" else tuple(_constant(file.scores, ground)))
+        if reasons:
+            refused.append(Refused(entry.name, reasons, file.sha256))
+        elif missing and rules.missing == "refuse":
+            lacking = "; ".join(f"{len(ids)} of {name}: {scorefile.listed(ids)}" for name, ids in missing.items())
             refused.append(Refused(entry.name, (f"items without a score: {lacking}",), file.sha256))
             incomplete.append((entry, file.scores))
         else:
@@ -100,14 +110,25 @@ def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     return Taken(_stacked(whole, ground), _stacked(incomplete, ground), tuple(refused))
 
 
-def read(paths: Sequence[Path], wanted: Expected) -> Iterator[ScoreFile]:
-    """Read score files in their order, several at once where they are large."""
+def alike(entries: Entries) -> Iterator[str]:
+    """The submissions of two teams that rank all items alike, or nearly."""
+    tables = {id(table): np.nan_to_num(table) for table in entries.scores.values()}.values()
+    similar = np.mean([np.corrcoef(ranks(table)) for table in tables], axis=0) if len(entries.entries) > 1 else []
+    for first, second in np.argwhere(np.triu(similar, 1) >= SIMILAR).tolist() if len(similar) else ():
+        one, other = entries.entries[first], entries.entries[second]
+        if one.submission.team != other.submission.team:
+            how = "" if similar[first][second] > 1 - 1e-12 else f"nearly (Spearman {similar[first][second]:.4f}) "
+            yield f"{one.name} and {other.name} rank all items {how}alike"
+
+
+def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:
+    """Read score files in their order, several at once where they are large; each has its scores in its column."""
     processes = min(os.cpu_count() or 1, 8)
     if processes == 1 or sum(map(_size, paths)) < SIDE_BY_SIDE:
-        yield from map(_read, paths, repeat(wanted))
+        yield from map(_read, paths, columns, repeat(wanted))
         return
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _remember, (wanted,)) as pool:
-        yield from pool.map(_read, paths, chunksize=4)
+        yield from pool.map(_read, paths, columns, chunksize=4)
 
 
 def _size(path: Path) -> int:
@@ -126,34 +147,40 @@ def _remember(wanted: Expected) -> None:
     _REMEMBERED[:] = [wanted]
 
 
-def _read(path: Path, wanted: Expected | None = None) -> ScoreFile:
+def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
     try:
-        content = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted)
+        content = scorefile.read(path, _REMEMBERED[0] if wanted is None else wanted, column=column)
     except Exception as error:  # whatever a stranger's file brings about costs that file alone
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
-    fatal = [problem for problem in content.problems if problem.fatal and problem.kind not in COUNTED_HERE]
-    others = [problem for problem in content.problems if not problem.fatal and problem.kind not in COUNTED_HERE]
-    return ScoreFile(content.scores if not fatal else {}, _listed(fatal), _listed(others), content.digest)
+    fatal, others = (tuple(scorefile.describe(
+        [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE], content.unit))
+        for refused in (True, False))
+    return ScoreFile(content.scores if not fatal else {}, fatal, others, content.digest)
 
 
-def _listed(problems: Sequence[Problem]) -> tuple[str, ...]:
-    lines = tuple(f"line {problem.line}: {shown_text(problem.text)}" if problem.line else shown_text(problem.text)
-                  for problem in problems[:TOLD])
-    return lines if len(problems) <= TOLD else (*lines, f"and {len(problems) - TOLD} more")
+def _changed(submission: Submission, sha256: str) -> Iterator[str]:
+    """Whether a file is another than the one that came in."""
+    if submission.receipt and submission.receipt.sha256 != sha256:
+        yield f"is not the file that was received, whose sha256 begins with {submission.receipt.sha256[:12]}"
 
 
-def shown_text(text: str) -> str:
-    """A message that may hold what stood in a file: printable, and of bearable length."""
-    return "".join(shown(text[start:start + 80]) for start in range(0, min(len(text), 320), 80))
+def _constant(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[str]:
+    """The targets on which every score is the same."""
+    for dataset, quality in ground.targets:
+        values = _of(scores, (dataset, quality), 0)
+        numbers = values[np.isfinite(values)]
+        if numbers.size > 1 and not np.ptp(numbers):
+            yield f"every score is {numbers[0]:g} on {quality} of {dataset}: all the same correlate with nothing"
 
 
-def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[tuple[str, int]]:
+def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[tuple[str, list[str]]]:
+    """The items without a score, by dataset."""
     for field in ground.fields:
         lacking = np.zeros(len(field.dataset.items), dtype=np.bool_)
         for judged in field.judged:
             lacking |= ~np.isfinite(_of(scores, (field.name, judged.quality.name), len(lacking)))
         if lacking.any():
-            yield field.name, int(lacking.sum())
+            yield field.name, [field.dataset.items[place].id for place in np.flatnonzero(lacking)]
 
 
 def _stacked(files: Sequence[tuple[Entry, Mapping[Target, Vector]]], ground: Ground) -> Entries:

@@ -28,7 +28,7 @@ from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.challenge.rulebook import FILE
-from harness.challenge.tables import exhibit, for_csv
+from harness.challenge.tables import exhibit, for_csv, part_of
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Results
@@ -80,7 +80,8 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
            "packages": dict(facts.packages), FILE: hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest(),
            "rule": rules.rule, "counts": rules.counts, "submissions per team": rules.submissions or "any number",
            "missing": rules.missing, "sign": rules.sign, "empty": rules.empty, "opens": rules.opens,
-           "closes": rules.closes, "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings}
+           "closes": rules.closes, "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings,
+           "phase": rules.phase, "part": part_of(rules)}
     for field in outcome.ground.fields:
         yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
                "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,

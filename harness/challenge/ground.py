@@ -6,7 +6,7 @@ Private ratings are joined here and go no further: what is published holds corre
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.errors import nearest
 from benchmarks.formats import private
 from benchmarks.formats.scorefile import Expected
+from harness.challenge import rulebook
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
@@ -42,13 +43,20 @@ class RankedDataset:
         """The dataset's name."""
         return self.dataset.card.name
 
-    def without_empty(self) -> RankedDataset:
-        """The same with no ratings of items whose response is empty."""
-        gone = frozenset(self.empty)
+    def without(self, places: Collection[int]) -> RankedDataset:
+        """The same with no ratings of some items, by their places."""
+        gone = frozenset(places)
         return replace(self, judged=tuple(replace(
             judged, votes=tuple(() if place in gone else votes for place, votes in enumerate(judged.votes)),
-            means=np.where(np.isin(np.arange(len(judged.means)), self.empty), np.nan, judged.means))
+            means=np.where(np.isin(np.arange(len(judged.means)), list(gone)), np.nan, judged.means))
             for judged in self.judged))
+
+    def public(self, share: float, seed: int) -> frozenset[int]:
+        """The places of items in the public part: a share of the contexts, drawn by the seed."""
+        contexts = ["\n".join(turn.text for turn in item.context) for item in self.dataset.items]
+        drawn = sorted(set(contexts), key=lambda context: hashlib.sha256(f"{seed} {context}".encode()).digest())
+        chosen = set(drawn[:round(share * len(drawn))])
+        return frozenset(place for place, context in enumerate(contexts) if context in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,8 @@ class Ground:
 
     fields: tuple[RankedDataset, ...]
     ratings: str = ""
+    partial: tuple[str, ...] = ()
+    """What the private ratings leave out, in words."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -86,31 +96,55 @@ class Ground:
                          for field in self.fields})
 
 
-def prepared(rules: Rulebook, home: Path) -> Ground:
-    """Load the datasets, join the private ratings, choose the qualities."""
+def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
+    """Load the datasets, join the private ratings, choose the qualities; items and qualities alone if not `rated`."""
     datasets = loaded(rules, home)
-    extra: dict[str, tuple[Rating, ...]] = {}
-    if rules.ratings is not None:
-        owners = private.Owners()
-        for dataset in datasets:
-            owners.add(dataset)
-        extra = private.read(rules.ratings, owners)
-    digest = hashlib.sha256(rules.ratings.read_bytes()).hexdigest() if rules.ratings else ""
-    fields = []
+    extra, digest = _private(rules, rules.ratings, home) if rules.ratings and rated else ({}, "")
+    fields, partial = [], list[str]()
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
             votes = sum(len(rating.votes) for rating in new)
             empty = tuple(place for place, item in enumerate(dataset.items)
                           if item.response is not None and not item.response.text.strip())
-            fields.append(RankedDataset(joined, correlate.judged(joined, qualities), empty, votes))
-    ranked = [field.without_empty() for field in fields] if rules.empty == "drop" else fields
-    for name, judged in ((each.name, judged) for each in ranked for judged in each.judged):
-        if not judged.usable:
+            field = RankedDataset(joined, correlate.judged(joined, qualities), empty, votes)
+            partial += _partial(field, {rating.quality for rating in new})
+            fields.append(field.without(_left_out(rules, field)))
+    if partial and rules.coverage == "whole":
+        raise BadConfig(f"{rules.ratings}: {'; '.join(partial)}; complete them, or accept that by "
+                        f"coverage = \"partial\" in {FILE}")
+    for name, judged in ((each.name, judged) for each in fields for judged in each.judged):
+        if rated and not judged.usable:
             raise BadConfig(f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated "
                             "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
                             f"{FILE}) or leave it out by qualities")
-    return Ground(tuple(ranked), digest)
+    return Ground(tuple(fields), digest, tuple(partial))
+
+
+def _private(rules: Rulebook, file: Path, home: Path) -> tuple[dict[str, tuple[Rating, ...]], str]:
+    """The private ratings by dataset, and the digest of their file, which may be that of several phases."""
+    owners = private.Owners()
+    for dataset in {each.card.name: each for phase in rulebook.phases(rules.folder)
+                    for each in loaded(phase, home)}.values():
+        owners.add(dataset)
+    return private.read(file, owners), hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
+    """Which of the qualities with private ratings have items without any."""
+    for judged in field.judged:
+        if judged.quality.name in rated and judged.rated < len(judged.means):
+            yield (f"{judged.rated} of {len(judged.means)} items of {field.name} have votes on "
+                   f"{judged.quality.name!r}")
+
+
+def _left_out(rules: Rulebook, field: RankedDataset) -> set[int]:
+    """The places of items that do not count: those of the other part of the ratings, and where so ruled empty ones."""
+    dropped = set(field.empty) if rules.empty == "drop" else set()
+    if not rules.public:
+        return dropped
+    public = field.public(rules.public, rules.seed)
+    return dropped | (public if rules.final else set(range(len(field.dataset.items))) - public)
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.challenge import baselines, entries, ground, ranking, rulebook, submissions
+from harness.challenge import baselines, entries, ground, ranking, receipts, rulebook, submissions
 from harness.challenge.baselines import Baseline
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
@@ -62,31 +62,39 @@ class Outcome:
     correlation: Array
     pairs: Mapping[Target, PairTests]
     """Of every two entries, counting or not."""
+    alike: tuple[str, ...] = ()
+    """Which submissions of two teams are the same, or nearly."""
 
 
-def validated(folder: Path, home: Path) -> tuple[Rulebook, Ground, entries.Taken]:
-    """Read the challenge and every submission; an error is one of the challenge itself."""
-    rules = rulebook.read(folder)
+def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Ground, entries.Taken, Array]:
+    """Read the challenge, or a phase of it, and every submission; an error is one of the challenge itself.
+
+    The last are the values of the entries that may be ranked, (entries, targets).
+    """
+    log, rules = receipts.read(folder), rulebook.read(folder, phase)
+    rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     field = ground.prepared(rules, home)
-    return rules, field, entries.taken(submissions.listed(rules), field, rules)
-
-
-def outcome(folder: Path, home: Path) -> Outcome:
-    """Rank a challenge."""
-    rules, field, taken = validated(folder, home)
+    taken = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), field, rules)
     whole = zeroed(taken.whole) if rules.missing == "zero" else taken.whole
-    values = ranking.agreement(rules, field, whole.scores)
-    whole, values, constant = _with_values(field, whole, values)
+    values = ranking.agreement(rules, field, whole.scores) if whole.entries else np.empty((0, len(field.targets)))
+    whole, values, refused = _with_values(field, whole, values)
+    return rules, field, replace(taken, whole=whole, refused=(*taken.refused, *refused)), values
+
+
+def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
+    """Rank a challenge, or a phase of it."""
+    rules, field, taken, values = validated(folder, home, phase)
+    whole = taken.whole
     if not whole.entries:
-        raise BadConfig(f"{folder}: no submission can be ranked; `harness challenge validate` says why")
+        raise BadConfig(f"{rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
     ranked = ranking.ranked(rules, field, whole, values)
     groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
     pairs = {target: fixed_ranks.williams_of_every_pair(own, whole.scores[target]) for target, own in groups.items()}
     return Outcome(
-        rules, field, whole, values, (*taken.refused, *constant), ranked,
+        rules, field, whole, values, taken.refused, ranked,
         effects(rules, field, ranked, taken.incomplete),
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
-        _mean_correlation(pairs), pairs)
+        _mean_correlation(pairs), pairs, tuple(entries.alike(whole)))
 
 
 def _with_values(field: Ground, submitted: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:
@@ -109,7 +117,7 @@ def _mean_correlation(pairs: Mapping[Target, PairTests]) -> Array:
 
 def effects(rules: Rulebook, ground: Ground, ranking: Ranking, incomplete: Entries) -> tuple[Effect, ...]:
     """Every treatment by itself, all else as the challenge has it."""
-    dropped = replace(ground, fields=tuple(field.without_empty() for field in ground.fields))
+    dropped = replace(ground, fields=tuple(field.without(field.empty) for field in ground.fields))
     return (
         _effect("absolute", "absolute value of each correlation", rules.sign == "absolute",
                 replace(rules, sign="absolute"), ground, ranking.counting),

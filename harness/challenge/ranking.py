@@ -28,6 +28,9 @@ from harness.statistics.panel import Array, Panel, Vector
 from harness.statistics.rank_intervals import Drawn, jointly
 from harness.statistics.rank_intervals import ranked as ranked_with_intervals
 
+READABLE = 12
+"""Letters of one row that somebody can compare."""
+
 DIGITS = 12
 """Values that agree to so many decimals are equal."""
 
@@ -62,10 +65,7 @@ class Ranking:
 
 def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
     """Choose the submission of each team that counts, and rank these; every entry has a value in every target."""
-    rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
-    totals = tuple(round(over(RULES[rules.rule], row, ground.targets), DIGITS) for row in rows)
-    chosen = sorted(_counting(rules, entries, rows, ground.targets), key=lambda place: (
-        -totals[place], entries.entries[place].name))
+    rows, totals, chosen = chosen_of(rules, ground, entries, values)
     counting = entries.take(chosen)
     own = tuple(rows[place] for place in chosen)
     named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
@@ -74,6 +74,15 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     return Ranking(counting, tuple(chosen), own,
                    {rule: _places(rules, rule, totals_under(rule, own, ground), drawn) for rule in RULES},
                    tuple(points[entry.name] for entry in counting.entries), totals)
+
+
+def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
+              ) -> tuple[list[dict[Target, float]], tuple[float, ...], list[int]]:
+    """The values of every entry by target and by the rule, and the places of those that count, best first."""
+    rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
+    totals = tuple(round(over(RULES[rules.rule], row, ground.targets), DIGITS) for row in rows)
+    return rows, totals, sorted(_counting(rules, entries, rows, ground.targets), key=lambda place: (
+        -totals[place], entries.entries[place].name))
 
 
 def agreement(rules: Rulebook, ground: Ground, scores: Mapping[Target, Array]) -> Array:
@@ -126,6 +135,11 @@ def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Target, 
     else:
         counting = {teams[key]: key for key in sorted(keys)}
     return [keys.index(key) for key in counting.values()]
+
+
+def readable(places: Sequence[TeamRank]) -> bool:
+    """Whether the letters of a table can be read: none has more than a dozen."""
+    return all(len(place.letters) <= READABLE for place in places)
 
 
 def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | None) -> tuple[TeamRank, ...]:

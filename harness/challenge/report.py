@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
+from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
 from harness.results.rows import (
     Comparison,
@@ -53,6 +54,8 @@ def report(outcome: Outcome, kept: Path) -> Results:
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "statistic": full_name(rules.statistic, rules.level), "sign": rules.sign, "empty": rules.empty,
                "draws": rules.draws}
+    if rules.phase:
+        options["phase"] = rules.phase
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
         datasets=tuple(_dataset(field, rules.rule) for field in outcome.ground.fields),
@@ -91,6 +94,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     """The boards of the report, those by the statistic that ranks with the intervals and letters of the ranking."""
     origin = outcome.ground.fields[0].dataset.kind
+    lettered = {rule: readable(places) for rule, places in outcome.ranking.places.items()}
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
     for row in ranking(Board(outcome.rules.rule, origin, frozenset(outcome.ground.targets)), correlations):
         if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):
@@ -98,7 +102,7 @@ def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterato
         else:
             place = outcome.ranking.places[row.rule][teams.index(row.column)]
             yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
-                          letters=place.letters)
+                          letters=place.letters if lettered[row.rule] else "")
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparison]:

@@ -7,8 +7,10 @@ unless it says so.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.errors import nearest
 from harness import terms
@@ -17,6 +19,7 @@ from harness.own import CARD, OwnDataset, card_of, is_path, of_table, read_card
 from harness.run.rank import BY_NAME, RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
+from metrics.metric import is_name
 
 FILE = "challenge.toml"
 SETTINGS: dict[str, terms.Kind] = {
@@ -25,13 +28,19 @@ SETTINGS: dict[str, terms.Kind] = {
     "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last"),
     "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
     "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
-    "draws": terms.count, "seed": terms.count, "published": terms.text}
+    "draws": terms.count, "seed": terms.count, "column": terms.text, "coverage": terms.one_of("whole", "partial"),
+    "public": terms.share, "per_day": terms.count, "phase": terms.tables, "published": terms.text}
+PHASE = {name: kind for name, kind in SETTINGS.items() if name not in ("dataset", "phase", "published", "title")} | {
+    "name": terms.text}
+"""What a phase may set anew, and its name."""
+FOLDER = "submissions"
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """A challenge as its organiser set it up; `digest` is that of the file.
+    """A challenge, or a phase of it, as its organiser set it up.
 
-    `missing` is refuse, leave-out or zero; `sign` is keep or absolute; `empty` is keep or drop.
+    `missing` is refuse, leave-out or zero; `sign` is keep or absolute; `empty` is keep or drop. `final` is a phase that
+    is frozen: it is ranked on the ratings that are not `public`, a share of the contexts, where there are such.
     """
 
     folder: Path
@@ -53,7 +62,23 @@ class Rulebook:
     closes: datetime.date | None = None
     draws: int = 1000
     seed: int = 0
+    column: str = ""
+    coverage: str = "whole"
+    public: float = 0.0
+    per_day: int = 0
+    phase: str = ""
+    final: bool = False
     published: str = ""
+
+    @property
+    def inbox(self) -> Path:
+        """Where the submissions lie."""
+        return self.folder / FOLDER / self.phase
+
+    @property
+    def name(self) -> str:
+        """The title, with the phase."""
+        return f"{self.title}: {self.phase}" if self.phase else self.title
 
     @property
     def dated(self) -> bool:
@@ -61,21 +86,47 @@ class Rulebook:
         return self.opens is not None or self.closes is not None
 
 
-def read(folder: Path) -> Rulebook:
-    """The rules of the challenge in a folder, or what is wrong with them."""
+def read(folder: Path, phase: str = "") -> Rulebook:
+    """The rules of the challenge in a folder, or of one of its phases, or what is wrong with them."""
+    every = phases(folder)
+    named = [rules for rules in every if rules.phase == phase]
+    if not named and phase:
+        raise BadConfig(f"{folder / FILE}: no phase {phase!r:.60}; {nearest(phase, (rules.phase for rules in every))}")
+    return (named or every)[0]
+
+
+def phases(folder: Path) -> tuple[Rulebook, ...]:
+    """The rules of every phase of the challenge in a folder; of a challenge without phases its only ones."""
     shown = str(folder / FILE)
     values = {"title": folder.resolve().name, "rule": "test"} | terms.read(folder / FILE, SETTINGS, shown)
-    if (name := values["rule"]) not in BY_NAME:
-        raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
-    values["rule"] = next(own for own, rule in RULES.items() if rule is BY_NAME[name])
-    values["statistic"] = plain_name(values.get("statistic", "spearman"))
-    values["ratings"] = folder / values["ratings"] if values.get("ratings") else None
     own = tuple(of_table(terms.checked(table, CARD, where), folder, where, "test") for where, table in (
         (f"{shown}: [[dataset]] {place}", table) for place, table in enumerate(values.pop("dataset", ()), start=1)))
+    tables = [terms.checked(table, PHASE, f"{shown}: [[phase]] {place}")
+              for place, table in enumerate(values.pop("phase", ()), start=1)]
+    names = [table.setdefault("phase", table.pop("name", "")) for table in tables]
+    if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
+        raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
+                        f"not {wrong!r:.60}")
+    return tuple(_rules(folder, shown, values | table, _chosen(own, table)) for table in tables or [{}])
+
+
+def _chosen(own: tuple[OwnDataset, ...], phase: Mapping[str, Any]) -> tuple[OwnDataset, ...]:
+    """The datasets of a challenge's own that a phase takes: those that it names, all if it names none."""
+    return tuple(each for each in own if each.card.name in phase.get("datasets", (each.card.name,)))
+
+
+def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:
+    """The rules that settings make."""
+    if (name := values["rule"]) not in BY_NAME:
+        raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
+    ours = {*cards, *(dataset.card.name for dataset in own if values.get("phase"))}
     own += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
-    values["datasets"] = tuple(name for name in values.get("datasets", ()) if name not in cards)
-    rules = Rulebook(folder, own=own, **values)
+    rules = Rulebook(folder, own=own, **values | {
+        "rule": next(own for own, rule in RULES.items() if rule is BY_NAME[name]),
+        "statistic": plain_name(values.get("statistic", "spearman")),
+        "ratings": folder / values["ratings"] if values.get("ratings") else None,
+        "datasets": tuple(name for name in values.get("datasets", ()) if name not in ours)})
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
     names = [*rules.datasets, *(dataset.card.name for dataset in rules.own)]

@@ -13,21 +13,25 @@ import re
 import stat
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from harness import terms
-from harness.challenge.rulebook import Rulebook
+from harness.challenge.rulebook import FOLDER, Rulebook
 from harness.errors import BadConfig
 from metrics import registry
 
-FOLDER = "submissions"
 ABOUT = "submission.toml"
 FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json"})
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
+
+ALIKE = "another team's name looks like it (case, alphabet, signs between words); rename one of them"
+LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
+                           "abekmhopctyxljshdqwabelkvoptuxhzyolll")
+"""Letters of Cyrillic and Greek, small or capital, and signs that look like a Latin letter; i and l are one."""
 
 NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 LARGEST = 1 << 26
@@ -44,16 +48,26 @@ class About:
     name: str = ""
     description: str = ""
     date: datetime.date | None = None
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """When a submission came in, where that is known, and the sha256 of its file."""
+
+    time: datetime.datetime | None
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A folder that may be scored."""
+    """A folder that may be scored; `receipt` is what came in under its name, where such is kept."""
 
     team: str
     number: int
     path: Path
     about: About
+    receipt: Receipt | None = None
 
     @property
     def name(self) -> str:
@@ -78,12 +92,15 @@ class ListedSubmissions:
     refused: tuple[Refused, ...] = ()
 
 
-def listed(rules: Rulebook) -> ListedSubmissions:
-    """Every submission in the order of teams and numbers, and every refused folder with its reasons."""
-    root = rules.folder / FOLDER
+def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> ListedSubmissions:
+    """Every submission in the order of teams and numbers, and every refused folder with its reasons.
+
+    Where there are `receipts`, by TEAM/N, a submission without one is refused.
+    """
+    root = rules.inbox
     if root.is_symlink() or not root.is_dir():
-        raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; "
-                        "submissions lie in DIR/submissions/TEAM/N/")
+        raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; submissions lie in "
+                        f"DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, TEAMS)
     if len(teams) > TEAMS:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
@@ -92,7 +109,8 @@ def listed(rules: Rulebook) -> ListedSubmissions:
     for entry in teams:
         try:
             reason = _wrong_team(entry, alike)
-            every += [Refused(shown(entry.name), (reason,))] if reason else _team(Path(entry.path), rules)
+            every += ([Refused(shown(entry.name), (reason,))] if reason else
+                      _team(Path(entry.path), rules, receipts))
         except OSError as error:
             every.append(Refused(shown(entry.name), (_unreadable(error),)))
     return ListedSubmissions(tuple(each for each in every if isinstance(each, Submission)),
@@ -118,12 +136,25 @@ def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
     return sorted(listing, key=lambda entry: entry.name)
 
 
-def _alike(names: Iterator[str]) -> set[str]:
+def _alike(names: Iterable[str]) -> set[str]:
     """Names that some file systems, and most readers, cannot tell apart."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        groups[unicodedata.normalize("NFKC", name).casefold()].append(name)
+        groups[_skeleton(name)].append(name)
     return {name for group in groups.values() if len(group) > 1 for name in group}
+
+
+def _skeleton(name: str) -> str:
+    """What the eye sees of a name: no case, no Unicode form, one sign for all that part words, Latin for its likes."""
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
+    return re.sub(r"[ ._-]+", " ", "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")).strip()
+
+
+def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
+    """Why a team may not be called so, beside those that are there."""
+    others = {entry.name for entry in _entries_of(inbox, TEAMS)} if inbox.is_dir() else set()
+    reasons = [ALIKE] if name in _alike(others | {name}) else []
+    return (*reasons, *filter(None, [_wrong_name(name)]))
 
 
 def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
@@ -132,8 +163,10 @@ def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
         return "is a link, which is not followed"
     if not entry.is_dir(follow_symlinks=False):
         return "is no folder; submissions lie in submissions/TEAM/N/"
-    if name in alike:
-        return "another folder differs from it by case or Unicode form alone; rename one of them"
+    return ALIKE if name in alike else _wrong_name(name)
+
+
+def _wrong_name(name: str) -> str:
     if not TEAM.fullmatch(name) or not name.isprintable() or name.endswith((" ", ".")):
         return ("is no name of a team: up to 40 letters, digits, spaces and the signs _ . -, beginning with a letter "
                 "or digit and ending with neither space nor point")
@@ -144,7 +177,7 @@ def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
     return ""
 
 
-def _team(folder: Path, rules: Rulebook) -> list[Submission | Refused]:
+def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> list[Submission | Refused]:
     entries = _entries_of(folder, FOLDERS)
     if len(entries) > FOLDERS:
         return [Refused(shown(folder.name), (f"holds more than {FOLDERS} entries",))]
@@ -153,7 +186,7 @@ def _team(folder: Path, rules: Rulebook) -> list[Submission | Refused]:
     most = rules.submissions or len(numbers)
     surplus = f"a team may hand in {most}, and those with the lowest numbers are taken"
     return [*(Refused(shown(f"{folder.name}/{name}"), (reason,)) for name, reason in wrong.items()),
-            *(_submission(folder, number, rules) for number in numbers[:most]),
+            *(_received(folder, number, rules, receipts) for number in numbers[:most]),
             *(Refused(shown(f"{folder.name}/{number}"), (surplus,)) for number in numbers[most:])]
 
 
@@ -167,27 +200,38 @@ def _wrong_folder(entry: os.DirEntry[str]) -> str:
     return "" if NUMBER.fullmatch(entry.name) else "is no number of a submission: 1, 2, 3, ..."
 
 
-def _submission(team: Path, number: int, rules: Rulebook) -> Submission | Refused:
+def _received(team: Path, number: int, rules: Rulebook, receipts: Mapping[str, Receipt] | None,
+              ) -> Submission | Refused:
+    name = f"{team.name}/{number}"
+    if receipts is not None and name not in receipts:
+        return Refused(shown(name), ("has no receipt: hand it in by `harness challenge receive`, before the freeze",))
+    return submission(team, number, rules, receipts[name] if receipts else None)
+
+
+def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
+    """The submission in a folder of a team, or why it is refused."""
     try:
-        path, about, reasons = _looked_at(team / str(number), rules)
+        path, about, reasons = _looked_at(team / str(number), rules, receipt)
     except BadConfig as error:
         reasons = [str(error)]
     except Exception as error:  # whatever a stranger's files bring about costs this submission alone
         reasons = [_unreadable(error)]
     if reasons:
         return Refused(shown(f"{team.name}/{number}"), tuple(reasons))
-    return Submission(team.name, number, path, about)
+    return Submission(team.name, number, path, about, receipt)
 
 
-def _looked_at(folder: Path, rules: Rulebook) -> tuple[Path, About, list[str]]:
+def _looked_at(folder: Path, rules: Rulebook, receipt: Receipt | None) -> tuple[Path, About, list[str]]:
     """The score file, what the team says of it, and the reasons to refuse it."""
     entries = _entries_of(folder, FILES)
     if reasons := list(_wrong_files(entries)):
         return folder, About(), reasons
-    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day}
+    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day, "column": terms.text}
     said = terms.read(folder / ABOUT, kinds, ABOUT) if any(entry.name == ABOUT for entry in entries) else {}
     (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
-    return path, About(**said), list(_wrong_date(said.get("date"), rules))
+    if receipt and receipt.time:
+        said["date"] = receipt.time.date()
+    return path, About(**said), list(wrong_date(said.get("date"), rules))
 
 
 def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
@@ -221,7 +265,8 @@ def _title(value: object) -> str | None:
     return title if title is not None and len(title) <= 80 and title[:1].isalnum() else None
 
 
-def _wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
+def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
+    """Why a submission of a day is not taken."""
     if rules.dated and date is None:
         yield f"says in no {ABOUT} on which date it was made"
     if date and rules.opens and date < rules.opens:

@@ -12,7 +12,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, rank_of
+from harness.challenge.ranking import DIGITS, TeamRank, rank_of, readable
+from harness.challenge.rulebook import Rulebook
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid
 from harness.statistics.estimates import full_name
@@ -32,6 +33,10 @@ MOST = 30
 TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
            "missing": ("zero", "a missing score counts 0"),
            "empty": ("drop", "items whose response is empty are left out")}
+ALIKE = 20
+"""So many pairs of submissions that are alike are named."""
+LETTERS = 5
+"""The column of the letters in the official table."""
 SHORT = 26
 """Characters of a label of the picture."""
 
@@ -41,7 +46,7 @@ Row = Sequence[object]
 def exhibit(outcome: Outcome) -> Exhibit:
     """Everything that is shown of a challenge beside the boards of its report, the official table first."""
     return Exhibit(
-        name="challenge", kind="challenge", title=outcome.rules.title, lead=_lead(outcome),
+        name="challenge", kind="challenge", title=outcome.rules.name, lead=_lead(outcome),
         command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}",
         grids=(official(outcome), *_others(outcome)), pictures=tuple(_pictures(outcome)),
         remarks=tuple(_remarks(outcome)))
@@ -52,7 +57,16 @@ def _lead(outcome: Outcome) -> str:
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
             f"{len(outcome.ground.targets)} targets; {len(outcome.refused)} refused. Ranked by the "
-            f"{RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts.")
+            f"{RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts."
+            f"{part_of(outcome.rules)}")
+
+
+def part_of(rules: Rulebook) -> str:
+    """On which part of the ratings a phase is ranked; empty where there is one part and no freeze."""
+    share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
+    if rules.final:
+        return f" Final: frozen{', ranked on all ratings but those of the public ' + share if share else ''}."
+    return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
 def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -76,6 +90,12 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
                "told apart by these draws; a cluster is parted from the next where every submission above is told "
                "apart from every one below.")
+        yield from _undecided(outcome.ranking.places[outcome.rules.rule])
+    if outcome.alike:
+        more = f"; and {len(outcome.alike) - ALIKE} more pairs" if len(outcome.alike) > ALIKE else ""
+        yield f"{'; '.join(outcome.alike[:ALIKE])}{more}."
+    if outcome.ground.partial:
+        yield f"The private ratings are not complete: {'; '.join(outcome.ground.partial)}."
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
            "submission is left out before anything is computed, so it moves nobody.")
     if (split := outcome.ground.fields[0].dataset.card.split) != outcome.rules.rule:
@@ -83,6 +103,16 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                f"is the one that the pages rank by that rule, under the heading of {outcome.rules.rule} sets.")
     if outcome.ground.ratings:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
+
+
+def _undecided(places: Sequence[TeamRank]) -> Iterator[str]:
+    """Say so where the draws part little or nothing."""
+    if len(places) > 1 and max(place.cluster for place in places) == 1:
+        nobody = len({place.letters for place in places}) == 1
+        yield (f"{'No two' if nobody else 'Not all'} of the {len(places)} teams can be told apart: all are in one "
+               "cluster. The order within it is not established; read the intervals of the ranks.")
+    if not readable(places):
+        yield "Letters are left out here, being too many to compare; official.csv has them."
 
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
@@ -129,8 +159,10 @@ def official(outcome: Outcome) -> Grid:
     _, *rows = _official(outcome)
     head = ("team", "rank", "submission", "value", "95 % of the rank", "letters", "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
-    return Grid("official", f"Official table, {RULES[outcome.rules.rule]}", head, tuple(map(_official_shown, rows)),
-                _data(outcome))
+    shown = [head, *map(_official_shown, rows)]
+    if not readable(outcome.ranking.places[outcome.rules.rule]):
+        shown = [(*row[:LETTERS], *row[LETTERS + 1:]) for row in shown]
+    return Grid("official", f"Official table, {RULES[outcome.rules.rule]}", shown[0], tuple(shown[1:]), _data(outcome))
 
 
 def _official_shown(row: Row) -> tuple[str, ...]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import datetime
 import itertools
 import re
 import shlex
 import textwrap
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
 from benchmarks.errors import nearest
+from harness.challenge import entries, outcome, published, ranking, receipts, rulebook, setup, submissions
 from harness.challenge import folder as written
-from harness.challenge import outcome, published, rulebook, setup
 from harness.commands._output import write_site
 from harness.errors import BadConfig
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.rows import Grid
 from leaderboard import site
 from leaderboard.render.text import plain
 
@@ -30,12 +32,22 @@ HEAD, WRAP, REASON = 16, 32, 64
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which challenge."""
-    parser.add_argument("action", choices=("init", "template", "validate", "rank", "publish"),
+    parser.add_argument("action", choices=("init", "template", "receive", "validate", "rank", "publish", "freeze"),
                         help="init: write a new one; template: write template.csv and README.md for participants "
-                             "anew from the rules; validate: look at every submission; rank: make the official "
-                             "table; publish: rank, and draw the pages")
+                             "anew from the rules; receive: take in a team's score file, with the time by this "
+                             "machine's clock; validate: look at every submission; rank: make the official table; "
+                             "publish: rank, and draw the pages; freeze: take the submissions as they are, for the "
+                             "final ranking")
     parser.add_argument("folder", type=Path, metavar="DIR",
                         help="the folder of the challenge, or the name of one that is shipped: dstc10-track5")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
+                        help="receive: the score file; alone, it is for the challenge in the current folder")
+    parser.add_argument("--team", default="", metavar="NAME", help="receive: whose file it is")
+    parser.add_argument("--column", default="", metavar="NAME", help="receive: the column of the scores")
+    parser.add_argument("--phase", default="", metavar="NAME",
+                        help="a phase of the challenge (default: receive: the one that is open; else each that has "
+                             "submissions)")
+    parser.add_argument("--allow-refused", action="store_true", help="end with 0 although a submission is refused")
     parser.add_argument("--example", action="store_true",
                         help="init: with five made-up teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",
@@ -43,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it. 0: done; validate 1: a submission is refused."""
+    """Do it. 0: done; 1: a submission is refused."""
     if args.action == "init":
         folder = args.folder
         print(f"{folder}: {len(setup.init(folder, args.home, args.example))} files; the rules are in "
@@ -51,18 +63,47 @@ def run(args: argparse.Namespace) -> int:
         print("submissions lie in submissions/TEAM/N/, each with one score file")
         print(f"once the rules are yours: harness challenge template {shlex.quote(str(folder))}")
         return 0
+    if args.action == "receive":
+        return _receive(args)
     folder = _folder(args.folder)
     if args.action == "template":
         names = setup.template(folder, args.home)
         print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
-    if args.action == "validate":
-        return _validate(folder, args)
-    report, shown, out = _ranked(folder, args)
-    if args.action == "publish":
-        write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site")
-        print(f"leaderboard: {(out / 'site' / 'challenge.html').resolve()}")
-    return 0
+    refused = 0
+    for phase in _phases(folder, args):
+        if args.action == "freeze":
+            count = receipts.freeze(folder, args.home, phase, datetime.datetime.now(datetime.UTC))
+            print(f"{phase or folder}: {count} submissions are frozen; from now on `publish` makes the final table")
+        elif args.action == "validate":
+            refused += _validate(folder, phase, args.home)
+        else:
+            refused += _rank(folder, phase, args)
+    return 1 if refused and not args.allow_refused else 0
+
+
+def _receive(args: argparse.Namespace) -> int:
+    folder, file = (args.folder, args.file) if args.file else (Path(), args.folder)
+    if not args.team:
+        raise BadConfig("receive needs the team whose file it is: --team NAME")
+    name, reasons = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
+                                     now=datetime.datetime.now(datetime.UTC))
+    print(f"{'refused ' if reasons else 'received'} {submissions.shown(name)}; noted in {folder / receipts.FILE}")
+    _list(reasons)
+    return 1 if reasons else 0
+
+
+def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
+    """The phase that is named, or each that has submissions; "" for a challenge without phases."""
+    every = rulebook.phases(folder)
+    if args.phase or len(every) == 1:
+        return [args.phase or every[0].phase]
+    if args.action == "freeze":
+        raise BadConfig(f"say which phase to freeze by --phase: {', '.join(rules.phase for rules in every)}")
+    begun = [rules.phase for rules in every if rules.inbox.is_dir()]
+    if not begun:
+        raise BadConfig(f"{folder}: no phase has submissions; they lie in submissions/PHASE/TEAM/N/")
+    return begun
 
 
 def _folder(given: Path) -> Path:
@@ -76,41 +117,58 @@ def _folder(given: Path) -> Path:
                     f"{nearest(str(given), shipped)}")
 
 
-def _validate(folder: Path, args: argparse.Namespace) -> int:
+def _validate(folder: Path, phase: str, home: Path) -> int:
+    """Print what becomes of every submission; how many are refused."""
     if rulebook.read(folder).published:
         print(f"{folder.name}: published results, without submissions; nothing to validate")
         return 0
-    rules, ground, taken = outcome.validated(folder, args.home)
-    print(f"{rules.title}: {', '.join(f'{one.name} ({len(one.dataset.items)} items)' for one in ground.fields)}")
+    rules, ground, taken, values = outcome.validated(folder, home, phase)
+    print(f"{rules.name}: {', '.join(f'{one.name} ({len(one.dataset.items)} items)' for one in ground.fields)}")
+    for line in ground.partial:
+        print(f"note: {line}")
     if rules.counts == "last" and rules.submissions:
         print(f"note: the last valid one of a team's first {rules.submissions} counts; what it hands in after these "
               "is refused and replaces nothing")
-    for entry in taken.whole.entries:
+    counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if taken.whole.entries else []
+    for place, entry in enumerate(taken.whole.entries):
         missing = "".join(f"; {count} of {name} without a score" for name, count in entry.missing.items())
-        print(f"taken    {entry.name}{missing}{''.join(f'; {line}' for line in entry.told)}")
+        print(f"{'counts ' if place in counting else 'taken  '}  {entry.name}{missing}")
+        _list(entry.told)
     for refused in sorted(taken.refused, key=lambda one: one.name):
         print(f"refused  {refused.name}")
-        for reason in refused.reasons:
-            print(textwrap.fill(reason, WIDTH, initial_indent="         - ", subsequent_indent="           "))
+        _list(refused.reasons)
+    for line in entries.alike(taken.whole):
+        print(f"note: {line}")
     print(f"{len(taken.whole.entries)} taken, {len(taken.refused)} refused")
-    return 1 if taken.refused else 0
+    return len(taken.refused)
 
 
-def _ranked(folder: Path, args: argparse.Namespace) -> tuple[Results, Exhibit, Path]:
-    rules = rulebook.read(folder)
+def _list(reasons: Iterable[str]) -> None:
+    for reason in reasons:
+        print(textwrap.fill(reason, WIDTH, initial_indent="         - ", subsequent_indent="           "))
+
+
+def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
+    """Rank, and draw the pages if asked for; how many submissions are refused."""
+    rules = rulebook.read(folder, phase)
+    out, refused = args.out or folder, 0
     if rules.published:
         out = args.out or Path(folder.name)
         report, shown = published.drawn(rules)
         written.write_published(report, shown, out / "ranking")
     else:
-        out = args.out or folder
-        report, shown = written.write(outcome.outcome(folder, args.home), out / "ranking")
-    print(f"{rules.title}: {shown.lead}")
+        ranked = outcome.outcome(folder, args.home, phase)
+        refused = len(ranked.refused)
+        report, shown = written.write(ranked, out / "ranking" / phase)
+    print(f"{rules.name}: {shown.lead}")
     for grid in shown.grids:
         if grid.name in ("official", "refused", "winners"):
             print(_text(grid))
-    print(f"kept in {(out / 'ranking').resolve()}")
-    return report, shown, out
+    print(f"kept in {(out / 'ranking' / phase).resolve()}")
+    if args.action == "publish":
+        write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site" / phase)
+        print(f"leaderboard: {(out / 'site' / phase / 'challenge.html').resolve()}")
+    return refused
 
 
 def _text(grid: Grid) -> str:

@@ -78,7 +78,7 @@ def main() -> None:
             return
         make(root, args.submissions, args.per_team, SETS, 4)
         start = time.perf_counter()
-        _, _, taken = outcome.validated(root, root)
+        _, _, taken, _ = outcome.validated(root, root)
         print(f"validated alone: {len(taken.whole.entries)} taken, {time.perf_counter() - start:.1f} s")
         del taken
         start = time.perf_counter()

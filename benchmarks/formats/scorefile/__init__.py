@@ -28,7 +28,7 @@ from benchmarks.formats.scorefile.problems import Problem, Unreadable, counts, d
 from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, opened, rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
-           "describe", "expected", "opened", "printable", "read", "rows", "template"]
+           "describe", "expected", "listed", "opened", "printable", "read", "rows", "template"]
 
 SUGGESTIONS = 20
 """Unknown ids for which the nearest known id is suggested."""

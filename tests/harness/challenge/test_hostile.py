@@ -87,7 +87,7 @@ ABOUT = {
 }
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
          "=evil": "no name of a team", "e\nvil": "no name of a team", "e" * 100: "no name of a team",
-         "e\u0301vil": "no name of a team", "BETA": "differs from it"}
+         "e\u0301vil": "no name of a team", "BETA": "looks like it", "be\u0442a": "looks like it"}
 NUMBERS = ("first", "01", "\u0661")
 FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
     (lambda root: (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta"), "link"),
@@ -124,7 +124,7 @@ def test_each_is_refused_with_its_reason_and_changes_no_file(tmp_path: Path) -> 
     """Only the submissions are looked at: what a broken one does to the ranking is a test of its own."""
     root, home = challenge(tmp_path / "work" / "challenge", draws=0), tmp_path / "home"
     three_teams(root)
-    rules, ranked_data, whole = outcome.validated(root, home)
+    rules, ranked_data, whole, _ = outcome.validated(root, home)
     shutil.copytree(root / "submissions", tmp_path / "submissions")
     for write, reason in FOLDERS:
         write(root)
@@ -135,7 +135,7 @@ def test_each_is_refused_with_its_reason_and_changes_no_file(tmp_path: Path) -> 
         assert any(reason in why for why in reasons), reason
         assert all(line.isprintable() for refused in files.refused for line in (refused.name, *refused.reasons))
         assert not (root / "trapped").exists()
-        if reason != "differs from it":
+        if reason != "looks like it":
             assert [entry.name for entry in files.whole.entries] == [entry.name for entry in whole.whole.entries]
         shutil.rmtree(root / "submissions")
         shutil.copytree(tmp_path / "submissions", root / "submissions")
@@ -147,10 +147,10 @@ def test_what_cannot_be_read_is_refused_alone(tmp_path: Path, monkeypatch: pytes
     valid(root, 'name = "E"\n')
 
     def unless_locked(real: Callable[..., object]) -> Callable[..., object]:
-        def opened(path: Path, *args: object) -> object:
+        def opened(path: Path, *args: object, **options: object) -> object:
             if Path(path) == closed:
                 raise PermissionError(13, "Permission denied", str(path))
-            return real(path, *args)
+            return real(path, *args, **options)
 
         return opened
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_read_is_refused_alone(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
     for locked in ("evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"):
         closed = root / "submissions" / locked
-        _, _, files = outcome.validated(root, tmp_path / "home")
+        _, _, files, _ = outcome.validated(root, tmp_path / "home")
         why = "PermissionError" if locked.endswith(".csv") else "Permission denied"
         assert [(refused.name, refused.reasons) for refused in files.refused] == [
             ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {why}",))]

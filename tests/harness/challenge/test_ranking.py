@@ -56,7 +56,7 @@ def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home
     dates = {1: "2026-01-01", 2: "2026-03-31", 3: "2026-04-01", 4: "2025-12-31", 10: "2026-02-01"}
     for number, date in dates.items():
         submit(root, "delta", number, scores(3, number), f"date = {date}\n")
-    _, _, files = outcome.validated(root, home)
+    _, _, files, _ = outcome.validated(root, home)
     assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
     why = {refused.name: refused.reasons[0] for refused in files.refused}
     assert "after the challenge closed" in why["delta/3"]

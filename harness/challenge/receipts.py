@@ -1,0 +1,171 @@
+"""Submissions as they came in: `harness challenge receive` and `freeze`, and the log that they write.
+
+`receipts.jsonl` has a line for each file that came, with the time by this machine's clock in UTC, the file's sha256 and
+what became of it, and one for each phase that was frozen. Lines are only ever added; each holds the sha256 of the line
+before, so that one that is changed or taken out is noticed. Where there are receipts, a ranking takes what they name,
+and of a frozen phase what lay there then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.formats import scorefile
+from benchmarks.storage.files import write_atomically
+from harness.challenge import entries, ground, rulebook, submissions
+from harness.challenge.rulebook import Rulebook
+from harness.challenge.submissions import Receipt
+from harness.errors import BadConfig
+
+FILE = "receipts.jsonl"
+STAGED = ".receiving"
+"""Where a file lies while it is looked at; rankings pass over it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The lines of the log, and the sha256 of the last."""
+
+    lines: tuple[Mapping[str, Any], ...] = ()
+    last: str = ""
+
+    def of(self, event: str, phase: str, team: str = "") -> list[Mapping[str, Any]]:
+        """The lines of an event in a phase, of one team or of all."""
+        return [line for line in self.lines if line["event"] == event and line["phase"] == phase
+                and team in ("", line.get("team"))]
+
+    def receipts(self, phase: str) -> dict[str, Receipt] | None:
+        """What a ranking of the phase may take, by TEAM/N; None where no line says."""
+        lines = self.of("received", phase)
+        times = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"]) for line in lines}
+        if frozen := self.of("frozen", phase):
+            return {name: times.get(name, Receipt(None, digest)) for name, digest in frozen[0]["submissions"].items()}
+        return times if lines else None
+
+
+def read(folder: Path) -> Log:
+    """The log of a challenge; an error where a line is not as it was written."""
+    path = folder / FILE
+    lines, last = list[Mapping[str, Any]](), ""
+    for number, content in enumerate(path.read_bytes().splitlines() if path.is_file() else (), start=1):
+        try:
+            line = json.loads(content)
+            whole = line["previous"] == last and _time(line)
+        except (ValueError, LookupError, TypeError):
+            whole = None
+        if not whole:
+            raise BadConfig(f"{path}: line {number}, or the one before it, is not as it was written; restore the file")
+        lines.append(line)
+        last = hashlib.sha256(content).hexdigest()
+    return Log(tuple(lines), last)
+
+
+def _time(line: Mapping[str, Any]) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(line["time"])
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep a second process from writing."""
+    lock = folder / f"{FILE}.lock"
+    try:
+        lock.touch(exist_ok=False)
+    except FileExistsError:
+        raise BadConfig(f"{lock}: another process is receiving; if none is, remove this file") from None
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
+    path = folder / FILE
+    before = path.read_bytes() if path.is_file() else b""
+    write_atomically(path, before + json.dumps({**line, "previous": log.last}, ensure_ascii=False).encode() + b"\n")
+
+
+def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
+    """Take the submissions of a phase as they are: nothing else is ranked from now on; how many there are."""
+    with _locked(folder):
+        log, rules = read(folder), rulebook.read(folder, phase)
+        if log.of("frozen", rules.phase):
+            raise BadConfig(f"{rules.name}: is frozen already")
+        listed = submissions.listed(rules, log.receipts(rules.phase))
+        taken = entries.taken(listed, ground.prepared(rules, home, rated=False), rules)
+        _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
+                              "submissions": taken.digests})
+    return len(taken.digests)
+
+
+def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
+            now: datetime.datetime) -> tuple[str, tuple[str, ...]]:
+    """Take in a score file of a team: its name TEAM/N, or the reasons why it is refused; both are noted in the log."""
+    with _locked(folder):
+        log, rules = read(folder), _open(rulebook.phases(folder), phase, now.date())
+        number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
+        while (rules.inbox / team / str(number)).exists():  # laid there by hand, or by one that was killed
+            number += 1
+        line = {"event": "received", "time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
+                "number": number, "file": file.name, "sha256": ""}
+        reasons = tuple(_not_now(rules, log, team, now)) or submissions.wrong_team(team, rules.inbox)
+        if not reasons:
+            staged = rules.inbox / STAGED / team / str(number)
+            try:
+                line["sha256"], reasons = _looked_at(staged, file, column, rules, home, now)
+                if not reasons:
+                    (rules.inbox / team).mkdir(exist_ok=True)
+                    staged.rename(rules.inbox / team / str(number))
+            finally:
+                shutil.rmtree(rules.inbox / STAGED, ignore_errors=True)
+        _append(folder, log, line | ({"event": "refused", "why": reasons} if reasons else {}))
+    return f"{team}/{number}", reasons
+
+
+def _open(phases: Sequence[Rulebook], phase: str, today: datetime.date) -> Rulebook:
+    """The phase that is named, else the only one that is open."""
+    named = [rules for rules in phases if rules.phase == phase] if phase else [
+        rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)] or list(phases[-1:])
+    if len(named) != 1:
+        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named or phases)}")
+    return named[0]
+
+
+def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
+    """Why nothing is taken from a team now."""
+    if log.of("frozen", rules.phase):
+        yield "came after the phase was frozen"
+    yield from submissions.wrong_date(now.date(), rules)
+    received = log.of("received", rules.phase, team)
+    today = sum(_time(line).date() == now.date() for line in received)
+    if rules.submissions and len(received) >= rules.submissions:
+        yield f"a team may hand in {rules.submissions}, and {team} has"
+    elif rules.per_day and today >= rules.per_day:
+        yield f"a team may hand in {rules.per_day} a day (in UTC), and {team} has"
+
+
+def _looked_at(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
+               ) -> tuple[str, tuple[str, ...]]:
+    """Lay a file where it can be looked at as in a ranking; its digest, and what is wrong with it."""
+    try:
+        ending, content = scorefile.opened(file)
+    except scorefile.Unreadable as error:
+        return "", (error.text,)
+    digest = hashlib.sha256(content).hexdigest()
+    staged.mkdir(parents=True)
+    write_atomically(staged / f"scores{ending}", content)
+    if column:
+        write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
+    submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
+    if isinstance(submission, submissions.Refused):
+        return digest, submission.reasons
+    taken = entries.taken(submissions.ListedSubmissions((submission,)), ground.prepared(rules, home, rated=False),
+                          rules)
+    return digest, tuple(reason for refused in taken.refused for reason in refused.reasons)

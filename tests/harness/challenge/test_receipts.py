@@ -1,0 +1,169 @@
+"""Submissions that come in: what is taken when, what the log says, phases, the freeze and the two parts of ratings."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import cli
+from harness.challenge import ground, outcome, receipts, rulebook
+from harness.errors import BadConfig
+from tests.conftest import ROOT
+from tests.harness.challenge.folders import challenge, items, scores, submit
+
+PHASES = '''
+per_day = 2
+[[phase]]
+name = "development"
+datasets = ["first"]
+opens = 2026-01-01
+closes = 2026-01-31
+[[phase]]
+name = "test"
+datasets = ["second"]
+opens = 2026-03-01
+closes = 2026-03-31
+submissions = 3
+public = 0.25
+'''
+Send = Callable[..., tuple[str, tuple[str, ...]]]
+
+
+def at(day: str) -> datetime.datetime:
+    """A moment in UTC."""
+    return datetime.datetime.fromisoformat(f"2026-{day}T12:00:00+00:00")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = challenge(tmp_path / "challenge")
+    rules = made / "challenge.toml"
+    head, tables = rules.read_text().split("[[dataset]]", 1)
+    rules.write_text(head + PHASES.split("[[phase]]", 1)[0] + "[[dataset]]" + tables + "[[phase]]"
+                     + PHASES.split("[[phase]]", 1)[1])
+    return made
+
+
+@pytest.fixture
+def send(root: Path, home: Path, tmp_path: Path) -> Send:
+    def sent(team: str, day: str, dataset: str, seed: int = 1, column: str = "score") -> tuple[str, tuple[str, ...]]:
+        file = tmp_path / "mine.csv"
+        file.write_text(f"dialogue_id,{column}\n" + "".join(
+            f"{item},{value}\n" for item, value in scores(1, seed).items() if item.startswith(dataset)))
+        return receipts.receive(root, home, file, team, column="" if column == "score" else column, now=at(day))
+
+    return sent
+
+
+def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, home: Path, send: Send) -> None:
+    assert send("alpha", "01-05", "first") == ("alpha/1", ())
+    assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2", ())
+    for team, day, dataset, why in (
+            ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the challenge op"),
+            ("ALPHA", "01-06", "first", "looks like it"), ("\u0430lpha", "01-06", "first", "looks like it"),
+            ("length", "01-06", "first", "name of a metric"), ("beta", "01-06", "second", "none of its 40 ids")):
+        _, (reason,) = send(team, day, dataset)
+        assert why in reason
+    assert send("beta", "03-01", "second") == ("beta/1", ())
+    assert [send("beta", f"03-0{day}", "second")[1] for day in (2, 3)] == [(), ()]
+    assert "may hand in 3, and beta has" in send("beta", "03-04", "second")[1][0]
+    lines = [json.loads(line) for line in (root / receipts.FILE).read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["received"] * 2 + ["refused"] * 6 + ["received"] * 3 + ["refused"]
+    assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha"}
+    found = outcome.outcome(root, home, "development")
+    assert [(entry.name, entry.submission.about.date) for entry in found.entries.entries] == [
+        ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date())]
+    assert found.ground.targets == (("first", "overall"),)
+
+
+def test_what_was_not_received_or_was_changed_is_refused_and_so_is_a_log_that_was(
+        root: Path, home: Path, send: Send) -> None:
+    send("alpha", "03-01", "second", 1)
+    send("beta", "03-01", "second", 2)
+    file = root / "submissions" / "test" / "beta" / "1" / "scores.csv"
+    file.write_text(file.read_text().replace("0.", "1."))
+    (root / "submissions" / "test" / "gamma" / "1").mkdir(parents=True)
+    _, _, taken, _ = outcome.validated(root, home, "test")
+    assert [entry.name for entry in taken.whole.entries] == ["alpha/1"]
+    assert [(refused.name, refused.reasons[0][:17]) for refused in taken.refused] == [
+        ("gamma/1", "has no receipt: h"), ("beta/1", "is not the file t")]
+    log = root / receipts.FILE
+    log.write_text(log.read_text().replace("alpha", "delta"))
+    with pytest.raises(BadConfig, match=r"line 2, or the one before it, is not as it was written"):
+        outcome.validated(root, home, "test")
+
+
+def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: Path, send: Send) -> None:
+    for seed, team in enumerate(("alpha", "beta", "gamma")):
+        send(team, "03-01", "second", seed)
+    rules = rulebook.read(root, "test")
+    both = {final: set(np.flatnonzero(np.isfinite(field.judged[0].means)).tolist()) for final in (False, True)
+            for field in ground.prepared(replace(rules, final=final), home).fields}
+    assert len(both[False]) == 10
+    assert both[False] | both[True] == set(range(40))
+    assert not both[False] & both[True]
+    assert cli.main(["challenge", "publish", str(root), "--phase", "test"]) == 0
+    assert "Provisional: ranked on the public" in (root / "site" / "test" / "challenge.html").read_text()
+    receipts.freeze(root, home, "test", at("03-20"))
+    assert "came after the phase was frozen" in send("delta", "03-21", "second")[1]
+    submit(root, "test/delta", 1, {item: value for item, value in scores(1, 9).items() if item in items()[40:]})
+    assert cli.main(["challenge", "publish", str(root)]) == 1
+    page = (root / "site" / "test" / "challenge.html").read_text()
+    assert "Final: frozen" in page
+    assert "delta/1" in page
+    assert len(outcome.outcome(root, home, "test").entries.entries) == 3
+    with pytest.raises(BadConfig, match="is frozen already"):
+        receipts.freeze(root, home, "test", at("03-22"))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_workflow_receives_what_a_pull_request_adds(tmp_path: Path, home: Path) -> None:
+    root, origin, bin_ = challenge(tmp_path / "challenge"), tmp_path / "origin", tmp_path / "bin"
+    bin_.mkdir()
+    for name, line in (("gh", f'{{ echo "$@"; [ "$2" = close ] || cat; }} >>{tmp_path}/gh'),
+                       ("harness", f'HARNESS_HOME={home} exec {sys.executable} -m harness "$@"')):
+        (bin_ / name).write_text(f"#!/bin/sh\n{line}\n")
+        (bin_ / name).chmod(0o755)
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(origin))
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "remote", "add", "origin", str(origin))
+    git(root, "add", "challenge.toml", "data")
+    git(root, "commit", "--quiet", "--message", "challenge")
+    git(root, "push", "--quiet", "origin", "main")
+    (root / "in").mkdir()
+    for number, name in ((1, "mine.csv"), (2, "more.csv")):  # the second pull request adds both files
+        (root / "in" / name).write_text("dialogue_id,score\n" + "".join(f"{one},{two}\n" for one, two in
+                                                                        scores(1, 1).items()))
+        git(root, "checkout", "--quiet", "-B", "theirs")
+        git(root, "add", "in")
+        git(root, "commit", "--quiet", "--message", name)
+        git(root, "push", "--quiet", "origin", f"HEAD:refs/pull/{number}/head")
+    text = (ROOT / "harness/challenge/receive.yml").read_text()
+    script = textwrap.dedent(text.split("        run: |\n")[1])
+    git(tmp_path, "clone", "--quiet", str(origin), "checkout")
+    for number in (1, 2):
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path / "checkout", check=True, env={
+            **os.environ, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}", "BASE": "main", "NUMBER": str(number),
+            "TEAM": "alpha", "PYTHONPATH": str(ROOT)})
+    (line,) = git(origin, "show", "main:receipts.jsonl").splitlines()
+    assert (json.loads(line)["event"], json.loads(line)["team"]) == ("received", "alpha")
+    assert "first_000" in git(origin, "show", "main:submissions/alpha/1/scores.csv")
+    said = (tmp_path / "gh").read_text()
+    assert "received alpha/1" in said
+    assert "refused: a submission is one file" in said
+    assert said.count("pr close") == 2
