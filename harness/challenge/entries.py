@@ -153,8 +153,8 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
     except Exception as error:  # whatever a stranger's file brings about costs that file alone
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
-        [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE], content.unit))
-        for refused in (True, False))
+        [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE], content.unit,
+        most)) for refused, most in ((True, 20), (False, 3)))
     return ScoreFile(content.scores if not fatal else {}, fatal, others, content.digest)
 
 

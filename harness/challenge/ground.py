@@ -6,7 +6,7 @@ Private ratings are joined here and go no further: what is published holds corre
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,6 +67,8 @@ class Ground:
     ratings: str = ""
     partial: tuple[str, ...] = ()
     """What the private ratings leave out, in words."""
+    elsewhere: frozenset[str] = frozenset()
+    """The items of other phases."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -93,13 +95,15 @@ class Ground:
         """What a score file should hold."""
         return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
                         {field.name: tuple(quality.name for quality in field.dataset.card.qualities)
-                         for field in self.fields})
+                         for field in self.fields}, elsewhere=self.elsewhere)
 
 
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets, join the private ratings, choose the qualities; items and qualities alone if not `rated`."""
     datasets = loaded(rules, home)
-    extra, digest = _private(rules, rules.ratings, home) if rules.ratings and rated else ({}, "")
+    others = (phase for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase)
+    every = {each.card.name: each for own in (*(loaded(phase, home) for phase in others), datasets) for each in own}
+    extra, digest = _private(rules.ratings, every.values()) if rules.ratings and rated else ({}, "")
     fields, partial = [], list[str]()
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
@@ -118,14 +122,15 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
             raise BadConfig(f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated "
                             "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
                             f"{FILE}) or leave it out by qualities")
-    return Ground(tuple(fields), digest, tuple(partial))
+    elsewhere = {item.id for dataset in every.values() for item in dataset.items} - {
+        item.id for field in fields for item in field.dataset.items}
+    return Ground(tuple(fields), digest, tuple(partial), frozenset(elsewhere))
 
 
-def _private(rules: Rulebook, file: Path, home: Path) -> tuple[dict[str, tuple[Rating, ...]], str]:
-    """The private ratings by dataset, and the digest of their file, which may be that of several phases."""
+def _private(file: Path, datasets: Iterable[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
+    """The private ratings by dataset, and the digest of their file."""
     owners = private.Owners()
-    for dataset in {each.card.name: each for phase in rulebook.phases(rules.folder)
-                    for each in loaded(phase, home)}.values():
+    for dataset in datasets:
         owners.add(dataset)
     return private.read(file, owners), hashlib.sha256(file.read_bytes()).hexdigest()
 

@@ -154,6 +154,8 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
         raise BadConfig(f"{folder}: published results, for which nothing is handed in")
     files = _handed_out([(rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
                          for rules in every])
+    for old in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
+        old.unlink(missing_ok=True)
     _put(folder, files)
     return tuple(files)
 

@@ -28,7 +28,7 @@ FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json"})
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
 
-ALIKE = "another team's name looks like it (case, alphabet, signs between words); rename one of them"
+ALIKE = "looks like the name of another team (case, alphabet, signs between words); rename one of them"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Letters of Cyrillic and Greek, small or capital, and signs that look like a Latin letter; i and l are one."""

@@ -54,9 +54,10 @@ def exhibit(outcome: Outcome) -> Exhibit:
 
 def _lead(outcome: Outcome) -> str:
     teams, entries = len(outcome.ranking.chosen), len(outcome.entries.entries)
+    targets = len(outcome.ground.targets)
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
-            f"{len(outcome.ground.targets)} targets; {len(outcome.refused)} refused. Ranked by the "
+            f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused. Ranked by the "
             f"{RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts."
             f"{part_of(outcome.rules)}")
 

@@ -33,21 +33,18 @@ HEAD, WRAP, REASON = 16, 32, 64
 def configure(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which challenge."""
     parser.add_argument("action", choices=("init", "template", "receive", "validate", "rank", "publish", "freeze"),
-                        help="init: write a new one; template: write template.csv and README.md for participants "
-                             "anew from the rules; receive: take in a team's score file, with the time by this "
-                             "machine's clock; validate: look at every submission; rank: make the official table; "
-                             "publish: rank, and draw the pages; freeze: take the submissions as they are, for the "
-                             "final ranking")
+                        help="init: write a new one; template: write what participants get; receive: take in a score "
+                             "file; validate: look at every submission; rank: make the official table; publish: draw "
+                             "the pages too; freeze: end a phase, for the final table")
     parser.add_argument("folder", type=Path, metavar="DIR",
                         help="the folder of the challenge, or the name of one that is shipped: dstc10-track5")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
-                        help="receive: the score file; alone, it is for the challenge in the current folder")
+                        help="receive: the score file; without DIR for the challenge in the current folder")
     parser.add_argument("--team", default="", metavar="NAME", help="receive: whose file it is")
     parser.add_argument("--column", default="", metavar="NAME", help="receive: the column of the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
-                        help="a phase of the challenge (default: receive: the one that is open; else each that has "
-                             "submissions)")
-    parser.add_argument("--allow-refused", action="store_true", help="end with 0 although a submission is refused")
+                        help="which phase (default: receive: the one that is open; else each with submissions)")
+    parser.add_argument("--allow-refused", action="store_true", help="end with 0 though a submission is refused")
     parser.add_argument("--example", action="store_true",
                         help="init: with five made-up teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",

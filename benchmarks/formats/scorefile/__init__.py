@@ -147,7 +147,8 @@ class _Joined:
                 first[number] = row
 
     def _unknown(self) -> Iterator[Problem]:
-        unknown = np.flatnonzero(self.numbers < 0).tolist()
+        unknown = [row for row in np.flatnonzero(self.numbers < 0).tolist()
+                   if not {self.rows.ids[row], self.rows.ids[row].rpartition(BAR)[0]} & self.wanted.elsewhere]
         for count, row in enumerate(unknown):
             name = self.rows.ids[row]
             text, fatal = self._why_unknown(name, suggest=count < SUGGESTIONS)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.dataset import DatasetCard, Quality
-from benchmarks.errors import BadRecord
-from benchmarks.formats import official
 from harness import cli
+from harness.challenge import rulebook
 from harness.commands.challenge import _text
+from harness.errors import BadConfig
 from harness.results import files
 from harness.results.exhibits import csv_of, markdown
 from harness.results.rows import Exhibit, Grid
@@ -93,20 +92,16 @@ def test_the_template_is_written_anew_from_the_rules(tmp_path: Path) -> None:
         assert words in page
 
 
-def test_the_example_of_a_dataset_of_ones_own_is_read(tmp_path: Path) -> None:
+def test_the_two_phases_of_the_tutorial_are_read(tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial-organiser.md").read_text()
-    (block,) = re.findall(r"<!-- own-dataset -->\n```json\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "new.json").write_text(block)
-    card = DatasetCard(name="new-set", title="New", split="test", level="turn", size=1, sources=(), licence="",
-                       citation="", qualities=(Quality("overall", 1, 5), Quality("wit", 1, 5)))
-    read = official.parse(tmp_path / "new.json", card)
-    (item,) = read.items
-    assert len(item.context) == 3
-    assert (item.system, item.facts) == ("system-a", ("I like silent films.",))
-    assert [one.votes for one in read.ratings] == [(4, 5, 4), (2, 3, 3)]
-    (tmp_path / "new.json").write_text('[{"dialogue_id": "a", "context": "b", "response": 5}]')
-    with pytest.raises(BadRecord, match=r"response.*should be text, is a number"):
-        official.parse(tmp_path / "new.json", card)
+    (block,) = re.findall(r"<!-- two-phases -->\n```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "challenge.toml").write_text(block)
+    first, second = rulebook.phases(tmp_path)
+    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["tea-en"], ["tea-en", "tea-zh"]]
+    assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
+    (tmp_path / "challenge.toml").write_text(block.replace('"test"', '"development"'))
+    with pytest.raises(BadConfig, match="a name of its own"):
+        rulebook.phases(tmp_path)
 
 
 def test_the_terminal_cuts_neither_numbers_nor_names() -> None:

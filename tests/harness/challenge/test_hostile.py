@@ -85,9 +85,10 @@ ABOUT = {
     "date = 0x" + "F" * 60_000: "date should be",
     "name = [0x" + "F" * 60_000 + "]": "name should be",
 }
+LIKE = "looks like the name of another team"
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
          "=evil": "no name of a team", "e\nvil": "no name of a team", "e" * 100: "no name of a team",
-         "e\u0301vil": "no name of a team", "BETA": "looks like it", "be\u0442a": "looks like it"}
+         "e\u0301vil": "no name of a team", "BETA": LIKE, "be\u0442a": LIKE}
 NUMBERS = ("first", "01", "\u0661")
 FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
     (lambda root: (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta"), "link"),
@@ -135,7 +136,7 @@ def test_each_is_refused_with_its_reason_and_changes_no_file(tmp_path: Path) -> 
         assert any(reason in why for why in reasons), reason
         assert all(line.isprintable() for refused in files.refused for line in (refused.name, *refused.reasons))
         assert not (root / "trapped").exists()
-        if reason != "looks like it":
+        if reason != LIKE:
             assert [entry.name for entry in files.whole.entries] == [entry.name for entry in whole.whole.entries]
         shutil.rmtree(root / "submissions")
         shutil.copytree(tmp_path / "submissions", root / "submissions")

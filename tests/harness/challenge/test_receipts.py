@@ -70,8 +70,8 @@ def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, hom
     assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2", ())
     for team, day, dataset, why in (
             ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the challenge op"),
-            ("ALPHA", "01-06", "first", "looks like it"), ("\u0430lpha", "01-06", "first", "looks like it"),
-            ("length", "01-06", "first", "name of a metric"), ("beta", "01-06", "second", "none of its 40 ids")):
+            ("ALPHA", "01-06", "first", "looks like the name"), ("\u0430lpha", "01-06", "first", "looks like the name"),
+            ("length", "01-06", "first", "name of a metric"), ("beta", "01-06", "second", "40 of first: first_000")):
         _, (reason,) = send(team, day, dataset)
         assert why in reason
     assert send("beta", "03-01", "second") == ("beta/1", ())
