@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 DEFAULT := not slow and not faults and not browser
 STEP   = @printf '\n== %s\n'
 
-.PHONY: environment leaderboard test test-all faults browser gpu bench clean
+.PHONY: environment leaderboard example test test-all faults browser gpu bench clean
 
 EXTRAS = neural
 $(VENV)/.installed: EXTRAS = dev,all
@@ -18,6 +18,11 @@ environment: $(VENV)/.installed
 
 leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything, on the data that is here
 	$(BIN)/harness run --all
+
+example: environment  ## docs/example/ and docs/example.zip: the ten real datasets, numbers and no texts
+	$(BIN)/harness run --all --with 'cosine[encoder=all-mpnet-base-v2]' --data real --split dev --examples 0 \
+	    --out results/example
+	$(BIN)/harness publish --out results/example --site docs/example --bundle docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite
 	$(STEP) 'test 1 of 3: lint'

@@ -22,16 +22,17 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
 from leaderboard.model.index import origin_of, part, plural, real_alone, slug
-from leaderboard.model.numbers import numbers
+from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
 
 Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
 MARKDOWN = "LEADERBOARD.md"
 CHANGES = "changes.csv"
-NUMBERS = "numbers.js"
+NUMBERS, WORST = "numbers.js", "worst.js"
 STYLE = "style.css"
 DOWNLOADS = "methods.html"
+BUNDLE = "every score by item, without texts; harness verify checks it, harness run --reuse starts from it"
 LARGE = 1_000_000
 """From so many bytes on a file is compressed."""
 
@@ -46,12 +47,15 @@ LISTED = "Studies"
 DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
 
 
-def site(results: Results, before: Results | None = None) -> dict[str, bytes]:
-    """Draw the whole site, the content of each file by its path; with earlier results also what changed since."""
+def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
+    """Draw the whole site, the content of each file by its path; with earlier results also what changed since.
+
+    With a link to a bundle of the results, that stands in place of the large tables.
+    """
     collects = gc.isenabled()
     gc.disable()  # pages are made of very many small rows, none of them in a cycle
     try:
-        return _files(real_alone(results), before and real_alone(before))
+        return _files(real_alone(results), before and real_alone(before), bundle)
     finally:
         if collects:
             gc.enable()
@@ -87,31 +91,47 @@ def packed(path: str, content: bytes) -> tuple[str, bytes]:
     return (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
 
 
-def downloads(files: Iterable[str]) -> Section:
+def downloads(files: Iterable[str], bundle: str) -> Section:
     """List the same tables as files."""
     listed = {MARKDOWN: "the boards as Markdown", **{
-        path: rows.ABOUT.get(path.removesuffix(".gz"), "") for path in files}}
+        path: rows.ABOUT.get(path.removesuffix(".gz"), "") for path in files}, **({bundle: BUNDLE} if bundle else {})}
     return Section("files", "The same as files", (Facts(tuple(
         (path, Cell(about or path, link=path)) for path, about in listed.items())),))
 
 
-def _files(results: Results, before: Results | None) -> dict[str, bytes]:
-    tables: dict[str, Callable[[Results], bytes]] = dict(rows.FILES)
+def foot(results: Results) -> tuple[tuple[str, str], ...]:
+    """Say at the foot of every page when and by what the scores were made, on which data, and how to cite that."""
+    days = sorted({row.day for row in results.timings} - {""})
+    scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "the run"
+    items = sum(entry.items for entry in results.datasets)
+    return ((scored, "methods.html#run"),
+            (f"dialogue-harness {results.run.version}, commit {(results.run.commit or 'not known')[:12]}",
+             "methods.html#repeat"),
+            (f"{plural(len(results.datasets), 'dataset')}, {items:,} items", "methods.html#datasets"),
+            ("how to cite", "methods.html#cite"), ("LEADERBOARD.md, CSV and JSON", "methods.html#files"))
+
+
+def _files(results: Results, before: Results | None, bundle: str) -> dict[str, bytes]:
+    tables: dict[str, Callable[[Results], bytes]] = {
+        path: table for path, table in rows.FILES.items() if not bundle or path in rows.SMALL}
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
     files = dict(packed(path, table(results)) for path, table in tables.items())  # first: they take the most memory
     built = [page for build in builders() for page in build(results)]
     if before is not None:
         built.append(changes.compare(before, results))
-    pages = sorted((replace(page, sections=(*page.sections, downloads(files))) if page.path == DOWNLOADS else page
+    listed = downloads(files, bundle)
+    pages = sorted((replace(page, sections=(*page.sections, listed)) if page.path == DOWNLOADS else page
                     for page in built), key=lambda page: page.order)
     entries, sample = menu(pages), any(origin_of(entry) == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
     return {
-        **{page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note)
+        **{page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note,
+                              foot(results))
            for page in (*pages, *lists(pages))},
         MARKDOWN: markdown.document([page for page in pages if page.markdown], note),
         **files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
+        **({WORST: worst(results)} if any(row.metric for row in results.examples) else {}),
     }
 
 

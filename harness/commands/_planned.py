@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BadStore
 from harness.run.plan import Plan, load
+from harness.run.run import to_score
 from harness.run.workspace import Workspace
 from harness.scoring import composites
 from harness.scoring.executors.tasks import tasks
-from harness.scoring.pairs import pairs
 from harness.scoring.progress import duration
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -30,21 +30,21 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
             continue
         yield (f"{card.name}: {len(dataset.items)} items, {dataset.origin}, "
                f"{len(plan.qualities(card))} qualities, {card.level} level")
-        planned = pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore)
-        cut, to_score = tasks(planned, work.store), {}
+        planned = to_score(plan, work, dataset)
+        cut, states = tasks(planned, work.store), {}
         for pair in planned:
             own = [task for task in cut if pair.metric in task.metrics]
             took = pair.cost * sum(task.span[1] - task.span[0] for task in own)
             known = pair.label in work.costs or pair.group in work.costs
-            to_score[pair.signature] = (
+            states[pair.signature] = (
                 pair.label, f" in {_count(len(own), 'part')}, {f'about {duration(took)}' if known else 'not measured'}")
             parts, seconds = parts + len(own), seconds + took * known
             unmeasured |= {} if known else {pair.label: None}
         cuts += len(cut)
         for chosen in plan.chosen:
             key, state = _state(plan, work, dataset, chosen)
-            yield f"  {chosen.label:<24} {state}{to_score.pop(key, ('', ''))[1]}"
-        for label, how in to_score.values():
+            yield f"  {chosen.label:<24} {state}{states.pop(key, ('', ''))[1]}"
+        for label, how in states.values():
             yield f"  {label:<24} to be scored{how}, for a composition"
     workers = work.executor.workers if work.executor else 1
     yield f"in all: {_count(parts, 'part')} in {_count(cuts, 'task')}, {_count(workers, 'worker')}"
@@ -64,6 +64,8 @@ def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tup
         return "", f"skip: {error}"
     if lacking := composites.unmet(chosen.metric, dataset):
         return key, f"skip: no item has {lacking}"
+    if chosen.label in plan.reused.scores(dataset):
+        return key, f"from the bundle {plan.reused.name}"
     if work.store.has(dataset.fingerprint, key) and not plan.rescore:
         return key, "scored before"
     return key, "to be scored" + ", made of the scores of others" * isinstance(chosen.metric, Composite)

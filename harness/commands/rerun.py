@@ -109,6 +109,8 @@ def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
         values: dict[str, Any] = {name: tuple(paths.placed(each, places) for each in getattr(requested, name))
                                   for name in ("metric", "with_")}
         values |= {name: paths.placed(getattr(requested, name), places) for name in ("encoder", "lm", "vectors")}
+        if requested.reuse:
+            values["reuse"] = Path(paths.placed(f"./{requested.reuse}", places))
     except FileNotFoundError as error:
         raise BadConfig(f"{args.report}: the run read {error}, which is not in {_listed(places)}; name its folder with "
                         "--from") from error

@@ -68,6 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with a table [run]; flags win")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan, do nothing")
     parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
+    parser.add_argument("--reuse", type=Path, metavar="BUNDLE",
+                        help="take the scores of a bundle that `harness submit` made, for the same items; its metrics "
+                             "stand on the boards beside those of the run, and their rows say so")
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per correlation")
 
 
@@ -132,15 +135,15 @@ def run(args: argparse.Namespace) -> int:
         print_correlations(results)
     else:
         print(_text(results, work.progress.scored))
-        if results.timings or results.failures:
+        if results.correlations or results.failures:
             print(_page(requested))
     work.progress.terminal.line(work.progress.summary())
-    if results.timings and not (results.failures or work.progress.lacking):
+    if results.correlations and not (results.failures or work.progress.lacking):
         unchanged.note(requested.out, state, _text(results, 0))
-    if not results.timings and not results.failures:
+    if not results.correlations and not results.failures:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
-    return 1 if results.failures or not results.timings or work.progress.unanswered else 0
+    return 1 if results.failures or not results.correlations or work.progress.unanswered else 0
 
 
 def _closing(work: Workspace) -> contextlib.AbstractContextManager[object]:
@@ -154,7 +157,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
     results = run_plan(plan, work)
-    if not results.timings and not results.failures:  # no board is better than the one that may be there
+    if not results.correlations and not results.failures:  # no board is better than the one that may be there
         return results
     unchanged.forget(requested.out)
     with work.progress.stage("report"):
@@ -177,7 +180,7 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     alone = open_workspace(plan, work.home, requested.out, choice=choice(requested),
                            workers=Workers(store=requested.store))
     results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), alone)
-    if not results.timings:
+    if not results.correlations:
         return
     said = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": said})
@@ -200,6 +203,9 @@ def _deciding(requested: Settings) -> dict[str, object]:
 def _text(results: Results, scored: int) -> str:
     """The board, published numbers and ours where the run had a real dataset, and what was done."""
     beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
+    sources = {entry.name for entry in results.metrics if entry.source}
+    reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
     counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
-              f"{len(results.skips)} skipped, {len(results.failures)} crashed")
+              f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
+              f"{len(results.failures)} crashed")
     return "\n".join(filter(None, (summary(results), beside, counts)))

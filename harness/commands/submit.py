@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
@@ -10,6 +11,7 @@ from harness import bundle
 from harness.commands._output import configure_results
 from harness.errors import BadConfig
 from harness.results import files
+from harness.results.rows import Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +26,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the bundle."""
-    if args.bundle.suffix != ".zip":
-        raise BadConfig(f"{args.bundle}: a bundle is a .zip")
-    made = bundle.of(files.read(args.out), args.metric or (), args.name)
+    pack(files.read(args.out), args.bundle, args.metric or (), args.name)
+    return 0
+
+
+def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "") -> None:
+    """Write the bundle of some metrics of a run, or of all, and say what is in it."""
+    if path.suffix != ".zip":
+        raise BadConfig(f"{path}: a bundle is a .zip")
+    made = bundle.of(report, metrics, name)
     content = bundle.packed(made)
-    write_atomically(args.bundle, content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
     columns = sum(len(scored.columns) for scored in made.scores.values())
-    print(f"{args.bundle}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
+    print(f"{path}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
           f"{len(made.scores)} datasets, {len(content) / 1e6:.2f} MB")
     if made.failures:
         print(f"failed and listed as such: {len(made.failures)} pairs of metric and dataset")
-    return 0

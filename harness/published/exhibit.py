@@ -57,7 +57,7 @@ def challenge(report: Results) -> Exhibit:
         measured.gather([report]), {column: entry.parameters for entry in report.metrics for column in entry.columns})
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, *_print(paper)), remarks=(*remarks, *REMARKS),
+        grids=(*here, *_beside(report), *_print(paper)), remarks=(*remarks, *REMARKS),
         pictures=(picture,) if picture else ())
 
 
@@ -135,6 +135,18 @@ def _development(beside: PublishedComparison) -> Grid:
                       for mean, name, whose, values in rows),
                 f"real human judgements, {len(beside.datasets)} of the challenge's 14 development datasets; Spearman, "
                 "mean over the qualities of each")
+
+
+def _beside(report: Results) -> Iterator[Grid]:
+    """What papers print of each metric beside this run; the pages of metrics have their own rows of it."""
+    rows = () if measured.partial(report) else tuple(sorted(dict.fromkeys(
+        (column, printed.dataset, printed.quality, f"{printed.metric}, {printed.source}, {printed.table}",
+         str(printed.value).replace("-", "−"), number(value, 3), over)
+        for column, printed, value, over in measured.printed_beside(report))))
+    if rows:
+        yield Grid("beside-print", "What papers print of each metric, and this run",
+                   ("column", "dataset", "quality in print", "printed as, in", "printed", "this run", "ours is of"),
+                   rows, "real human judgements; Spearman")
 
 
 def _sets(beside: PublishedComparison) -> str:

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from harness.errors import BadReport
-from harness.published import PrintedNumber, Tables
+from harness.published import NAMES, PrintedNumber, Tables
 from harness.results.rows import Results
 from harness.run.rank import Target, dataset_mean, over
 
@@ -37,6 +37,10 @@ PARTIAL = {"limit": "--limit", "sample": "--sample", "qualities": "--quality", "
 LEVELS = ("turn", "dialogue")
 ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
 """Columns whose printed name is not their own in another spelling."""
+QUALITIES = {"interesting": "interestingness", "likability": "likeability", "topic depth": "depth",
+             "understandable": "understandability", "natural": "naturalness", "overall quality": "overall",
+             "semantically appropriateness": "semantic appropriateness"}
+"""Qualities that papers spell otherwise than the datasets."""
 TEAMS = {"Team 5": "MME-CRS"}
 """The team whose system has a name of its own in print."""
 
@@ -199,6 +203,34 @@ def printed_systems(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
         for name, printed in rows.items():
             systems.setdefault(plain(name), _system(name, printed, qualities))
     return systems
+
+
+def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
+    """What papers print of a metric on a dataset of this run: its column, the number, ours and what ours is over.
+
+    A printed quality is found by its name or dimension; an average, or one that is not stated, is beside the mean over
+    the qualities of the dataset.
+    """
+    real = {entry.name: entry for entry in report.datasets if entry.origin != "sample"}
+    values: dict[str, dict[Target, float]] = {}
+    learned = {(entry.name, dataset) for entry in report.metrics for dataset in entry.learned_on}
+    for row in report.correlations:
+        if row.statistic == "spearman" and row.dataset in real and math.isfinite(row.value) \
+                and (row.metric, row.dataset) not in learned:
+            values.setdefault(row.column, {})[row.dataset, row.quality] = row.value
+    columns = {name: column for column in values for name in (plain(column),)}
+    for printed in (row for source in NAMES for row in Tables.of(source).rows):
+        column = columns.get(plain(TEAMS.get(printed.metric, printed.metric)), "")
+        if printed.statistic != "spearman" or printed.level not in LEVELS or not column or printed.dataset not in real:
+            continue
+        own = {quality: value for (dataset, quality), value in values[column].items() if dataset == printed.dataset}
+        asked = QUALITIES.get(printed.quality, printed.quality)
+        same = [quality.name for quality in real[printed.dataset].qualities
+                if asked in (quality.name.casefold(), quality.dimension)]
+        if same and same[0] in own:
+            yield column, printed, own[same[0]], same[0]
+        elif own and printed.quality in ("average", "not stated"):
+            yield column, printed, fmean(own.values()), next(iter(own)) if len(own) == 1 else "mean of its qualities"
 
 
 def plain(column: str) -> str:

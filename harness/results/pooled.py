@@ -16,8 +16,9 @@ import numpy as np
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
 from harness.statistics.panel import Vector
-from harness.statistics.pooled import Difference, differences, share_reached, weights
+from harness.statistics.pooled import Difference, differences, permuted, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.significance import holm
 
 Target: TypeAlias = tuple[str, str]
 """A dataset and one of its qualities, by name."""
@@ -96,6 +97,14 @@ class Pool:
                              np.random.default_rng(self.seed), rule, draws, STATISTIC)
         return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
                 else Lead(first, second, own) for (first, second), own in zip(wanted, tested, strict=True)]
+
+    def clear(self, targets: Sequence[Target], best: ColumnKey, others: Sequence[ColumnKey], rule: str = "dev",
+              draws: int = DRAWS) -> float:
+        """The p of PERM-BOTH for a column against the first of some others, adjusted by Holm over all of them."""
+        scores = [self._scores(target, [best, *others]) for target in targets]
+        pairs = [(0, place) for place in range(1, len(others) + 1)]
+        p = permuted(scores, pairs, np.random.default_rng(self.seed), rule, draws, STATISTIC)
+        return float(holm(p)[0])
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """The share of what the raters' reliability allows, over the targets on which that is known."""

@@ -65,7 +65,7 @@ class MetricEntry:
     those of its inputs were fitted on: nothing, dialogues or ratings. `models` names the models whose numbers the
     scores are made of, none for a metric without, `pretrained_on` what those that are known by name had read before,
     and `parameters` how many these and its own networks have. `learned_on` names the datasets that it is scored on with
-    weights that were learned on their ratings.
+    weights that were learned on their ratings, `source` the bundle that its scores are from, if not of this run.
     """
 
     name: str
@@ -85,11 +85,13 @@ class MetricEntry:
     fitted_on: str = ""
     parameters: int = 0
     pretrained_on: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def badge(self) -> str:
-        """How it stands to its paper's system, and that it was fitted on ratings if it was."""
-        return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "")))
+        """How it stands to its paper's system, whether it was fitted on ratings, and which bundle its scores are of."""
+        return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "",
+                                       f"scores from {self.source}" if self.source else "")))
 
 
 def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> set[tuple[str, str]]:
@@ -356,6 +358,7 @@ class Timing:
     """What it took to score one dataset with one metric, when it was scored.
 
     `alone` is without loading models, and with what another metric had read before; of a composition with its inputs.
+    `day` is when that was, in ISO form.
     """
 
     dataset: str
@@ -363,6 +366,7 @@ class Timing:
     items: int
     seconds: float
     alone: float | None = None
+    day: str = ""
 
     @property
     def cost(self) -> float:

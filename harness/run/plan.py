@@ -6,7 +6,7 @@ import dataclasses
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Split
 from benchmarks.errors import UnknownDataset, nearest
 from harness.errors import BadConfig
+from harness.run.reuse import Reused
 from metrics import registry as metrics
 from metrics.errors import BrokenPlugin
 from metrics.registry import Chosen
@@ -67,7 +68,7 @@ class Plan:
 
     `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is how
     many items of a dataset are kept with their texts, `ratings` a file of private ratings, `command` what is repeated
-    to get the same results.
+    to get the same results, `reused` what is taken from a bundle.
     """
 
     selection: Selection
@@ -79,6 +80,7 @@ class Plan:
     rescore: bool = False
     ratings: Path | None = None
     command: str = ""
+    reused: Reused = field(default_factory=Reused)
 
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
         """The qualities of a dataset that were selected."""

@@ -10,7 +10,7 @@ from benchmarks import registry as datasets
 from benchmarks.storage.files import sweep
 from harness import own
 from harness.errors import BadConfig
-from harness.run import plan
+from harness.run import plan, reuse
 from harness.run.plan import Plan, Selection
 from harness.run.settings import Settings, command_line, home_folder, statistics_beside
 from harness.run.workspace import Workers, Workspace, open_workspace
@@ -41,8 +41,11 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
         seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
-    return made, open_workspace(made, home, requested.out, choice=choice(requested),
-                                workers=workers(requested))
+    work = open_workspace(made, home, requested.out, choice=choice(requested), workers=workers(requested))
+    if requested.reuse:
+        reused = reuse.take(requested.reuse, made.chosen, selection.aggregations, work.models)
+        made = dataclasses.replace(made, reused=reused)
+    return made, work
 
 
 def check(requested: Settings) -> None:

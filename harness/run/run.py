@@ -105,21 +105,28 @@ def _private_ratings(plan: Plan, work: Workspace) -> dict[str, tuple[Rating, ...
 
 def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
     """With several workers everything is scored before the first dataset is correlated; one says what is to be done."""
-    to_score: list[Pair] = []
+    every: list[Pair] = []
     if work.executor is None and len(plan.cards) == 1:
         return Outcome()
     with work.progress.stage("planning"):
         for card in plan.cards:
             with contextlib.suppress(BadStore):  # reported when the run comes to it
                 if dataset := plans.load(card, work.home, plan.selection):
-                    to_score += pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore)
+                    every += to_score(plan, work, dataset)
                     del dataset  # so that two are never held at once
     if work.executor is None:
-        planned(to_score, work.progress)
+        planned(every, work.progress)
         return Outcome()
     with work.progress.stage(SCORING):
-        return score_pairs(to_score, work.executor, work.store, work.locks, work.limits, work.progress,
+        return score_pairs(every, work.executor, work.store, work.locks, work.limits, work.progress,
                            rescore=plan.rescore)
+
+
+def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
+    """What is to be scored on a dataset."""
+    reused = plan.reused.scores(dataset)
+    return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
+                 work.costs, rescore=plan.rescore, known=plan.reused.inputs(dataset))
 
 
 def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[Rating, ...], outcome: Outcome,
@@ -153,15 +160,18 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
     name, own = dataset.card.name, dataset.fingerprint
     scorer = Scorer(dataset, work.models, work.store, plan.rescore,
                     {key for fingerprint, key in outcome.scored if fingerprint == own},
-                    {key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own})
+                    {**plan.reused.inputs(dataset), **{
+                        key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own}})
     if work.executor is None:
         with work.progress.stage(SCORING, name):
-            scorer.score_all(pairs(dataset, plan.chosen, work.models, work.store, work.costs, rescore=plan.rescore),
-                             work.locks, work.progress)
+            scorer.score_all(to_score(plan, work, dataset), work.locks, work.progress)
+    reused = plan.reused.scores(dataset)
     scored: dict[tuple[str, str], Scores] = {}
-    fresh = 0
+    fresh, requested = 0, {chosen.label for chosen in plan.chosen}
+    results.skips += [Skip(name, label, redacted(plan.reused.reason(dataset, label)))
+                      for label in plan.reused.metrics if label not in reused and label not in requested]
     with work.progress.stage("composing", name):
-        for chosen in plan.chosen:
+        for chosen in (one for one in plan.chosen if one.label not in reused):
             scores = scorer.attempt(chosen.metric)
             if isinstance(scores, ScoringFailed):
                 results.failures.append(Failure(name, chosen.label, redacted(str(scores))))
@@ -174,12 +184,14 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
             else:
                 scored[chosen.label, chosen.suffix] = scores
                 alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None
-                results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6), alone))
+                results.timings.append(Timing(name, chosen.label, len(dataset.items), round(scores.seconds, 6), alone,
+                                              scores.day))
                 fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
     work.progress.scored += fresh
     work.progress.terminal.line(f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  {fresh} metrics "
-                                f"scored, {len(scored) - fresh} kept from before")
-    return scored
+                                f"scored, {len(scored) - fresh} kept from before"
+                                f"{f', {len(reused)} from {plan.reused.name}' if reused else ''}")
+    return dict(sorted({**scored, **{(label, ""): scores for label, scores in reused.items()}}.items()))
 
 
 def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...],
@@ -193,8 +205,8 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
         results.comparisons += own.comparisons
         results.reliability += own.reliability
     if plan.examples:  # on which people disagree with non-control metrics that have not learned from their ratings
-        metrics = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
-                   and dataset.card.name not in composites.learned_on(chosen.metric, work.models)}
+        metrics = {entry.name for entry in _metrics(plan, work) if entry.family != "control"
+                   and dataset.card.name not in entry.learned_on}
         results.examples += examples.find(dataset, qualities, points, results.correlations, metrics, plan.examples)
     for target in targets:
         for statistic in plan.draws.statistics:
@@ -212,6 +224,8 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
                "examples": plan.examples}
     if plan.draws.statistics:
         options["statistics"] = [full_name(*one) for one in plan.draws.statistics]
+    if plan.reused.name:
+        options["reused"] = f"{plan.reused.name}, sha256 {plan.reused.digest}"
     if plan.ratings:
         options["ratings sha256"] = hashlib.sha256(plan.ratings.read_bytes()).hexdigest()
     device = (work.executor.device if work.executor else "") or str(work.models.machine)
@@ -219,13 +233,20 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
             for name in ("datasets", "correlations", "comparisons", "reliability", "skips", "timings", "points",
                          "examples")}
     broken = (Failure("every dataset", name, reason) for name, reason in plan.broken)
-    metrics = tuple(entries.metric_entry(chosen, work.models) for chosen in plan.chosen)
+    metrics = _metrics(plan, work)
     return Results(
         run=environment.facts(selection.seed, device, options, plan.command),
         metrics=metrics,
         trainings=entries.training_entries(plan.chosen, work.models),
         ranking=tuple(_rank(plan, work, datasets, metrics)),
         failures=(*broken, *chain.from_iterable(one.failures for one in datasets)), **rows)
+
+
+def _metrics(plan: Plan, work: Workspace) -> tuple[MetricEntry, ...]:
+    """The metrics of the run and those of a bundle, by label."""
+    own = {chosen.label: entries.metric_entry(chosen, work.models) for chosen in plan.chosen
+           if chosen.label not in plan.reused.metrics}
+    return tuple(entry for _, entry in sorted({**own, **plan.reused.metrics}.items()))
 
 
 def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metrics: Sequence[MetricEntry],

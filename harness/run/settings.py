@@ -37,6 +37,7 @@ class Settings:
     sample: int | None = None
     ratings: Path | None = None
     rescore: bool = False
+    reuse: Path | None = None
     seed: int = 0
     draws: int = 1000
     permutations: int = 0

@@ -46,6 +46,7 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
         "metrics": [[one.label, *map(str, _signed(one, work))] for one in plan.chosen],
         "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
         "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
+        "reused": plan.reused.digest,
         "ratings": _digest(plan.ratings.read_bytes()) if plan.ratings else "",
         "studies": dict(_digests(out, "studies"))}
     return _digest(json.dumps(parts, sort_keys=True).encode())

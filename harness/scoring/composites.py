@@ -52,7 +52,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
                 columns[of_quality(f"{column}{ending}", quality)] = values
     seconds = time.perf_counter() - start
     alone = seconds + sum({part.chosen.label: own.alone for part, own in scored}.values())
-    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone)
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, score.today())
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -72,8 +72,11 @@ class Pair:
 
 
 def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: ScoreStore,
-          costs: Mapping[str, float], *, rescore: bool = False) -> list[Pair]:
-    """What is to be scored on a dataset, inputs of compositions included: each once, by the models that they read."""
+          costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
+    """What is to be scored on a dataset, inputs of compositions included: each once, by the models that they read.
+
+    `known` are signatures whose scores are at hand.
+    """
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
@@ -83,7 +86,7 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
             key = signature(part.metric, models)
         except MissingResource:
             continue
-        if key in planned or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
+        if key in planned or key in known or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
             continue
         group = shared(part.metric, models)
         cost = costs.get(part.label) or costs.get(group)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import math
 import sys
 import time
@@ -44,12 +45,14 @@ class Scores:
     """The columns of a metric on a dataset, with the items they belong to and the seconds they took.
 
     `alone` is what they take whoever comes first: models loaded, nothing read by another metric; NaN if not known.
+    `day` is when they were made.
     """
 
     items: tuple[str, ...]
     columns: dict[str, Column]
     seconds: float
     alone: float = math.nan
+    day: str = ""
 
 
 def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
@@ -73,7 +76,12 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     _check_models(metric, models)
     if apart:
         columns = aggregated(columns, dataset.items)
-    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone)
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, today())
+
+
+def today() -> str:
+    """The day in ISO form, by universal time."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def has(items: Sequence[Item]) -> tuple[str, ...]:

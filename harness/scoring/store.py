@@ -120,8 +120,8 @@ class ScoreStore:
         missing = {span: np.full(span[1] - span[0], np.nan) for span in spans if span not in parts}
         columns = {name: np.concatenate([missing[span] if span in missing else parts[span].columns[name]
                                          for span in spans]) for name in next(iter(parts.values())).columns}
-        return Scores(tuple(items), columns, *(math.fsum(getattr(part, name) for part in parts.values())
-                                                for name in ("seconds", "alone")))
+        seconds, alone = (math.fsum(getattr(part, name) for part in parts.values()) for name in ("seconds", "alone"))
+        return Scores(tuple(items), columns, seconds, alone, max(part.day for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
         """Remove the parts."""
@@ -191,7 +191,7 @@ def _digest(content: bytes) -> str:
 def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": pa.array(scores.items, pa.string())}
     columns |= {f"score:{name}": pa.array(column, pa.float64()) for name, column in scores.columns.items()}
-    notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone)}
+    notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone), "day": scores.day}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns).replace_schema_metadata(notes), sink)
     return sink.getvalue()
@@ -203,4 +203,5 @@ def _from_parquet(content: bytes) -> Scores:
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
         raise TypeError("not an id and scores in each row")
     columns = {name.removeprefix("score:"): array(table.column(name)) for name in table.column_names[1:]}
-    return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")))
+    return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
+                  notes.get(b"day", b"").decode())

@@ -6,6 +6,9 @@
     p     two-sided, of D / se as Student's t with (sum v)^2 / sum v^2 / (n - 1) degrees of freedom, v the terms of se^2
           (Welch 1947, Satterthwaite 1946); the interval is D -+ t se
 
+`permuted` is PERM-BOTH (permutation.py) of the same difference: in a draw each context swaps the two scores of all its
+items, on all qualities of its dataset. It assumes no distribution.
+
 The datasets are kept: it is an answer about these, on other contexts. That of other datasets is the rank interval.
 Nothing is adjusted. For a leader and its runner-up nothing need be: where all are alike, those at the top are closer
 to each other than two at random (Hung & Fithian 2019, on independent ones).
@@ -16,15 +19,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
+from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector
+from harness.statistics.permutation import MIXTURES, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
 
 ALPHA = 0.05
+MASKS = 512
+"""Draws of a permutation that are made together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,35 @@ def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]
     freedom = np.array([_units(group) - 1 for group in groups])
     return [_difference(float(np.subtract(*np.take(whole, pair))), [part[:, list(pair)] for part in drawn], freedom)
             for pair in pairs]
+
+
+def permuted(targets: Sequence[TargetScores], pairs: Sequence[tuple[int, int]], rng: np.random.Generator,
+             rule: str = "dev", draws: int = 500, statistic: str = "spearman") -> Vector:
+    """The two-sided p of PERM-BOTH for each pair of rows of the targets' scores, whole contexts swapped."""
+    listed, observed, deltas = np.array(pairs), np.zeros(len(pairs)), np.zeros((len(pairs), draws))
+    groups = [_rated(group) for group in by_dataset(targets)]
+    weight = iter(weights([target.dataset for group in groups for target in group], rule))
+    with ThreadPoolExecutor(1) as pool:  # many small tasks
+        for group in groups:
+            bits = mask_bits(_units(group), draws, rng)
+            for target in group:
+                own = next(weight)
+                present = np.isfinite(target.scores) & np.isfinite(target.human)
+                context = np.arange(len(target.human)) if target.context is None else target.context
+                shared = present[listed].all(axis=1)  # (pairs, items)
+                for rows in np.unique(shared, axis=0):
+                    alike = (shared == rows).all(axis=1)
+                    if rows.sum() < 3:
+                        observed[alike] = math.nan
+                        continue
+                    mixtures = MIXTURES[statistic](target.human[rows], np.where(present, target.scores, 0.0)[:, rows],
+                                                   listed[alike], pool)
+                    observed[alike] += own * mixtures.observed
+                    for start in range(0, draws, MASKS):
+                        keep = np.unpackbits(bits[start:start + MASKS], axis=1).T[context[rows]].astype(np.float64)
+                        deltas[alike, start:start + MASKS] += own * mixtures.deltas(keep)
+    extreme = (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)  # a NaN is not inside
+    return np.where(np.isfinite(observed), (extreme + 1) / (draws + 1), np.nan)
 
 
 def share_reached(values: Vector, reliability: Vector, weight: Vector) -> float:

@@ -30,7 +30,7 @@ from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import Column, Index, Target, has_value, plural, slug, statistic_title
-from leaderboard.model.questions import Question
+from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"
 """The metric that every other should beat: it counts the words of the response."""
@@ -70,22 +70,23 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         row = one.row(column)
         if row is None:
             return Cell(MISSING, title="a value is missing")
-        cell = value_cell(row.value, lead[one.board.name], shaded=True)
-        return cell._replace(small=sentences.error(row.error).strip()) if one is question else cell
+        return value_cell(row.value, lead[one.board.name], shaded=True)
 
     def line(column: Column) -> Row:
         row, cost = question.row(column), known.get(column)
         rank = Cell("") if row is None else count_cell(row.rank or 0)._replace(small=rank_interval(row))
-        name = _name(index, column, row.value if row else math.nan, control)._replace(
-            model=index.badges.get(column[0], ""), key=place[column])
-        return (rank, name, value(question, column)._replace(shade=""), *(value(one, column) for one in qualities),
+        same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
+        name = _name(index, column, row.value if row else math.nan, control)._replace(model="; ".join(filter(None, (
+            index.badges.get(column[0], ""), f"the same as {same}" if same else ""))), key=place[column])
+        score = value(question, column)._replace(shade="", small=sentences.error(row.error).strip() if row else "")
+        return (rank, name, score, *(value(one, column) for one in qualities),
                 cost_cell(cost), Cell(sentences.size(cost.parameters) if cost else "", value=cost.parameters or None
                                       if cost else None))
 
     return Table(
         "board", f"Spearman, with people: {question.title}",
-        (Heading("Rank", "rank", small="95 %", key="rank", title=f"Among all {len(question.board.ranked)} columns that "
-                 "have every value; the interval is over other contexts and other datasets"),
+        (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.board.ranked)} "
+                 "columns that have every value; the interval is over other contexts and other datasets"),
          Heading("Metric", "stub", key="metric"),
          Heading("Score", "number", small="± 95 %", key="score", title="Mean over the datasets; the interval is over "
                  "other contexts of the same datasets"),

@@ -36,6 +36,11 @@ class Cost:
     inputs: tuple[str, ...] = ()
 
     @property
+    def size(self) -> float:
+        """How many parameters its networks have; of models whose size is not known as many as can be."""
+        return math.inf if self.models and not self.parameters else self.parameters
+
+    @property
     def fitted(self) -> bool:
         """Whether weights were fitted on human ratings."""
         return RATINGS in self.needs

@@ -1,15 +1,20 @@
 """The numbers of the board for its scripts: numbers.js, which says `const Numbers = {...}`.
 
     statistics   their names
-    columns      [label, path, metric, badge, fitted on ratings, models, seconds per 1,000 items, parameters, family]
+    columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks: null if not known,
+                 rows that are equal to it everywhere]
     datasets     their names
     targets      [dataset, quality, rated items, root of the reliability] of each
     values       by statistic: row by row the correlation on each target times a million, null where there is none
     fitted       [row, dataset] where weights were fitted on the same ratings, so that the value does not compete
+    sizes        of models that may be chosen: key, words, part of the question
     questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
                  null; answers by choice: [row, what it is, the answer's second line]; people: the third line; marks:
                  [value, half its interval] of length and random, one rater, limit, those of the picture
     tests        by name: which column is better on each target, as pairs.py packs them, in base 64
+
+    worst        whether there is worst.js, which says `const Worst = {METRIC: [dataset, place for people, place for the
+                 metric, context ..., reply]}`
 
 Names are as the page shows them.
 """
@@ -22,7 +27,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from harness.results.rows import RankingRow, Results
+from harness.results.rows import Example, RankingRow, Results
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
@@ -34,6 +39,8 @@ from leaderboard.render.escaping import visible
 MILLION = 1_000_000
 NORMAL = 1.959964
 """Standard errors to each side of a value that make its 95 % interval."""
+TURNS = 2
+"""Of the context of a reply so many turns are shown in a drawer."""
 MARKS = ("length", "random")
 """Controls that the picture shows as bands."""
 
@@ -52,10 +59,11 @@ def numbers(results: Results) -> bytes:
     """Write the script."""
     index, columns, targets = make_index(results), columns_of(results), targets_of(results)
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    pairs = make_pairs(results)
+    pairs, alike = make_pairs(results), asking.equals(results)
     content = {
         "statistics": list(index.statistics),
-        "columns": [_column(index, column) for column in columns],
+        "columns": [[*_column(index, column), [place for place, other in enumerate(columns) if other in alike.get(
+            column, ())]] for column in columns],
         "datasets": [visible(name) for name in datasets],
         "targets": [[datasets.index(dataset), visible(quality), _rated(index, (dataset, quality)), _short(
             math.sqrt(max(0.0, index.reliability.get((dataset, quality, asking.LIMIT), math.nan))))]
@@ -65,11 +73,24 @@ def numbers(results: Results) -> bytes:
                    for statistic in index.statistics},
         "fitted": [[row, place] for row, column in enumerate(columns) for place, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
+        "sizes": sizes(index),
+        "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, one, columns, targets) for one in asking.questions(results)],
         "tests": {name: base64.b64encode(pairs.packed((STATISTIC, name), targets, columns)).decode()
                   for name in pairs.tests},
     }
     return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
+
+
+def worst(results: Results) -> bytes:
+    """Write the script with the reply that each metric gets most wrong."""
+    furthest: dict[str, Example] = {}
+    for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
+        furthest.setdefault(row.metric, row)
+    content = {visible(metric): [visible(row.dataset), round(row.people, 4), round(row.metrics, 4),
+                                 *map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context)]
+               for metric, row in sorted(furthest.items()) if metric}
+    return f"const Worst = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
 def marks(question: asking.Question) -> list[list[float] | None]:
@@ -89,9 +110,8 @@ def half(row: RankingRow) -> float:
 def _column(index: Index, column: Column) -> list[Any]:
     cost = costs(index.results).get(column)
     return [visible(index.labels[column]), index.metric_paths.get(column[0], ""), visible(column[0]),
-            visible(index.badges.get(column[0], "")), bool(cost and cost.fitted), bool(cost and cost.models),
-            float(f"{cost.seconds:.3g}") if cost and math.isfinite(cost.seconds) else None,
-            cost.parameters if cost else 0, visible(cost.family) if cost else ""]
+            visible(index.badges.get(column[0], "")), visible(cost.family) if cost else "",
+            bool(cost and cost.fitted), (cost.parameters or (None if cost.models else 0)) if cost else 0]
 
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
@@ -109,8 +129,21 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
 
 
 def key(choice: asking.Choice) -> str:
-    """Write a choice: ratings and models, each 1 where it is allowed."""
-    return "".join(str(int(part)) for part in choice)
+    """Write a choice: 1 where ratings may be used, else 0; then the size of models in millions, none for any."""
+    ratings, size = choice
+    return f"{int(ratings)}{size_key(size)}"
+
+
+def size_key(size: float) -> str:
+    """Write a size of models in millions of parameters; nothing for any."""
+    return f"{size / 1e6:.0f}" if math.isfinite(size) else ""
+
+
+def sizes(index: Index) -> list[tuple[str, str, str]]:
+    """The sizes of models that make a difference here: key, words, and as part of the question."""
+    known = [cost.size for cost in costs(index.results).values()]
+    return [(size_key(size), words, part) for place, (size, words, part) in enumerate(asking.SIZES)
+            if not place or size == 0 or any(size < own <= asking.SIZES[place - 1][0] for own in known)]
 
 
 def _place(row: RankingRow | None) -> list[float | int | None] | None:

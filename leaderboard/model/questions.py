@@ -1,15 +1,16 @@
 """The questions of the front page, and their answers: which column agrees best with people, and how sure that is.
 
 A question is a board: all qualities of the datasets of a split, or one of them. Its answer depends on what a metric may
-use: ratings to fit its weights on, models. The lead over the best column of another metric is tested over all targets
-at once, with whole contexts drawn (harness/results/pooled.py).
+use: ratings to fit its weights on, models of a size. The lead over the best column of another metric is tested by
+PERM-BOTH over all targets at once, whole contexts being swapped, adjusted by Holm over the leader's comparisons with
+the metrics that follow it; its interval is over contexts drawn anew (harness/results/pooled.py).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from harness.results.pooled import DRAWS, Pool
@@ -23,11 +24,17 @@ LIMIT = "split-half"
 """The reliability whose root is what an errorless metric would reach."""
 ALL = "all qualities"
 SPLITS = {"dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
-Choice = tuple[bool, bool]
-"""Whether weights may be fitted on ratings, and whether models may be used."""
+Choice = tuple[bool, float]
+"""Whether weights may be fitted on ratings, and how many parameters the models of a metric may have."""
+SIZES: tuple[tuple[float, str, str], ...] = (
+    (math.inf, "any model", ""), (150e6, "models up to 150 M parameters", "up to 150 M parameters"),
+    (30e6, "models up to 30 M parameters", "up to 30 M parameters"), (0.0, "no model", "without models"))
+"""Sizes of models that a reader may allow: in words on their own, and as part of the question."""
+FOLLOWING = 5
+"""Metrics behind the leader that it is tested against."""
 FEWEST, AFFORDED = 100, 50_000_000
 """Draws for a lead, however many items; and items times draws that a page may wait for."""
-CHOICES: tuple[Choice, ...] = tuple(product((False, True), (True, False)))
+CHOICES: tuple[Choice, ...] = tuple(product((False, True), (size for size, *_ in SIZES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +87,9 @@ def default(asked: Iterable[Question]) -> Question | None:
 
 
 def allowed(index: Index, column: Column, choice: Choice) -> bool:
-    """Tell whether a choice allows a column."""
-    cost, (ratings, models) = costs(index.results).get(column), choice
-    return cost is None or ((ratings or not cost.fitted) and (models or not cost.models))
+    """Tell whether a choice allows a column; models whose size is not known are of any."""
+    cost, (ratings, size) = costs(index.results).get(column), choice
+    return cost is None or ((ratings or not cost.fitted) and cost.size <= size)
 
 
 @once
@@ -91,23 +98,47 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     index, found = make_index(results), dict[tuple[str, Choice], Answer]()
     pool = Pool.of(results) if results.points else None
     for one in questions(results):
-        pairs: dict[Choice, tuple[Column, Column | None]] = {}
-        for choice in CHOICES:
-            ranked = [column for column in one.board.ranked if allowed(index, column, choice)]
-            if ranked:
-                pairs[choice] = ranked[0], next((other for other in ranked if other[0] != ranked[0][0]), None)
-        tested = list(dict.fromkeys((best, other) for best, other in pairs.values() if other is not None))
-        datasets = {name for name, _ in one.targets}
-        leads = {}
+        first = {choice: tuple(best_of_each(index, one, choice)[:1 + FOLLOWING]) for choice in CHOICES}
+        tested = dict.fromkeys(columns for columns in first.values() if len(columns) > 1)
+        datasets, rule = {name for name, _ in one.targets}, one.board.rules[0]
+        leads: dict[tuple[Column, ...], Difference] = {}
         if pool and tested and datasets <= pool.points.keys():
             items = sum(len(pool.points[name].items) for name in datasets)
             draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-            leads = dict(zip(tested, pool.leads(one.targets, tested, one.board.rules[0], draws), strict=True))
-        for choice, (best, other) in pairs.items():
-            lead = leads.get((best, other)) if other else None
-            difference = lead.difference if lead and lead.better == best else None
-            found[one.board.name, choice] = Answer(best, other, difference)
+            for columns, lead in zip(tested, pool.leads(one.targets, [(own[0], own[1]) for own in tested], rule, draws),
+                                     strict=True):
+                if lead.better == columns[0] and math.isfinite(lead.difference.p):
+                    p = pool.clear(one.targets, columns[0], columns[1:], rule, draws)
+                    leads[columns] = replace(lead.difference, p=p)
+                elif lead.better == columns[0]:
+                    leads[columns] = lead.difference
+        found |= {(one.board.name, choice): Answer(columns[0], columns[1] if len(columns) > 1 else None,
+                                                   leads.get(columns)) for choice, columns in first.items() if columns}
     return found
+
+
+def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
+    """The columns that a choice allows, of each metric the best; of those that are equal everywhere the first."""
+    shown: dict[str, Column] = {}
+    alike = equals(index.results)
+    for column in question.board.ranked:
+        if allowed(index, column, choice) and not alike.get(column, frozenset()) & set(shown.values()):
+            shown.setdefault(column[0], column)
+    return list(shown.values())
+
+
+@once
+def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
+    """The columns of other metrics that have the same correlations on every target, to three decimals."""
+    values: dict[Column, dict[Target, float]] = {}
+    for row in results.correlations:
+        if row.statistic == STATISTIC and math.isfinite(row.value):
+            values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = round(row.value, 3)
+    alike: dict[frozenset[tuple[Target, float]], list[Column]] = {}
+    for column, own in values.items():
+        alike.setdefault(frozenset(own.items()), []).append(column)
+    return {column: others for group in alike.values() if len(group) > 1 for column in group
+            if (others := frozenset(other for other in group if other[0] != column[0]))}
 
 
 def _question(index: Index, board: Board) -> Question:

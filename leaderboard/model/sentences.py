@@ -6,7 +6,7 @@ import math
 
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import Column, Index, plural
-from leaderboard.model.questions import Answer, Choice, Question
+from leaderboard.model.questions import SIZES, Answer, Choice, Question
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "another method in place of {}", "baseline": "a baseline"}
@@ -19,11 +19,12 @@ UNTESTED = "lead over the next not tested"
 
 def asked(question: Question, choice: Choice) -> str:
     """What the answer is to."""
-    ratings, models = choice
-    limits = " or ".join(filter(None, ("" if ratings else "ratings", "" if models else "models")))
+    ratings, size = choice
+    limits = ", ".join(filter(None, ("" if ratings else "without ratings", *(
+        words for own, _, words in SIZES if own == size))))
     quality = question.title if not question.dimension else question.title.replace(
         question.dimension, f"{question.dimension} quality" if question.dimension == "overall" else question.dimension)
-    return f"For {quality}, {f'without {limits}' if limits else 'whatever it takes'}:"
+    return f"For {quality}, {limits or 'whatever it takes'}:"
 
 
 def about(index: Index, column: Column) -> str:
@@ -77,6 +78,6 @@ def _lead(index: Index, answer: Answer) -> str:
     name, lead = index.labels[answer.following], answer.lead
     if lead is None or not math.isfinite(lead.p):
         return f"{UNTESTED}, {name}" if lead is None else f"lead over {name}: cannot be tested"
-    p = "p < 0.001" if lead.p < 0.001 else f"p = {lead.p:.3f}"
+    p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
     return f"lead over {name}: {'' if lead.established else 'not '}established ({lead.value:.3f}, {low} to {high}, {p})"

@@ -67,7 +67,7 @@ def sections(exhibit: Exhibit) -> tuple[Section, ...]:
     names = [f"{place}-{grid.name}" for place, grid in enumerate(exhibit.grids)]
     anchors, captions = slugs(names), [grid.caption for grid in exhibit.grids]
     every = (
-        Section("pictures", "At a glance", tuple(_picture(*picture) for picture in exhibit.pictures)),
+        Section("pictures", "At a glance", tuple(drawing(*picture) for picture in exhibit.pictures)),
         *(Section(f"table-{anchors[name]}",
                   f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption,
                   (_table(grid, f"grid-{anchors[name]}"),))
@@ -126,7 +126,8 @@ def _attributes(attributes: Mapping[str, str]) -> str:
                    if name in ATTRIBUTES and VALUE.fullmatch(value) and "url" not in value.casefold())
 
 
-def _picture(svg: str, text: str) -> Block:
+def drawing(svg: str, text: str) -> Block:
+    """Show a picture from a file, or say why it is left out."""
     try:
         return Picture(sanitised(svg, text), text)
     except Unsafe as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from harness.results.rows import Results
@@ -9,23 +10,24 @@ from leaderboard.blocks.boards import QUALITIES, ranked_table
 from leaderboard.blocks.cells import count_cell
 from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.dots import dots
-from leaderboard.blocks.tables import Ask, Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Ask, Block, Cell, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
-from leaderboard.model.index import Column, Index, make_index, plural
-from leaderboard.model.numbers import columns_of
-from leaderboard.model.questions import Choice, Question, allowed, answers, default, questions
+from leaderboard.model.index import Index, make_index, plural
+from leaderboard.model.numbers import columns_of, sizes
+from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
+from leaderboard.pages.exhibits import drawing
 
 TITLE = "Which metric should I use?"
-PLAIN: Choice = (False, True)
-"""What the page answers first: without ratings, with models."""
+PLAIN: Choice = (False, math.inf)
+"""What the page answers first: without ratings, with any model."""
 READ = ("Score: the mean over the datasets of Spearman’s correlation with people; ± is half of its 95 % interval, on "
         "other "
         "contexts of these datasets. Rank: among all columns with every value, with its 95 % interval on other "
         "contexts "
-        "and other datasets. Established: the lead over the best column of another metric, tested over all datasets "
-        "with "
-        "whole contexts drawn, p < 0.05. Best and second of a column are bold and underlined; ▽ is no better than "
-        "counting words. Below a name: how the metric stands to its paper’s system.")
+        "and other datasets. Established: the lead over the next metric by PERM-BOTH, whole contexts being swapped on "
+        "all datasets at once, adjusted for five comparisons, p < 0.05. Williams’ test, in the drawers, takes items as "
+        "independent and is too sure where several share a context. Best and second of a column are bold and "
+        "underlined; ▽ is no better than counting words. Below a name: how the metric stands to its paper’s system.")
 OTHERS = "Not among the best of their metric, fitted on ratings, or without a value somewhere"
 
 
@@ -38,8 +40,7 @@ def build(results: Results) -> tuple[Page, ...]:
         sections = (Section("answer", "", _answer(index, asked, first), boxed=True),
                     Section("metrics", "Board", (_board(index, asked, first), Prose(READ))),
                     Section("answers", "Every answer", (_answers(index, asked),)),
-                    *_costs(index, first),
-                    Section("run", "This run", (_run(results),)))
+                    *_costs(index, first), *_published(results))
     return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
                  ranked=first is not None),)
 
@@ -47,6 +48,13 @@ def build(results: Results) -> tuple[Page, ...]:
 def _costs(index: Index, first: Question) -> tuple[Section, ...]:
     drawn = cost_picture(index, first, best_of_each(index, first, PLAIN))
     return (Section("costs", f"Agreement against cost, {first.title}, without ratings", (drawn,)),) if drawn else ()
+
+
+def _published(results: Results) -> tuple[Section, ...]:
+    """Draw what papers print and what this run has, a line a metric, where anything is printed of these datasets."""
+    pictures = [picture for exhibit in results.exhibits if exhibit.kind == "challenge" for picture in exhibit.pictures]
+    return (Section("published", "Published, and in this run", tuple(drawing(*picture) for picture in pictures)),
+            ) if pictures else ()
 
 
 def why_nothing(results: Results) -> str:
@@ -58,20 +66,11 @@ def why_nothing(results: Results) -> str:
     return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."
 
 
-def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
-    """The columns that a choice allows, of each metric the best."""
-    shown: dict[str, Column] = {}
-    for column in question.board.ranked:
-        if allowed(index, column, choice):
-            shown.setdefault(column[0], column)
-    return list(shown.values())
-
-
 def _answer(index: Index, asked: Sequence[Question], first: Question) -> tuple[Block, ...]:
     own = answers(index.results).get((first.board.name, PLAIN))
     choices = (("q", "for", tuple((one.board.name, one.title, one is first) for one in asked)),
                ("ratings", "may use ratings", (("", "no", True), ("1", "yes", False))),
-               ("models", "may use models", (("", "yes", True), ("0", "no", False))))
+               ("models", "may use", tuple((key, words, not key) for key, words, _ in sizes(index))))
     question = sentences.asked(first, PLAIN)
     if own is None:
         return (Ask(choices, question, Cell("no metric has every value"), "", "", sentences.people(first)),)
@@ -102,21 +101,10 @@ def _answers(index: Index, asked: Sequence[Question]) -> Table:
                 Cell(f"{row.value:.3f}".replace("-", "−"), value=row.value, small=sentences.error(row.error).strip()),
                 Cell(lead, title="" if own.following is None else f"over {index.labels[own.following]}"))
 
-    rows = tuple((Cell(one.title), count_cell(one.datasets), *cells(one, PLAIN), *cells(one, (True, True)))
+    rows = tuple((Cell(one.title), count_cell(one.datasets), *cells(one, PLAIN), *cells(one, (True, math.inf)))
                  for one in asked)
     headings = (Heading("For", "stub"), Heading("Datasets", "number"), Heading("Without ratings", "words"),
                 Heading("Score", "number"), Heading("Its lead", "words"), Heading("With ratings", "words"),
                 Heading("Score", "number"), Heading("Its lead", "words"))
     return Table("answers-table", "The best metric for each quality", headings, (Group(rows),), data=index.data(),
                  folded=f"The answers to all {plural(len(rows), 'question')}")
-
-
-def _run(results: Results) -> Facts:
-    run = results.run
-    return Facts((
-        ("Data", Cell(f"{plural(len(results.datasets), 'dataset')}, "
-                      f"{sum(entry.items for entry in results.datasets)} items", link="methods.html#datasets")),
-        ("Harness", Cell(f"version {run.version}, commit {(run.commit or 'not known')[:12]}", link="methods.html#run")),
-        ("How to cite", Cell("the harness by version and commit, and each dataset and metric by its paper",
-                             link="methods.html#cite")),
-        ("As files", Cell("LEADERBOARD.md, CSV and JSON", link="methods.html#files"))))

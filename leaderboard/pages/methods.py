@@ -32,8 +32,10 @@ STATISTICS = (
      ("2.5 % and 97.5 % of the ranks over resamples of datasets and contexts. It is too narrow for metrics that "
       "truly tie.")),
     ("Lead",
-     ("The difference of two means over all datasets, tested on resamples of whole contexts, two-sided. A lead "
-      "that is not established may be there all the same. Nothing is adjusted for looking at several questions.")),
+     ("The difference of two means over all datasets. p is of PERM-BOTH: in each draw every context swaps the scores "
+      "that two metrics give its items, on all datasets and qualities at once; two-sided, adjusted by Holm over the "
+      "leader against the five metrics that follow. The interval is from resamples of whole contexts. A lead that is "
+      "not established may be there all the same. Nothing is adjusted for looking at several questions.")),
     ("Two metrics on one dataset",
      ("PERM-BOTH swaps the scores of whole contexts, where the run drew it (harness run --permutations 20000). "
       "Williams’ test takes items as independent: where several share a context it finds a false difference in "

@@ -71,6 +71,7 @@ def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -
         own = f": {index.labels[best]}" if len(columns) > 1 else ""
         sections += [Section(anchor, title, blocks) for anchor, title, blocks in (
             ("columns", "Its columns", _columns(index, asked, columns) if len(columns) > 1 else ()),
+            ("paper", "Ours against its paper", _printed(index, columns)),
             ("targets", f"Every dataset and quality{own}", _targets(index, best)),
             ("items", "What it gets most wrong", _items(index, entry)),
             ("length", f"How much of it is length{own}", _lengths(index, items, best))) if blocks]
@@ -107,6 +108,21 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column
     own = "|code=" in entry.signature  # of a file or another package, and asked for as in the run
     again = index.results.run.command if own else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)), Prose(again, code=True))
+
+
+def _printed(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
+    """Set beside this run what papers print of the metric on the same datasets."""
+    grid = next((grid for exhibit in index.results.exhibits if exhibit.kind == "challenge" for grid in exhibit.grids
+                 if grid.name == "beside-print"), None)
+    names = {name for _, name in columns}
+    rows = [row for row in grid.rows if row[0] in names] if grid else []
+    if grid is None or not rows:
+        return ()
+    heads = (Heading(grid.head[1].capitalize(), "stub"), *(
+        Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
+    drawn = table_of(index, "paper-table", "Printed and in this run, Spearman", heads, (
+        (Cell(row[1], link=index.dataset_paths.get(row[1], "")), *map(Cell, row[2:])) for row in rows))
+    return (drawn,)
 
 
 def _columns(index: Index, asked: Sequence[Question], columns: Sequence[Column]) -> tuple[Block, ...]:

@@ -26,11 +26,12 @@ KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask, "dots":
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
 
 
-def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "") -> bytes:
-    """Render a page with the menu of the site, the scripts it runs and a note on top."""
+def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "",
+         foot: Sequence[tuple[str, str]] = ()) -> bytes:
+    """Render a page with the menu of the site, the scripts it runs, a note on top, and texts with links at its foot."""
     template = _templates().get_template("page.html")
     return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY,
-                           banner=note).encode()
+                           banner=note, foot=foot).encode()
 
 
 @functools.cache

@@ -119,7 +119,8 @@ def leaderboard(results: Results) -> bytes:
 FILES: Mapping[str, Callable[[Results], bytes]] = {
     "ranking.csv": ranking, "correlations.csv": correlations, "comparisons.csv": comparisons,
     "reliability.csv": reliability, "leaderboard.json": leaderboard}
-
+SMALL = ("ranking.csv", "reliability.csv")
+"""Those that stand beside a bundle, which has the others' numbers or what they are computed from."""
 
 ABOUT: Mapping[str, str] = {
     "ranking.csv": "every place on every board, with its interval", "correlations.csv": "every correlation, with "

@@ -1,6 +1,6 @@
 /* The front page as the reader asks it: the answer, the picture, the board, a drawer for each row, two compared.
 
-   Address, behind the #:  q=BOARD  ratings=1  models=0  stat=NAME  without=DATASET (several)  find=TEXT
+   Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
                            sort=COLUMN.ascending | descending  open=ROW  one=LABEL  other=LABEL  y=PIXELS
    An address without "=" is a place in the page, and chooses nothing. */
 "use strict";
@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
     return {
       q: among("q", Numbers.questions.map((one) => one.board)) || initial,
-      ratings: given.get("ratings") === "1", models: given.get("models") !== "0",
+      ratings: given.get("ratings") === "1", models: among("models", Numbers.sizes.map(([key]) => key)),
       stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
       without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
       find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
@@ -36,8 +36,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const given = new URLSearchParams();
     if (choice.q !== initial) given.set("q", choice.q);
     if (choice.ratings) given.set("ratings", "1");
-    if (!choice.models) given.set("models", "0");
-    for (const key of ["stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
+    for (const key of ["models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
     for (const name of choice.without) given.append("without", name);
     return given.toString();
   }
@@ -57,10 +56,11 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function sentence(question, shown) {
     const box = document.getElementById("sentence");
-    const answer = Ranking.untouched(choice) ? question.answers[`${Number(choice.ratings)}${Number(choice.models)}`] : null;
-    const limits = [choice.ratings ? "" : "ratings", choice.models ? "" : "models"].filter(Boolean).join(" or ");
+    const answer = Ranking.untouched(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
+    const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
+    const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ");
     const quality = question.title.replace(/^overall/, "overall quality");
-    box.querySelector(".asked").textContent = `For ${quality}, ${limits ? `without ${limits}` : "whatever it takes"}:`;
+    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "whatever it takes"}:`;
     const best = answer ? answer[0] : shown[0];
     box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
     const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
@@ -142,8 +142,28 @@ document.addEventListener("DOMContentLoaded", () => {
       ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
       ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
     ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
-    const page = make("a", { href: `${Numbers.columns[place][1]}#items` }, "What it gets most wrong, and where it departs from its paper");
+    if (Numbers.worst) reply(Numbers.columns[place][2], items);
+    const page = make("a", { href: Numbers.columns[place][1] }, "Its page: where it departs from its paper, what it gets wrong, how much of it is length");
     return make("tr", { className: "drawer" }, make("td", { colSpan: heads.length }, make("div", {}, items, page)));
+  }
+
+  /* The reply that a metric gets most wrong, from a script that is asked for with the first drawer. */
+  let replies = null;
+
+  function reply(metric, items) {
+    replies ??= new Promise((loaded) => {
+      const script = make("script", { src: "worst.js" });
+      script.addEventListener("load", loaded);
+      document.head.append(script);
+    });
+    replies.then(() => {
+      if (!Object.hasOwn(Worst, metric)) return;
+      const [dataset, people, own, ...turns] = Worst[metric];
+      const high = own > people ? "high" : "low";
+      items.append(make("div", {}, make("dt", {}, `The reply it rates furthest too ${high}`), make("dd", {},
+        ...turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text)),
+        make("small", {}, `${dataset}; of all its replies people place it at ${people.toFixed(2)}, the metric at ${own.toFixed(2)}: 0 is the lowest, 1 the highest`))));
+    });
   }
 
   function arrange(question, shown) {
@@ -187,7 +207,7 @@ document.addEventListener("DOMContentLoaded", () => {
       controls.sync();
       return;
     }
-    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models ? "" : "0"]]) form.elements.namedItem(name).value = value;
+    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models]]) form.elements.namedItem(name).value = value;
     sentence(question, shown);
     picture(question, shown, places);
     numbers(question, places);
@@ -225,7 +245,7 @@ document.addEventListener("DOMContentLoaded", () => {
       made.addEventListener("click", () => pressed(made));
       return made;
     };
-    const reset = button("Reset", () => change({ q: initial, ratings: false, models: true, stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
+    const reset = button("Reset", () => change({ q: initial, ratings: false, models: "", stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
     const copy = button("Copy link", (made) => {
       const address = `${location.href.split("#")[0]}#${[written(choice) || "q=", `y=${Math.round(scrollY)}`].join("&")}`;
       history.replaceState(null, "", address);
@@ -246,7 +266,7 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const name of ["q", "ratings", "models"]) {
     form.elements.namedItem(name).addEventListener("change", (event) => {
       const { value } = event.target;
-      change({ [name]: name === "q" ? value : name === "ratings" ? value === "1" : value !== "0" });
+      change({ [name]: name === "ratings" ? value === "1" : value });
     });
   }
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -50,20 +50,21 @@ const Ranking = (() => {
   }
 
   function allowed(choice, row) {
-    const [, , , , fitted, models] = Numbers.columns[row];
-    return (choice.ratings || !fitted) && (choice.models || !models);
+    const [, , , , , fitted, parameters] = Numbers.columns[row];
+    return (choice.ratings || !fitted) && (!choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION));
   }
 
-  /* The rows that a choice allows, best first: of each metric the best one. */
+  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
   function best(question, choice) {
     const own = places(question, choice);
-    const metrics = new Set();
+    const [metrics, taken] = [new Set(), new Set()];
     return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
       .sort((one, other) => own[one][0] - own[other][0] || one - other)
       .filter((row) => {
-        const metric = Numbers.columns[row][2];
-        if (metrics.has(metric)) return false;
+        const [, , metric, , , , , equals] = Numbers.columns[row];
+        if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
         metrics.add(metric);
+        taken.add(row);
         return true;
       });
   }

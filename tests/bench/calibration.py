@@ -39,7 +39,7 @@ from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
 from harness.statistics.panel import Panel
 from harness.statistics.permutation import all_pairs_by_permutation
-from harness.statistics.pooled import differences
+from harness.statistics.pooled import differences, permuted
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import FORMULAS, correlation_matrix
 from tests.bench.processes import show
@@ -136,6 +136,8 @@ def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Gene
     for size in (1, len(targets)):
         (found,) = differences(targets[:size], [(0, 1)], rng, draws=draws)
         yield f"spearman, test: pooled over {size}", below(found.p)
+        p = permuted(targets[:size], [(0, 1)], rng, draws=draws)
+        yield f"spearman, test: PERM-BOTH over {size}", below(float(p[0]))
 
 
 def below(p: float) -> bool | None:

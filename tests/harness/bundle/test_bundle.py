@@ -18,6 +18,8 @@ from harness import bundle
 from harness.bundle import reading
 from harness.cli import main
 from harness.errors import BadBundle
+from harness.results import files
+from harness.results.rows import Correlation, Results, Skip
 from tests.suite_run import SuiteRun
 
 COMPOSITE, MANIFEST = "rank-average[inputs=length+distinct]", "manifest.json"
@@ -153,6 +155,30 @@ def test_what_was_changed_is_drift(packed: Path, capsys: pytest.CaptureFixture[s
     status, printed = verified(packed, capsys)
     assert status == 1
     assert "here no scores of it" in printed
+
+
+def test_a_run_starts_from_a_bundle_and_its_rows_say_so(
+        packed: Path, suite_run: SuiteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A metric of another version is scored; one that only the bundle has stands beside it, or is skipped."""
+    content = members(packed)
+    content["metrics.json"] = content["metrics.json"].replace(b'"bleu|', b'"bleu|r0|')
+    write(packed, content)
+    out = tmp_path / "out"
+    assert main(["run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
+                 "--reuse", str(packed), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "4 scored, 0 kept from before, 1 from a bundle, 1 skipped" in printed
+    made = files.read(out)
+    assert {entry.name: entry.source for entry in made.metrics} == {"bleu": "", "length": "", COMPOSITE: "two metrics"}
+    assert made.metrics[2].badge.endswith("scores from two metrics")
+
+    def numbers(results: Results) -> list[Correlation]:
+        return [dataclasses.replace(row, corrected=0.0) for row in results.correlations
+                if row.dataset == "persona-usr" and row.metric in (COMPOSITE, "bleu")]
+
+    assert repr(numbers(made)) == repr(numbers(suite_run.results))
+    assert [row for row in made.skips if row.metric == COMPOSITE] == [
+        Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
 
 
 def test_what_is_not_here_is_told_and_is_no_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from harness.statistics.pooled import differences, share_reached, weights
+from harness.statistics.permutation import all_pairs_by_permutation
+from harness.statistics.pooled import differences, permuted, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import williams
 
@@ -51,9 +52,23 @@ def test_datasets_add_up_as_independent_parts(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(("datasets", "contexts", "each"), [(1, 10, 3), (3, 30, 2)])
 def test_of_two_that_are_alike_few_are_found_to_differ(datasets: int, contexts: int, each: int) -> None:
     rng = np.random.default_rng(1)
-    found = [differences([target(str(name), rng, contexts, each) for name in range(datasets)], [(0, 1)], rng,
-                         draws=100)[0].established for _ in range(800)]
-    assert 0.01 <= np.mean(found) <= 0.06
+    boards = [[target(str(name), rng, contexts, each) for name in range(datasets)] for _ in range(800)]
+    assert 0.01 <= np.mean([differences(board, [(0, 1)], rng, draws=100)[0].established for board in boards]) <= 0.06
+    assert 0.01 <= np.mean([permuted(board, [(0, 1)], rng, draws=100)[0] < 0.05 for board in boards]) <= 0.06
+
+
+def test_on_one_target_the_permutation_is_that_of_all_pairs_and_on_two_qualities_contexts_swap_together(
+        rng: np.random.Generator) -> None:
+    one = target("a", rng, 40, 3, better=0.3)
+    one.scores[0, :4] = math.nan
+    one.human[10:14] = math.nan
+    one.scores[1, 10:14] = math.nan
+    rated = np.isfinite(one.human)
+    alone = all_pairs_by_permutation(one.human[rated], one.scores[:, rated], "spearman", 300,
+                                     rng=np.random.default_rng(5), context=one.context[rated])
+    assert permuted([one], [(0, 1), (1, 1)], np.random.default_rng(5), draws=300) == pytest.approx([alone.p[0, 1], 1])
+    twice = permuted([one, one], [(0, 1)], np.random.default_rng(5), draws=300)
+    assert twice == pytest.approx([alone.p[0, 1]])
 
 
 def test_one_that_lacks_a_target_has_no_difference_and_one_of_itself_is_0(rng: np.random.Generator) -> None:

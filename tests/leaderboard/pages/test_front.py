@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from dataclasses import replace
 from importlib import resources
@@ -22,7 +23,7 @@ from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
 from leaderboard.model.numbers import numbers
-from leaderboard.model.questions import answers, default, questions
+from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.pages import front
 from tests.leaderboard import large
 from tests.leaderboard.conftest import SCRIPT, ranking, row, table
@@ -51,18 +52,20 @@ def test_the_sentence_says_what_the_results_say(results: Results) -> None:
     assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
 
 
-def test_a_lead_is_established_as_the_pool_finds_it(full: Results) -> None:
-    pool, found = Pool.of(full), answers(full)
+def test_a_lead_is_established_by_the_permutation_of_whole_contexts(full: Results) -> None:
+    pool, found, index = Pool.of(full), answers(full), make_index(full)
     for one in questions(full):
-        answer = found[one.board.name, (True, True)]
+        answer = found[one.board.name, (True, math.inf)]
         means = pool.means(one.targets, one.board.rules[0])
         assert answer.best == next(iter(means))
         assert answer.following == next(column for column in means if column[0] != answer.best[0])
         (lead,) = pool.leads(one.targets, [(answer.best, answer.following)], one.board.rules[0])
         assert answer.lead is not None
-        assert (answer.lead.value, answer.lead.established) == (pytest.approx(lead.difference.value),
-                                                                lead.difference.established)
-        without = found.get((one.board.name, (False, False)))
+        best, *others = best_of_each(index, one, (True, math.inf))[:6]
+        p = pool.clear(one.targets, best, others, one.board.rules[0])
+        assert (answer.lead.value, answer.lead.low, answer.lead.p) == pytest.approx(
+            (lead.difference.value, lead.difference.low, p))
+        without = found.get((one.board.name, (False, 0.0)))
         assert without is None or {entry.family for entry in full.metrics if entry.name == without.best[0]} <= {
             "lexical", "control"}
 
@@ -94,15 +97,19 @@ def test_the_scripts_have_every_place_and_comparison(full: Results) -> None:
     assert np.unique(list(codes.values())).size > 1
 
 
-def test_a_column_that_ties_the_leader_is_shown_beside_it(results: Results) -> None:
+def test_a_column_that_ties_the_leader_is_shown_and_one_that_equals_it_everywhere_is_not(results: Results) -> None:
     values = {(row.dataset, row.quality, row.statistic): row.value for row in results.correlations
               if row.column == "bleu1"}
-    rows = tuple(replace(row, value=values[row.dataset, row.quality, row.statistic]) if row.metric == SCRIPT else row
-                 for row in results.correlations)
-    tied = replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
-    first = default(questions(tied))
-    assert first is not None
-    assert {name for name, _ in front.best_of_each(make_index(tied), first, front.PLAIN)[:2]} == {"bleu", SCRIPT}
+    for others, shown in (("overall", {"bleu", SCRIPT}), ("", {SCRIPT, "length"})):
+        quality = {(entry.name, one.name) for entry in results.datasets for one in entry.qualities
+                   if others in ("", one.dimension)}
+        rows = tuple(replace(row, value=values[row.dataset, row.quality, row.statistic])
+                     if row.metric == SCRIPT and (row.dataset, row.quality) in quality else row
+                     for row in results.correlations)
+        tied = replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
+        first = default(questions(tied))
+        assert first is not None
+        assert {name for name, _ in best_of_each(make_index(tied), first, front.PLAIN)[:2]} == shown
 
 
 def test_columns_of_a_metric_are_shown_once(full: Results) -> None:
@@ -158,7 +165,7 @@ def test_every_question_is_answered_without_ratings_and_with_them(results: Resul
 def test_the_line_of_the_picture_of_costs_is_of_those_that_none_betters_in_both(full: Results) -> None:
     index, first = make_index(full), default(questions(full))
     assert first is not None
-    shown = front.best_of_each(index, first, (False, True))
+    shown = best_of_each(index, first, front.PLAIN)
     picture = cost_picture(index, first, shown)
     assert picture is not None
     points = {index.labels[column]: (costs(full)[column].seconds, first.board.ranked[column].value) for column in shown}

@@ -1,0 +1,93 @@
+"""Scores of a bundle in place of scoring: `harness run --reuse BUNDLE`.
+
+They hold where the items of a dataset are those of the bundle, by fingerprint. There they stand for a metric of the run
+that has the same signature, or that lacks something on this machine; and metrics that only the bundle has come onto the
+boards beside those of the run. A metric with another signature is scored. The entry of a metric says that its scores
+are from a bundle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchmarks.dataset import Dataset
+from harness.bundle import ScoreTable, reading
+from harness.errors import BadBundle
+from harness.results.rows import MetricEntry
+from harness.scoring.score import Scores
+from metrics.errors import MissingResource
+from metrics.metric import signature
+from metrics.models.service import Models
+from metrics.registry import Chosen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reused:
+    """What a run takes from a bundle: its metrics by label, and its scores by the fingerprint of the items.
+
+    `signatures` are those of all its metrics, `reasons` why one has no scores of a dataset, by fingerprint and label.
+    """
+
+    name: str = ""
+    digest: str = ""
+    metrics: Mapping[str, MetricEntry] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, ScoreTable] = field(default_factory=dict)
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def scores(self, dataset: Dataset) -> dict[str, Scores]:
+        """The scores of a dataset, by the metric's label."""
+        return {label: own for label in self.metrics if (own := self._of(label, dataset)) is not None}
+
+    def inputs(self, dataset: Dataset) -> dict[str, Scores]:
+        """The scores of a dataset by signature, their columns without options, as a composition reads them."""
+        inputs = {}
+        for label, signed in self.signatures.items():
+            own, options = self._of(label, dataset), label[len(label.partition("[")[0]):]
+            if own is not None:
+                inputs[signed] = replace(own, columns={name.replace(options, "", 1): values
+                                                       for name, values in own.columns.items()})
+        return inputs
+
+    def reason(self, dataset: Dataset, label: str) -> str:
+        """Why the bundle has no scores of a dataset."""
+        return self.reasons.get((dataset.fingerprint, label), f"the bundle {self.name} has no scores of these items")
+
+    def _of(self, label: str, dataset: Dataset) -> Scores | None:
+        table = self.tables.get(dataset.fingerprint)
+        columns = {column: values for (metric, column), values in table.columns.items() if metric == label} \
+            if table else {}
+        if table is None or not columns:
+            return None
+        if set(table.items) != {item.id for item in dataset.items}:
+            raise BadBundle(f"{self.name}: its scores of {dataset.card.name} are of other items than it says")
+        return Scores(table.items, columns, 0.0)
+
+
+def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
+    """What a run of some metrics takes from the bundle in a file."""
+    bundle = reading.read(path)
+    if sorted(own := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
+        raise BadBundle(f"{path}: turns are brought together by {', '.join(own)} in it, not as in this run; "
+                        f"add {' '.join(f'--aggregate {way}' for way in own)}")
+    signed = {one.label: _signed(one, models) for one in chosen}
+    metrics = {entry.name: replace(entry, source=bundle.name) for entry in bundle.metrics
+               if signed.get(entry.name, "") in ("", entry.signature)}
+    prints = {entry.name: entry.fingerprint for entry in bundle.datasets}
+    reasons = {(prints[row.dataset], row.metric): row.reason for row in bundle.skips if row.dataset in prints}
+    reasons |= {(prints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
+                for row in bundle.failures if row.dataset in prints}
+    return Reused(bundle.name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
+                  {entry.name: entry.signature for entry in bundle.metrics},
+                  {prints[name]: table for name, table in bundle.scores.items()}, reasons)
+
+
+def _signed(chosen: Chosen, models: Models) -> str:
+    """The signature of a metric; empty where something that decides it is not on this machine."""
+    try:
+        return signature(chosen.metric, models)
+    except MissingResource:
+        return ""
