@@ -21,8 +21,8 @@ from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
 from harness.statistics.ranks import ranks
 
-SIMILAR = 0.999
-"""Spearman between two submissions, averaged over datasets, from which on they are nearly alike."""
+SIMILAR, EQUAL = 0.999, 1 - 1e-12
+"""Spearman between two submissions, averaged over datasets, from which on they are nearly alike, and alike."""
 
 SIDE_BY_SIDE = 1 << 25
 """From so many bytes on, files are read by several processes."""
@@ -117,8 +117,8 @@ def alike(entries: Entries) -> Iterator[str]:
     for first, second in np.argwhere(np.triu(similar, 1) >= SIMILAR).tolist() if len(similar) else ():
         one, other = entries.entries[first], entries.entries[second]
         if one.submission.team != other.submission.team:
-            how = "" if similar[first][second] > 1 - 1e-12 else f"nearly (Spearman {similar[first][second]:.4f}) "
-            yield f"{one.name} and {other.name} rank all items {how}alike"
+            how = "alike" if similar[first][second] > EQUAL else f"nearly alike (Spearman {similar[first][second]:.4f})"
+            yield f"{one.name} and {other.name} rank all items {how}"
 
 
 def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import itertools
-import re
+import html
 import shlex
 import textwrap
 from collections.abc import Iterable
@@ -14,20 +13,25 @@ from importlib.resources import files
 from pathlib import Path
 
 from benchmarks.errors import nearest
+from benchmarks.storage.files import write_atomically
 from harness.challenge import entries, outcome, published, ranking, receipts, rulebook, setup, submissions
 from harness.challenge import folder as written
-from harness.commands._output import write_site
+from harness.commands._output import table, write_site
 from harness.errors import BadConfig
 from harness.results.rows import Grid
 from leaderboard import site
-from leaderboard.render.text import plain
+from leaderboard.blocks.tables import Kind
 
 MOST = 40
 """As many lines of a table are printed."""
 
 WIDTH = 100
-HEAD, WRAP, REASON = 16, 32, 64
-"""Characters at which a heading, a text beside others and a reason to refuse go on in the next line."""
+PHASES = ('<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>'
+          "<ul>{phases}</ul>\n")
+"""The page that leads to those of the phases."""
+TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
+                             "letters": "text", "cluster": "number"}
+"""The columns of the official table that a terminal has room for."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -131,13 +135,17 @@ def _validate(folder: Path, phase: str, home: Path) -> int:
         missing = "".join(f"; {count} of {name} without a score" for name, count in entry.missing.items())
         print(f"{'counts ' if place in counting else 'taken  '}  {entry.name}{missing}")
         _list(entry.told)
-    for refused in sorted(taken.refused, key=lambda one: one.name):
-        print(f"refused  {refused.name}")
-        _list(refused.reasons)
+    _refusals(taken.refused)
     for line in entries.alike(taken.whole):
         print(f"note: {line}")
     print(f"{len(taken.whole.entries)} taken, {len(taken.refused)} refused")
     return len(taken.refused)
+
+
+def _refusals(refused: Iterable[submissions.Refused]) -> None:
+    for one in sorted(refused, key=lambda one: one.name):
+        print(f"refused  {one.name}")
+        _list(one.reasons)
 
 
 def _list(reasons: Iterable[str]) -> None:
@@ -148,46 +156,36 @@ def _list(reasons: Iterable[str]) -> None:
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Rank, and draw the pages if asked for; how many submissions are refused."""
     rules = rulebook.read(folder, phase)
-    out, refused = args.out or folder, 0
+    out, ranked = args.out or folder, None
     if rules.published:
         out = args.out or Path(folder.name)
         report, shown = published.drawn(rules)
         written.write_published(report, shown, out / "ranking")
     else:
         ranked = outcome.outcome(folder, args.home, phase)
-        refused = len(ranked.refused)
         report, shown = written.write(ranked, out / "ranking" / phase)
     print(f"{rules.name}: {shown.lead}")
     for grid in shown.grids:
-        if grid.name in ("official", "refused", "winners"):
-            print(_text(grid))
+        if grid.name == "official":
+            _show(grid)
+        elif grid.name == "winners":
+            print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
+    _refusals(ranked.refused if ranked else ())
     print(f"kept in {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site" / phase)
+        if phase:
+            drawn = sorted(path.parent.name for path in (out / "site").glob("*/challenge.html"))
+            write_atomically(out / "site" / "index.html", PHASES.format(title=html.escape(rules.title), phases="".join(
+                f'<li><a href="{name}/challenge.html">{name}</a>' for name in drawn)).encode())
         print(f"leaderboard: {(out / 'site' / phase / 'challenge.html').resolve()}")
-    return refused
+    return len(ranked.refused) if ranked else 0
 
 
-def _text(grid: Grid) -> str:
-    """A table for the terminal: nothing is cut. Long words wrap; columns for which there is no room are named below."""
-    most = WRAP if len(grid.head) > 2 else REASON
-    columns: list[list[list[str]]] = []
-    sizes: list[int] = []
-    for place, name in enumerate(grid.head):
-        cells = [row[place] for row in grid.rows[:MOST]]
-        lines = [textwrap.wrap(plain(cell), most) or [""] for cell in cells]
-        widest = max((len(line) for cell in lines for line in cell), default=0)
-        lines.insert(0, textwrap.wrap(plain(name), max(widest, HEAD)) or [""])  # no wider than it must be
-        sizes.append(max(len(line) for cell in lines for line in cell))
-        words = not place or any(re.search(r"[^\W\d]{3}", plain(cell)) for cell in cells)
-        columns.append([[f"{line:{'<' if words else '>'}{sizes[-1]}}" for line in cell] for cell in lines])
-    fitting = max(1, sum(sum(sizes[:count]) + 2 * (count - 1) <= WIDTH for count in range(1, len(sizes) + 1)))
-    blanks = [" " * size for size in sizes]
-    head, *rows = [["  ".join(part or blank for part, blank in zip(parts, blanks, strict=False)).rstrip()
-                    for parts in itertools.zip_longest(*cells)] for cells in zip(*columns[:fitting], strict=True)]
-    below = [textwrap.fill(f"no room here for: {'; '.join(map(plain, grid.head[fitting:]))}; {grid.name}.csv has them",
-                           WIDTH)] if fitting < len(columns) else []
-    below += [f"... and {len(grid.rows) - MOST} more"] if len(grid.rows) > MOST else []
-    body = [line for row in rows for line in row]
-    return "\n".join([textwrap.fill(plain(f"{grid.caption}. Data: {grid.data}."), WIDTH), "", *head,
-                      "-" * max(map(len, (*head, *body))), *body, *below, ""])
+def _show(grid: Grid) -> None:
+    """Print the first rows and columns of a table, as many as a terminal has room for."""
+    columns = [place for place, name in enumerate(grid.head) if name in TERMINAL]
+    heads: list[tuple[str, Kind]] = [(name, TERMINAL[name]) for name in grid.head if name in TERMINAL]
+    print(table(grid.caption, heads, grid.data, [[row[place] for place in columns] for row in grid.rows[:MOST]]))
+    more = f"; it has {len(grid.rows) - MOST} more rows" if len(grid.rows) > MOST else ""
+    print(f"submissions and targets: {grid.name}.csv{more}")

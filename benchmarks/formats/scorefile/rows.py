@@ -1,8 +1,8 @@
 """The rows of a score file: ids with their numbers, decimal and finite.
 
 A file is a plain file of bounded size. It is UTF-8, with or without a byte order mark: CSV, TSV, JSON Lines, or JSON
-as one list of records or one object of ids. A row, and a line, may hold a megabyte, so that no file needs more memory
-than a few times its size. The parsers are Python's own, so that there is one answer to where a quote ends.
+as one list of records or one object of ids. A line may hold a megabyte, so that no file needs more memory than a few
+times its size. The parsers are Python's own, so that there is one answer to where a quote ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RATINGS = "annotations."
 
 LIMIT = 256 << 20  # bytes of a file
 JSON = 32 << 20  # bytes of a JSON file: read at once, it takes up to seventy times as many
-LINE = 1 << 20  # bytes of a line, and of a row that goes over several
+LINE = 1 << 20  # characters of a line
 LINES = 20  # lines to a row that may be, over the whole file: blank ones, and those within quotes
 
 FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -112,66 +112,62 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
             raise Unreadable(1, f"is {what} by its first bytes, whatever its name says")
     if (position := content.find(b"\0")) >= 0:
         raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
-    if ending == ".json":
-        return _records(_json(content), "record", limit, column)
-    if ending in {".jsonl", ".ndjson"}:
-        lines = _Lines(content, limit)
-        each = ((lines.last, line) for line in lines.each() if not line.isspace())
-        read = _records(each, "line", limit, column)
-        return replace(read, broken=(*lines.broken, *read.broken))
-    return _table(content, "\t" if ending == ".tsv" else None, limit, column)
+    if ending == ".json" and len(content) > JSON:
+        raise Unreadable(0, f"has {len(content):,} bytes; as JSON at most {JSON:,} are read, as JSON Lines more")
+    text, bad = _decoded(content.removeprefix(BOM))
+    if bad and ending == ".json":
+        raise bad[0]
+    try:
+        if ending == ".json":
+            read = _records(_json(text), "record", limit, column)
+        elif ending in {".jsonl", ".ndjson"}:
+            lines = ((number, line) for number, line in enumerate(_lines(text, limit), 1) if not line.isspace())
+            read = _records(lines, "line", limit, column)
+        else:
+            read = _table(text, "\t" if ending == ".tsv" else None, limit, column)
+    except Unreadable as error:
+        raise Unreadable(error.line, error.text, bad) from error
+    return replace(read, broken=(*bad, *read.broken))
 
 
-class _Lines:
-    """The lines of a file, decoded one by one; `spent` counts the bytes of the current row.
-
-    `broken` lists the lines that are no UTF-8, up to a thousand.
-    """
-
-    def __init__(self, content: bytes, limit: int) -> None:
-        self._lines = enumerate(io.BytesIO(content.removeprefix(BOM)), 1)
-        self._most = limit * LINES
-        self.spent = 0
-        self.last = 0
-        self.broken: list[Unreadable] = []
-
-    def each(self) -> Iterator[str]:
-        """Each line as a row of its own."""
-        for line in self:
-            self.spent = 0
-            yield line
-
-    def __iter__(self) -> Iterator[str]:
-        for place, line in self._lines:
-            self.last = place
-            self.spent += len(line)
-            if place > self._most:
-                raise Unreadable(place, f"the file has more than {self._most:,} lines")
-            if self.spent > LINE:
-                raise Unreadable(place, f"a row is longer than {LINE:,} bytes; is a quote never closed?")
-            try:
-                text = line.decode()
-            except UnicodeDecodeError as error:
-                text, byte = line.decode(errors="replace"), line[error.start]
-                if len(self.broken) < 1000:
-                    self.broken.append(Unreadable(place, f"byte {byte:#04x} at place {error.start + 1} is no UTF-8; "
-                                                         "save the file as UTF-8"))
-            yield text
+def _decoded(content: bytes) -> tuple[str, tuple[Unreadable, ...]]:
+    """The text of a file, and its lines that are no UTF-8, up to a thousand."""
+    try:
+        return content.decode(), ()
+    except UnicodeDecodeError:
+        return content.decode(errors="replace"), tuple(itertools.islice(_not_utf8(content), 1000))
 
 
-def _table(content: bytes, separator: str | None, limit: int, column: str) -> ScoreRows:
+def _not_utf8(content: bytes) -> Iterator[Unreadable]:
+    for place, line in enumerate(io.BytesIO(content), 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            yield Unreadable(place, f"byte {line[error.start]:#04x} at place {error.start + 1} is no UTF-8; save the "
+                                    "file as UTF-8")
+
+
+def _lines(text: str, limit: int) -> Iterator[str]:
+    """The lines of a text, of bounded number and length."""
+    for place, line in enumerate(io.StringIO(text, newline="\n"), 1):
+        if place > limit * LINES:
+            raise Unreadable(place, f"the file has more than {limit * LINES:,} lines")
+        if len(line) > LINE:
+            raise Unreadable(place, f"a line is longer than {LINE:,} characters")
+        yield line
+
+
+def _table(text: str, separator: str | None, limit: int, column: str) -> ScoreRows:
     """CSV or TSV; without a separator it is the first of comma, semicolon and tab that the first line holds."""
-    lines = _Lines(content, limit)
-    stream = iter(lines)
-    first = next(stream, "")
+    first = text.partition("\n")[0]
     delimiter = separator or next((sign for sign in SEPARATORS if sign in first), ",")
-    reader = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(text, limit), delimiter=delimiter, strict=True)
     ids, texts, starts, start = [], [], [], 1
     broken: list[Unreadable] = []
     try:
         names = next(reader, [])
         (at_id, at_score, extra), width = header(names, column, reader), len(names)
-        start, lines.spent = lines.last + 1, 0
+        start = reader.line_num + 1
         for row in reader:
             if row:  # not an empty line
                 if len(row) == width:
@@ -182,24 +178,15 @@ def _table(content: bytes, separator: str | None, limit: int, column: str) -> Sc
                     broken.append(Unreadable(start, f"{len(row)} values for {width} columns"))
                 if len(starts) + len(broken) > limit:
                     raise _too_many(start, limit)
-            start, lines.spent = lines.last + 1, 0
+            start = reader.line_num + 1
     except csv.Error as error:
         reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
-        raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}"), lines.broken) from error
-    except Unreadable as error:
-        raise Unreadable(error.line, str(error), lines.broken) from error
-    return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=(*lines.broken, *broken))
+        raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}")) from error
+    return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=tuple(broken))
 
 
-def _json(content: bytes) -> Iterator[tuple[int, Any]]:
+def _json(text: str) -> Iterator[tuple[int, Any]]:
     """The records of a list, numbered; of one object, each id with its score as a record."""
-    if len(content) > JSON:
-        raise Unreadable(0, f"has {len(content):,} bytes; as JSON at most {JSON:,} are read, as JSON Lines more")
-    try:
-        text = content.removeprefix(BOM).decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise Unreadable(line, f"byte {content[error.start]:#04x} is no UTF-8") from error
     whole = _parsed(text, 0)
     if isinstance(whole, tuple):
         whole = [(("id", name), (SCORE, value)) for name, value in whole]

@@ -10,7 +10,6 @@ import pytest
 
 from harness import cli
 from harness.challenge import rulebook
-from harness.commands.challenge import _text
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.exhibits import csv_of, markdown
@@ -102,20 +101,6 @@ def test_the_two_phases_of_the_tutorial_are_read(tmp_path: Path) -> None:
     (tmp_path / "challenge.toml").write_text(block.replace('"test"', '"development"'))
     with pytest.raises(BadConfig, match="a name of its own"):
         rulebook.phases(tmp_path)
-
-
-def test_the_terminal_cuts_neither_numbers_nor_names() -> None:
-    name = "a team with a name of forty characters !"
-    rows = tuple((name, str(place), "1: " + "word " * 20, "−0.1234", "x", "y", *("0.123",) * 8)
-                 for place in (1, 38, 4000))
-    head = ("team", "rank", "submission", "value", "letters", "cluster", *(f"dataset-{n}, overall" for n in range(8)))
-    shown = _text(Grid("official", "Official", head, rows, "made up"))
-    assert max(map(len, shown.splitlines())) <= 100
-    assert [re.findall(rf"\b{number}\b", shown) for number in ("38", "4000")] == [["38"], ["4000"]]
-    assert shown.count("-0.1234") == 3
-    assert shown.count("word") == 60
-    assert "forty characters" in " ".join(line[:32].strip() for line in shown.splitlines())
-    assert "dataset-7, overall; official.csv has them" in " ".join(shown.split())
 
 
 def test_tables_mark_nothing_up_and_calculate_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,28 @@ def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
     assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
     assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)
     assert found.pairs["first", "overall"].p[1, 3] == 1
+    submit(root, "epsilon", 1, {name: value + 0.01 * (place % 2) for place, (name, value) in
+                                enumerate(scores(2, 13).items())})
+    assert outcome.outcome(root, home).alike == (
+        "alpha/2 and delta/1 rank all items alike",
+        "beta/1 and epsilon/1 rank all items nearly alike (Spearman 0.9999)")
+
+
+def test_where_nobody_can_be_told_apart_the_table_says_so(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                                          ) -> None:
+    for seed in range(3):
+        submit(root, f"near {seed}", 1, scores(1, seed))
+    edit(root, 'qualities = ["wit"]')
+    for name in ("alpha", "beta", "gamma"):
+        shutil.rmtree(root / "submissions" / name)
+    monkeypatch.setattr(ranking, "READABLE", 0)
+    found = outcome.outcome(root, home)
+    made, shown = folder.write(found, root / "ranking")
+    assert "letters" not in shown.grids[0].head
+    assert "95 % of the rank" in shown.grids[0].head
+    assert any("No two of the 3 teams can be told apart" in line for line in shown.remarks)
+    assert {row.letters for row in made.ranking} == {""}
+    assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
 def test_any_statistic_ranks(root: Path, home: Path) -> None:
@@ -232,6 +255,11 @@ def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
             outcome.validated(root, home)
         path.write_text(before)
     ratings = root / "private" / "ratings.csv"
+    ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if "second_039," not in line))
+    with pytest.raises(BadConfig, match=r"39 of 40 items of second have votes on 'overall'; 39 of 40 .* on 'wit'"):
+        outcome.validated(root, home)
+    edit(root, 'coverage = "partial"')
+    assert any("are not complete: 39 of 40" in line for line in tables.exhibit(outcome.outcome(root, home)).remarks)
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if ",wit," not in line))
     with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
         outcome.validated(root, home)

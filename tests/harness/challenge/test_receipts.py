@@ -113,6 +113,7 @@ def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: P
     assert both[False] | both[True] == set(range(40))
     assert not both[False] & both[True]
     assert cli.main(["challenge", "publish", str(root), "--phase", "test"]) == 0
+    assert '<a href="test/challenge.html">' in (root / "site" / "index.html").read_text()
     assert "Provisional: ranked on the public" in (root / "site" / "test" / "challenge.html").read_text()
     receipts.freeze(root, home, "test", at("03-20"))
     assert "came after the phase was frozen" in send("delta", "03-21", "second")[1]
