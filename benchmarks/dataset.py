@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Split = Literal["dev", "test", "own", "more"]
 """Of the challenge; a dataset of one's own; or a public one beside those of the challenge."""
@@ -53,6 +53,27 @@ class Item:
     def utterances(self) -> tuple[Utterance, ...]:
         """The dialogue as far as it is known: the context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The item as JSON and Arrow hold it."""
+        return {
+            "id": self.id,
+            "context": [{"speaker": turn.speaker, "text": turn.text} for turn in self.context],
+            "response": self.response and {"speaker": self.response.speaker, "text": self.response.text},
+            "references": [{"text": reference.text, "weight": reference.weight} for reference in self.references],
+            "facts": self.facts,
+            "system": self.system,
+        }
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Item:
+        """The item that such a record is of; KeyError or TypeError where it is of none."""
+        response = record["response"]
+        return cls(record["id"], tuple(Utterance(**turn) for turn in record["context"]),
+                   None if response is None else Utterance(**response),
+                   tuple(Reference(**reference) for reference in record["references"]), tuple(record["facts"]),
+                   record["system"])
 
 
 @dataclass(frozen=True, slots=True)

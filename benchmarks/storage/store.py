@@ -24,17 +24,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import (
-    Dataset,
-    DatasetCard,
-    Item,
-    Origin,
-    Quality,
-    Rating,
-    Reference,
-    Utterance,
-    fingerprint,
-)
+from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Quality, Rating, fingerprint
 from benchmarks.errors import BadStore
 from benchmarks.storage.files import STALE, write_atomically
 
@@ -128,7 +118,7 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
 def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
     folder = home / "datasets" / stored.folder
     try:
-        items = tuple(map(_item, rows(folder / "items")))
+        items = tuple(map(Item.of, rows(folder / "items")))
         ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in rows(folder / "ratings"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, card.name, error) from error
@@ -164,7 +154,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
         "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number)}),
     }
     ratings = [{"item": rating.item, "quality": rating.quality, "votes": rating.votes} for rating in dataset.ratings]
-    for name, rows in {"items": list(map(_row, dataset.items)), "ratings": ratings}.items():
+    for name, rows in {"items": [item.record for item in dataset.items], "ratings": ratings}.items():
         (folder / name).mkdir()
         with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, declared[name]) as stream:
             stream.write_table(pa.Table.from_pylist(rows, schema=declared[name]), max_chunksize=1000)
@@ -173,28 +163,6 @@ def _write(dataset: Dataset, folder: Path) -> None:
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}
         (folder / name / "state.json").write_text(json.dumps(state, indent=2))
         (folder / name / "dataset_info.json").write_text("{}")
-
-
-def _row(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
-        "response": item.response and {"speaker": item.response.speaker, "text": item.response.text},
-        "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references],
-        "facts": item.facts,
-        "system": item.system,
-    }
-
-
-def _item(row: dict[str, Any]) -> Item:
-    return Item(
-        row["id"],
-        tuple(Utterance(**turn) for turn in row["context"]),
-        Utterance(**row["response"]) if row["response"] else None,
-        tuple(Reference(**reference) for reference in row["references"]),
-        tuple(row["facts"]),
-        row["system"],
-    )
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged
 from harness.scoring import composites, score
-from metrics.composition import Composite, learned
+from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models import catalogue
@@ -67,11 +67,7 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
     readers: dict[str, list[str]] = {}
     used: dict[str, Checkpoint] = {}
     for one in chosen:
-        for name in checkpoints(one.metric):
-            try:
-                weights = models.checkpoint(name, getattr(one.metric, "encoder", ""))
-            except MissingResource:
-                continue
+        for weights in _weights(one.metric, models):
             used[weights.identity] = weights
             readers.setdefault(weights.identity, []).append(one.label)
     return tuple(training_entry(used[key], tuple(readers[key])) for key in sorted(used))
@@ -80,7 +76,8 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
     """The metrics that have no weights for the encoder of the run, or whose inputs have none."""
     return tuple(one.label for one in chosen
-                 if any(_lacks_weights(each, models) for each in _inputs(one.metric) or [one.metric]))
+                 if any(len(list(_weights(each, models))) < len(checkpoints(each))
+                        for each in _inputs(one.metric) or [one.metric]))
 
 
 def _inputs(metric: Metric) -> list[Metric]:
@@ -88,13 +85,11 @@ def _inputs(metric: Metric) -> list[Metric]:
     return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else []
 
 
-def _lacks_weights(metric: Metric, models: Models) -> bool:
-    try:
-        for name in checkpoints(metric):
-            models.checkpoint(name, getattr(metric, "encoder", ""))
-    except MissingResource:
-        return True
-    return False
+def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
+    """The trained weights that a metric reads, as far as they are on this machine."""
+    for name in checkpoints(metric):
+        with contextlib.suppress(MissingResource):
+            yield models.checkpoint(name, getattr(metric, "encoder", ""))
 
 
 def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
@@ -115,10 +110,7 @@ def _trained_on(metric: Metric, models: Models) -> str:
     """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
     sources = list(dict.fromkeys(filter(None, (one.card.trained_on for one in (metric, *_inputs(metric))))))
     if isinstance(metric, Composite) and metric.learns:
-        try:
-            names = ", ".join(learned(metric, models).datasets)
-        except MissingResource:
-            names = ""
+        names = ", ".join(composites.sources(metric, models))
         each = "" if metric.in_sample else ", for each of these on the others"
         sources += [f"weights on ratings of {names}{each}"] if names else []
     return "; ".join(sources)
@@ -135,12 +127,8 @@ def _parameters(metric: Metric, models: Models) -> int:
     """How many parameters the networks behind a metric have, each counted once; 0 for a metric without any."""
     parts = _inputs(metric) or [metric]
     networks = {(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models}
-    trained = {(name, getattr(one, "encoder", "")) for one in (metric, *parts) for name in checkpoints(one)}
-    total = sum(models.parameters(kind, str(name)) for kind, name in networks)
-    for name, encoder in sorted(trained):
-        with contextlib.suppress(MissingResource):
-            total += parameters(models.checkpoint(name, encoder).folder)
-    return total
+    trained = {weights.folder for one in (metric, *parts) for weights in _weights(one, models)}
+    return sum(models.parameters(kind, str(name)) for kind, name in networks) + sum(map(parameters, trained))
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:

@@ -75,13 +75,18 @@ def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
     """The datasets that a metric is scored on with weights that were learned on them, or on the originals."""
     if not isinstance(metric, Composite) or not metric.in_sample:
         return ()
-    try:
-        names = learned(metric, models).datasets
-    except MissingResource:
-        return ()
+    names = sources(metric, models)
     conversations = {_conversations(registry.card(name)) for name in names if name in registry.names()}
     return (*names, *(name for name, card in registry.cards().items()
                       if card.split == "more" and _conversations(card) in conversations))
+
+
+def sources(metric: Composite, models: Models) -> tuple[str, ...]:
+    """The datasets that the weights of a composition were learned on; none where the weights are not here."""
+    try:
+        return learned(metric, models).datasets
+    except MissingResource:
+        return ()
 
 
 def same_dialogues(card: DatasetCard) -> tuple[str, ...]:

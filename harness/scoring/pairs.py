@@ -82,11 +82,9 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     planned: dict[str, Pair] = {}
     lengths: dict[bool, float] = {}
     for part in composites.parts(chosen):
-        try:
-            key = signature(part.metric, models)
-        except MissingResource:
-            continue
-        if key in planned or key in known or (stored(key) and not rescore) or composites.unmet(part.metric, dataset):
+        key = _signed(part.metric, models)
+        if (not key or key in planned or key in known or (stored(key) and not rescore)
+                or composites.unmet(part.metric, dataset)):
             continue
         group = shared(part.metric, models)
         cost = costs.get(part.label) or costs.get(group)
@@ -116,6 +114,7 @@ def shared(metric: Metric, models: Models) -> str:
 
 
 def _signed(metric: Metric, models: Models) -> str:
+    """The signature of a metric; empty where something of it is not on this machine."""
     try:
         return signature(metric, models)
     except MissingResource:

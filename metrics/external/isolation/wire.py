@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from benchmarks.dataset import Item, Reference, Utterance
+from benchmarks.dataset import Item
 from metrics.column import Column
 from metrics.metric import File, MetricCard
 
@@ -87,14 +87,14 @@ def parsed(content: bytes) -> Any:
 
 def items_body(items: Sequence[Item]) -> bytes:
     """The items of a question, as JSON."""
-    text = json.dumps([_record(item) for item in items], ensure_ascii=False)
+    text = json.dumps([item.record for item in items], ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()  # U+FFFD for half a surrogate
 
 
 def items_of(body: bytes) -> tuple[Item, ...]:
     """The items that a question holds."""
     try:
-        return tuple(_item(record) for record in parsed(body))
+        return tuple(map(Item.of, parsed(body)))
     except (KeyError, TypeError) as error:
         raise WireError(f"the items cannot be read: {error!r}") from error
 
@@ -132,26 +132,6 @@ def _number(name: str, value: float) -> float | None:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON; a missing score is null")
-
-
-def _record(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
-        "response": item.response and {"speaker": item.response.speaker, "text": item.response.text},
-        "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references],
-        "facts": item.facts,
-        "system": item.system,
-    }
-
-
-def _item(record: Mapping[str, Any]) -> Item:
-    response = record["response"]
-    return Item(
-        record["id"], tuple(Utterance(turn["speaker"], turn["text"]) for turn in record["context"]),
-        None if response is None else Utterance(response["speaker"], response["text"]),
-        tuple(Reference(reference["text"], reference["weight"]) for reference in record["references"]),
-        tuple(record["facts"]), record["system"])
 
 
 @dataclass(frozen=True, slots=True)
