@@ -15,7 +15,7 @@ import shutil
 import sys
 import threading
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,8 +78,6 @@ class RunProgress:
     """Seconds that workers spent on each metric, lost parts included."""
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds that the run spent in each stage."""
-    parts: Counter[str] = field(default_factory=Counter)
-    """How many parts ended in which way: scored, refused, crashed, lost."""
     workers: set[int] = field(default_factory=set)
     estimate: Estimate = field(default_factory=Estimate)
     at_once: int = 1
@@ -118,10 +116,9 @@ class RunProgress:
 
     def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
              worker: int = 0, tokens: int = 0) -> None:
-        """A worker has ended a part, between these moments of the monotonic clock."""
+        """A worker has ended a part, between these moments of the monotonic clock: scored, refused, crashed or lost."""
         self.workers.add(worker)
         self.metrics[metric] += end - start
-        self.parts[outcome] += 1
         self.tokens += tokens
         self.reading_seconds += end - start if tokens else 0.0
         if outcome != "lost":

@@ -55,9 +55,9 @@ def unit(printed: Decimal) -> Fraction:
     return Fraction(10) ** int(exponent)
 
 
-def rounded(printed: Decimal, last: Fraction | None = None) -> Number:
-    """A printed number, known to half a unit in its last place (or to half of `last`)."""
-    value, half = Fraction(printed), (last or unit(printed)) / 2
+def rounded(printed: Decimal) -> Number:
+    """A printed number, known to half a unit in its last place."""
+    value, half = Fraction(printed), unit(printed) / 2
     return Number(value, value - half, value + half)
 
 
