@@ -3,7 +3,7 @@
 Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's, so
 those two changes need it. "Nouns" keeps nouns alone, which can leave nothing. A synonym comes in its base form,
 since it replaces what WordNet knows the word by. The paper names neither its list of stop words nor its tagger: here
-the stop words are the function words of English below, with their contractions, and there is no tagger.
+the stop words are the function words of English, with their contractions, and there is no tagger.
 
 Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A line of
 `index.sense` reads `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
@@ -27,23 +27,14 @@ import numpy as np
 
 from metrics.errors import MissingResource
 from metrics.lexical.meteor import ENDINGS
+from metrics.training.negatives import STOP_WORDS
 
 Change = Callable[[str], str]
 
-FUNCTION_WORDS = {
-    "articles and determiners": "a an the this that these those some any each every either neither no such both all",
-    "pronouns": "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its "
-                "itself we us our ours ourselves they them their theirs themselves who whom whose which what",
-    "auxiliaries": "am is are was were be been being have has had having do does did doing will would shall should can "
-                   "could may might must",
-    "prepositions": "of in on at by for with about against between into through during before after above below to "
-                    "from up down out off over under",
-    "conjunctions": "and but or nor if because as until while than though although so",
-    "adverbs": "not only own same too very just then once here there when where why how again further now more most "
-               "other few",
-}
 CONTRACTED = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
-STOP = frozenset(word for words in FUNCTION_WORDS.values() for word in words.split())
+STOP = {word for word in STOP_WORDS - {"don"} if "'" not in word} | {
+    "although", "either", "every", "herself", "himself", "may", "mine", "neither", "ourselves", "shall", "themselves",
+    "though", "whose", "yourselves"}
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _MARK = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)|[^\w\s'’]")
