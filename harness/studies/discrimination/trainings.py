@@ -70,15 +70,6 @@ PARTS = (CorpusPart("empatheticdialogues", "EmpatheticDialogues", "test", "empat
          CorpusPart("dailydialog", "DailyDialog", "test", "dailydialog", 4, 500))
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Dialogues, and for each so many worse ones that follow one another."""
-
-    table: TextTable
-    dialogues: tuple[DialogueRows, ...]
-    worse: tuple[DialogueRows, ...]
-
-
 def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Dialogue]:
     """The dialogues of the part, without those that are too short or too long; the first `limit` of them."""
     file = corpora.path(part.corpus, home)
@@ -91,17 +82,6 @@ def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Di
     if not fitting:
         raise BenchmarkError(f"{file}: holds no dialogue of 4 to 30 utterances in the split {part.split}")
     return fitting
-
-
-def make_trial(some: Sequence[Dialogue], kind: Negatives, seed: int, read: Callable[[Sequence[str]], Vectors],
-               ) -> Trial:
-    """The dialogues with their worse ones; `read` gives the vectors of texts."""
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
-    pool = [turn.text for dialogue in some for turn in dialogue.utterances]
-    table = TextTable(pool, read)
-    changed = [worse(dialogue.utterances, kind, pool, rng) for dialogue in some for _ in range(PERTURBATIONS)]
-    return Trial(table, tuple(DialogueRows.of(dialogue.utterances, table) for dialogue in some),
-                 tuple(DialogueRows.of(turns, table) for turns in changed))
 
 
 def share(better: Scores, less: Scores) -> float:
@@ -240,9 +220,14 @@ class Work:
         return dialogues(self.training.part, self.training.home, self.training.limit)
 
     @cached_property
-    def trial(self) -> Trial:
-        """The dialogues and their worse ones."""
-        return make_trial(self.dialogues, self.training.kind, self.training.seed, self.read)
+    def trial(self) -> tuple[TextTable, list[DialogueRows], list[DialogueRows]]:
+        """The texts, the dialogues as rows of them, and for each so many worse ones that follow one another."""
+        kind, rng = self.training.kind, np.random.default_rng([self.training.seed, KINDS.index(self.training.kind)])
+        pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
+        table = TextTable(pool, self.read)
+        changed = [worse(each.utterances, kind, pool, rng) for each in self.dialogues for _ in range(PERTURBATIONS)]
+        return (table, [DialogueRows.of(each.utterances, table) for each in self.dialogues],
+                [DialogueRows.of(turns, table) for turns in changed])
 
     @cached_property
     def data(self) -> TrainingData:
@@ -256,12 +241,12 @@ class Work:
         if not self.training.reads:
             count, rng = len(self.dialogues), np.random.default_rng(seed)
             return share(rng.random(count), rng.random(count * PERTURBATIONS))
-        both = self.trial.dialogues, self.trial.worse
+        table, *both = self.trial
         if self.training.learns:
-            return share(*map(self._fitted(seed), both))
-        return share(*(adjacent(some, self.trial.table) for some in both))
+            return share(*map(self._fitted(seed, table), both))
+        return share(*(adjacent(some, table) for some in both))
 
-    def _fitted(self, seed: int) -> Callable[[Any], Scores]:
+    def _fitted(self, seed: int, table: TextTable) -> Callable[[Any], Scores]:
         from metrics.training.loop import fit, randomness
 
         own: dict[str, Any] = {"negatives": self.training.kind}
@@ -273,5 +258,5 @@ class Work:
             objective = metric.objective(self.data)
         fit(objective, self.recipe, self.models.machine, seed)
         window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", graphs.SPEAKERS)
-        return lambda some: graphs.dialogue_scores(objective.network, some, self.trial.table, window, speakers,
+        return lambda some: graphs.dialogue_scores(objective.network, some, table, window, speakers,
                                                    exact=False)
