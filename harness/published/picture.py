@@ -9,9 +9,10 @@ from statistics import fmean
 
 from harness.published.measured import PublishedComparison
 from harness.results.exhibits import number
+from harness.results.plots import Axis
 
 LEFT, RIGHT, ROW, TOP, WIDTH = 260, 640, 22, 40, 720
-LOW, HIGH = -0.2, 0.6
+ACROSS = Axis(-0.2, 0.6, LEFT, RIGHT)
 PRINT, HERE = "#8a4a00", "#0b57a4"
 """Both have a contrast of more than 4.5 on white."""
 
@@ -36,7 +37,7 @@ def published_against_here(beside: PublishedComparison, parameters: Mapping[str,
     ordered = sorted(rows.values(), key=lambda row: -row[1])
     lines = "".join(_line(TOP + ROW * place, *row) for place, row in enumerate(ordered))
     floor = TOP + ROW * len(ordered)
-    ticks = "".join(f'<text x="{_across(step / 10):.0f}" y="{floor + 8}" text-anchor="middle">'
+    ticks = "".join(f'<text x="{ACROSS.place(step / 10):.0f}" y="{floor + 8}" text-anchor="middle">'
                     f"{number(step / 10, 1)}</text>" for step in range(-2, 7, 2))
     words = "; ".join(f"{label} printed {printed:.2f}, here {here:.2f} on {count}"
                       for label, printed, here, count in ordered)
@@ -49,13 +50,9 @@ def published_against_here(beside: PublishedComparison, parameters: Mapping[str,
 
 
 def _line(y: int, label: str, printed: float, here: float, count: int) -> str:
-    first, second = _across(printed), _across(here)
+    first, second = ACROSS.place(printed), ACROSS.place(here)
     return (f'<text x="{LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(label)}</text>'
             f'<path d="M{first:.1f} {y}H{second:.1f}" stroke="#808080" stroke-width="1.5"/>'
             f'<circle cx="{first:.1f}" cy="{y}" r="5" fill="#ffffff" stroke="{PRINT}" stroke-width="2"/>'
             f'<circle cx="{second:.1f}" cy="{y}" r="5" fill="{HERE}"/>'
             f'<text x="{RIGHT + 16}" y="{y + 4}">{count}</text>')
-
-
-def _across(value: float) -> float:
-    return LEFT + (RIGHT - LEFT) * (min(max(value, LOW), HIGH) - LOW) / (HIGH - LOW)
