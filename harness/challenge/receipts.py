@@ -89,7 +89,8 @@ def _locked(folder: Path) -> Iterator[None]:
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     path = folder / FILE
     before = path.read_bytes() if path.is_file() else b""
-    write_atomically(path, before + json.dumps({**line, "previous": log.last}, ensure_ascii=False).encode() + b"\n")
+    text = json.dumps({**line, "previous": log.last}, ensure_ascii=False) + "\n"
+    write_atomically(path, before + text.encode(errors="backslashreplace"))  # a name may hold what is no text
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
@@ -111,11 +112,11 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
     with _locked(folder):
         log, rules = read(folder), _open(rulebook.phases(folder), phase, now.date())
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        while (rules.inbox / team / str(number)).exists():  # laid there by hand, or by one that was killed
+        reasons = submissions.wrong_team(team, rules.inbox) or tuple(_not_now(rules, log, team, now))
+        while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by one that was killed
             number += 1
         line = {"event": "received", "time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
                 "number": number, "file": file.name, "sha256": ""}
-        reasons = tuple(_not_now(rules, log, team, now)) or submissions.wrong_team(team, rules.inbox)
         if not reasons:
             staged = rules.inbox / STAGED / team / str(number)
             try:

@@ -7,7 +7,6 @@ unless it says so.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,12 +106,9 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
         raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
-    return tuple(_rules(folder, shown, values | table, _chosen(own, table)) for table in tables or [{}])
-
-
-def _chosen(own: tuple[OwnDataset, ...], phase: Mapping[str, Any]) -> tuple[OwnDataset, ...]:
-    """The datasets of a challenge's own that a phase takes: those that it names, all if it names none."""
-    return tuple(each for each in own if each.card.name in phase.get("datasets", (each.card.name,)))
+    return tuple(_rules(folder, shown, values | table, tuple(  # a phase that names no datasets takes all
+        each for each in own if each.card.name in table.get("datasets", (each.card.name,))))
+        for table in tables or [{}])
 
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:

@@ -29,6 +29,7 @@ TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
 
 ALIKE = "looks like the name of another team (case, alphabet, signs between words); rename one of them"
+UNRECEIVED = "has no receipt: hand it in by `harness challenge receive`, before the freeze"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Letters of Cyrillic and Greek, small or capital, and signs that look like a Latin letter; i and l are one."""
@@ -184,10 +185,14 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
     wrong = {entry.name: reason for entry in entries if (reason := _wrong_folder(entry))}
     numbers = sorted(int(entry.name) for entry in entries if entry.name not in wrong)
     most = rules.submissions or len(numbers)
+    names = {number: f"{folder.name}/{number}" for number in numbers}
+    known = [number for number, name in names.items() if receipts is None or name in receipts]
     surplus = f"a team may hand in {most}, and those with the lowest numbers are taken"
     return [*(Refused(shown(f"{folder.name}/{name}"), (reason,)) for name, reason in wrong.items()),
-            *(_received(folder, number, rules, receipts) for number in numbers[:most]),
-            *(Refused(shown(f"{folder.name}/{number}"), (surplus,)) for number in numbers[most:])]
+            *(submission(folder, number, rules, receipts[names[number]] if receipts else None)
+              for number in known[:most]),
+            *(Refused(shown(names[number]), (surplus,)) for number in known[most:]),
+            *(Refused(shown(name), (UNRECEIVED,)) for number, name in names.items() if number not in known)]
 
 
 def _wrong_folder(entry: os.DirEntry[str]) -> str:
@@ -198,14 +203,6 @@ def _wrong_folder(entry: os.DirEntry[str]) -> str:
         return ("is an archive, and none is unpacked: ask for the files" if archive
                 else "is no folder; a submission is a folder named by a number")
     return "" if NUMBER.fullmatch(entry.name) else "is no number of a submission: 1, 2, 3, ..."
-
-
-def _received(team: Path, number: int, rules: Rulebook, receipts: Mapping[str, Receipt] | None,
-              ) -> Submission | Refused:
-    name = f"{team.name}/{number}"
-    if receipts is not None and name not in receipts:
-        return Refused(shown(name), ("has no receipt: hand it in by `harness challenge receive`, before the freeze",))
-    return submission(team, number, rules, receipts[name] if receipts else None)
 
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:

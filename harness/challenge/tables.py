@@ -17,7 +17,6 @@ from harness.challenge.rulebook import Rulebook
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid
 from harness.statistics.estimates import full_name
-from harness.statistics.panel import Array
 from harness.studies._picture import Map, heat_maps
 
 RULES = {"dev": "dev rule: mean over datasets of the mean over their qualities",
@@ -28,7 +27,7 @@ DECIMALS = 4
 """Of a value; targets.csv has them all."""
 
 MOST = 30
-"""So many submissions stand in a table of all pairs on a page; correlation.csv has the others."""
+"""So many submissions stand in the picture of all pairs; correlation.csv has the others."""
 
 TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
            "missing": ("zero", "a missing score counts 0"),
@@ -71,13 +70,14 @@ def part_of(rules: Rulebook) -> str:
 
 
 def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    names, values = matrix(outcome)
+    chosen = list(outcome.ranking.chosen[:MOST])
+    names = tuple(outcome.entries.entries[place].submission.team for place in chosen)
     if len(names) > 1:
         labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
-                   "white 0, blue 1. The numbers are in the table of correlations.")
+                   "white 0, blue 1. The numbers are in correlation.csv.")
         title = "How alike the submissions are"
-        picture, _ = heat_maps(title, [Map(title, labels, values, caption)])
+        picture, _ = heat_maps(title, [Map(title, labels, outcome.correlation[chosen][:, chosen], caption)])
         yield picture, caption
 
 
@@ -213,12 +213,6 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
             for name in (f"{effect.title}{' (official)' if effect.official else ''}", "rank")]
     yield Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
                ("team", "official", "rank", *head), tuple(map(_treated, rows)), data)
-    names, values = matrix(outcome)
-    if len(names) > 1:
-        first = f" (the first {MOST} of the table)" if len(outcome.ranking.chosen) > MOST else ""
-        yield Grid("correlation", f"Spearman between submissions{first}, averaged over datasets", ("team", *names),
-                   tuple((name, *(_shown(float(value), 2) for value in row))
-                         for name, row in zip(names, values, strict=True)), f"{data}; rated items")
     heads, *rows = _submissions(outcome)
     yield Grid("submissions", "All submissions that were taken", (*map(str, heads[:-1]), "what the team says"),
                tuple(tuple(map(_shown, row)) for row in rows), data)
@@ -233,13 +227,6 @@ def _treated(row: Row) -> tuple[str, ...]:
     if refused == "no":
         return (str(team), *map(_shown, cells))
     return (f"{team} (refused)", *(f"would be {cell}" if isinstance(cell, int) else _shown(cell) for cell in cells))
-
-
-def matrix(outcome: Outcome) -> tuple[tuple[str, ...], Array]:
-    """The counting submissions' names and correlations, as many as a picture holds."""
-    chosen = list(outcome.ranking.chosen[:MOST])
-    return (tuple(outcome.entries.entries[place].submission.team for place in chosen),
-            outcome.correlation[chosen][:, chosen])
 
 
 def _submissions(outcome: Outcome) -> Iterator[Row]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import textwrap
 from pathlib import Path
 
 from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, printable, read
 from harness.commands.template import at_hand
+
+WIDTH = 110
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +56,7 @@ def _say(path: Path, file: ScoreFile, origin: str) -> None:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{of_sample}; sha256 {file.digest[:12]}")
     for line in describe(file.problems, file.unit):
-        print(f"  {line}")
+        print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      "))
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.fatal:
         print(f"{name}: is refused: {summary}")

@@ -66,7 +66,7 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
 
 
 def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, home: Path, send: Send) -> None:
-    assert send("alpha", "01-05", "first") == ("alpha/1", ())
+    assert send("alpha", "01-05", "") == ("alpha/1", ())
     assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2", ())
     for team, day, dataset, why in (
             ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the challenge op"),
@@ -84,6 +84,7 @@ def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, hom
     assert [(entry.name, entry.submission.about.date) for entry in found.entries.entries] == [
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date())]
     assert found.ground.targets == (("first", "overall"),)
+    assert found.entries.entries[0].told == ()  # scores of items of another phase are passed over
 
 
 def test_what_was_not_received_or_was_changed_is_refused_and_so_is_a_log_that_was(
