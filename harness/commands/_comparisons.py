@@ -30,8 +30,10 @@ class ReportRows:
     targets: frozenset[Place]
     columns: tuple[str, ...] = ()
     statistic: str = "spearman"
-    test: str = "williams"
+    test: str = "perm-both"
     every: bool = False
+    rule: str = "every"
+    draws: int = 0
 
     def comparisons(self, report: Results) -> dict[Place, Comparisons]:
         """The comparisons by the chosen test on the chosen qualities."""
@@ -54,9 +56,11 @@ class ReportRows:
 def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: every column by the statistic, the best first."""
     for place, rows in chosen.correlations(report).items():
-        cells = [(row.column, number(row.value), _interval(row), _p(row.p), str(row.n)) for row in rows]
-        yield _table(report, chosen, place, "", {
-            "Metric": "stub", "value": "number", "95 % interval": "number", "p": "number", "n": "number"}, cells)
+        ties = any(math.isfinite(row.epsilon) for row in rows)
+        cells = [(row.column, number(row.value), _interval(row), _p(row.p), str(row.n),
+                  *[f"{row.epsilon:.3g}"] * ties) for row in rows]
+        yield _table(report, chosen, place, "", {"Metric": "stub", **dict.fromkeys(
+            ("value", "95 % interval", "p", "n", *["ε"] * ties), "number")}, cells)
     missing = {(row.dataset, row.quality, row.note) for row in report.correlations if row.statistic == chosen.statistic
                and chosen.has(row.dataset, row.quality) and not math.isfinite(row.value)}
     if missing:
@@ -135,13 +139,25 @@ def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
         wanted = set(chosen.columns) or {best.get(place, "")}
         known = np.array([chosen.every or name in wanted for name in own.names])
         rows = own.at(known[own.better] | known[own.worse])
-        cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value), *map(_p, (row.p, row.holm,
-                  row.bh))) for row in sorted(rows, key=lambda row: (row.p, row.better, row.worse))]
+        others = _williams(report, chosen, place)
+        cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
+                  *map(_p, (row.p, row.holm, row.bh, *(other[row.better, row.worse] for other in others.values()))))
+                 for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
         if cells:
             yield _table(report, chosen, place, f", {_test(report, chosen)}, two-sided", {
                 "Better": "stub", "Worse": "text",
-                **dict.fromkeys(("n", "difference", "t", "p", "Holm", "BH"), "number")}, cells) + _warning(
+                **dict.fromkeys(("n", "difference", "t", "p", "Holm", "BH", *others), "number")}, cells) + _warning(
                 report, chosen, place)
+
+
+def _williams(report: Results, chosen: ReportRows, place: Place) -> dict[str, dict[tuple[str, str], float]]:
+    """The p of Williams' test by row and by context, beside PERM-BOTH; nothing where these do not apply."""
+    from harness.run.item_statistics import beside
+
+    if chosen.test != "perm-both" or chosen.statistic not in ("spearman", "pearson"):
+        return {}
+    return {f"p, {_NAMES[own.test]}": {(row.better, row.worse): row.p for row in own}
+            for own in beside(report, chosen.statistic, lambda *target: target == place)}
 
 
 def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
@@ -153,15 +169,16 @@ def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
         if own := comparisons.get(place):
             at = np.array([position.get(name, -1) for name in own.names])
             better, worse = at[own.better], at[own.worse]
-            sure = (own.holm < ALPHA) & (better >= 0) & (worse >= 0)
+            sure = ((own.p if chosen.rule == "wmt" else own.holm) < ALPHA) & (better >= 0) & (worse >= 0)
             wins[better[sure], worse[sure]] = True
         values = np.array([row.value for row in rows])
-        cluster = {row: str(rank) for rank, group in enumerate(significance.clusters(values, wins), start=1)
-                   for row in group}
+        parted = significance.clusters(values, wins, chosen.rule)
+        cluster = {row: str(rank) for rank, group in enumerate(parted, start=1) for row in group}
         cells = [(cluster.get(one, ""), row.column, number(row.value), _interval(row), str(row.n),
                   number(row.corrected), letters)
                  for one, (row, letters) in enumerate(zip(rows, significance.letters(values, wins), strict=True))]
-        caption = f", clusters by {_test(report, chosen)}, Holm, 5 %. {_people(report, place)}"
+        adjusted = "one-sided" if chosen.rule == "wmt" else "Holm"
+        caption = f", clusters by {_test(report, chosen)}, {adjusted}, 5 %. {_people(report, place)}"
         yield _table(report, chosen, place, caption, {
             "Cluster": "rank", "Metric": "stub", "value": "number", "95 % interval": "number", "n": "number",
             "corrected": "number", "same letter: not told apart": "text"}, cells) + _warning(report, chosen, place)
@@ -176,23 +193,16 @@ def _table(report: Results, chosen: ReportRows, place: Place, caption: str, head
 
 
 def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
-    """Say where a test finds too much, or can find nothing."""
+    """Say where a test finds too much."""
     entry = next(entry for entry in report.datasets if entry.name == place[0])
     shared = 0 < entry.contexts < entry.items
-    lines = []
-    if shared and chosen.test in ("williams", "steiger", "meng"):
-        lines.append(f"{entry.items} items share {entry.contexts} contexts: tests by formula and intervals take them "
-                     "as independent and are\ntoo sure. --test bootstrap draws contexts whole, and --test perm-both "
-                     "swaps them (after `harness run --permutations 20000`).")
-    elif shared:
-        lines.append(f"{entry.items} items share {entry.contexts} contexts: the intervals take them as independent.")
-    draws = int(report.run.options.get("permutations", 0))
-    pairs = len(chosen.comparisons(report).get(place, ()))
-    if chosen.test == "perm-both" and pairs / (draws + 1) >= ALPHA:
-        least = pairs / (draws + 1)
-        lines.append(f"{draws} draws are too few: over {pairs} pairs no p by Holm can be below {least:.2g}. "
-                     f"Run with --permutations {round(pairs / ALPHA) * 5} or more.")
-    return "".join(f"{line}\n" for line in lines)
+    if not shared:
+        return ""
+    said = f"{entry.items} items share {entry.contexts} contexts: "
+    if chosen.test in ("williams", "steiger", "meng"):
+        return (f"{said}tests by formula and intervals take them as independent and are\ntoo sure. --test perm-both, "
+                "the default, swaps contexts whole.\n")
+    return f"{said}intervals by formula and Williams' test by row take them as independent.\n"
 
 
 def _people(report: Results, place: Place) -> str:
@@ -207,10 +217,13 @@ def _people(report: Results, place: Place) -> str:
 
 def _test(report: Results, chosen: ReportRows) -> str:
     """Name the test, with what repeats it."""
-    if chosen.test != "perm-both":
-        return {"meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}.get(
-            chosen.test, chosen.test.capitalize())
-    return f"PERM-BOTH ({report.run.options.get('permutations')} draws, seed {report.run.seed})"
+    draws = chosen.draws or report.run.options.get("permutations")
+    return _NAMES.get(chosen.test, chosen.test.capitalize()) + (
+        f" ({draws} draws, seed {report.run.seed})" if chosen.test == "perm-both" else "")
+
+
+_NAMES = {"perm-both": "PERM-BOTH over contexts", "williams": "Williams", "williams-contexts": "Williams by context",
+          "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
 
 
 def _interval(row: Correlation) -> str:

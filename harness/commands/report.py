@@ -28,7 +28,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_results(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--compare", action="store_true", help="which column beats which, and how sure that is")
-    what.add_argument("--clusters", action="store_true", help="which columns cannot be told apart, per quality")
+    what.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
+                      help="which columns cannot be told apart, per quality. every: parted where every column above "
+                           "beats every one below (default); wmt: where any of the cluster above does, one-sided and "
+                           "not adjusted, as WMT's metrics task has it")
     what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table, the first one where none is named")
     what.add_argument("--published", type=Path, metavar="DIR", nargs="*",
@@ -40,12 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", action="append", metavar="NAME", help="likewise, every column of this metric")
     parser.add_argument("--every-pair", action="store_true", help="with --compare: every pair of columns")
     configure_statistics(parser, {})
-    parser.add_argument("--test", choices=TEST_NAMES, default="williams",
-                        help="with --compare or --clusters; perm-both needs `harness run --permutations N` (default: "
-                             "williams)")
+    parser.add_argument("--test", choices=TEST_NAMES,
+                        help="with --compare or --clusters (default: perm-both, which swaps whole contexts; of other "
+                             "statistics than spearman and pearson over items, bootstrap)")
     parser.add_argument("--draws", type=int, metavar="N", default=0,
                         help="resamples of contexts: for an interval of --statistic (BCa) in place of that by formula, "
-                             "and for --test bootstrap (there 1000 by default)")
+                             "and for the tests perm-both and bootstrap (there 1000 by default)")
     parser.add_argument("--json", action="store_true", help="one JSON object per correlation, or per pooled lead, with "
                         "its interval, and comparison")
 
@@ -68,9 +71,13 @@ def run(args: argparse.Namespace) -> int:
     report = files.read(args.out)
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     names = tuple(map(own.name_of, args.dataset or ()))
+    quick = level == "items" and statistic in ("spearman", "pearson")
     chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
                         _columns(report, args), statistic if level == "items" else f"{statistic} {level}",
-                        args.test, args.every_pair)
+                        args.test or ("perm-both" if quick or args.clusters == "wmt" else "bootstrap"),
+                        args.every_pair, args.clusters or "every", args.draws)
+    if chosen.rule == "wmt" and chosen.test != "perm-both":
+        raise BadConfig("--clusters wmt tests by perm-both, one-sided")
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON; --compare --json has every comparison behind them")
     if args.draws < 0:
@@ -92,13 +99,13 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
     """Print the rows that were asked for: those of the report where it has them, else from its item scores."""
     from harness.run.item_statistics import Request, restated
 
-    test = args.test if args.compare or args.clusters else ""
-    if test != "perm-both" and (args.draws or not (chosen.comparisons if test else chosen.correlations)(report)):
-        draws = args.draws or (1000 if test == "bootstrap" else 0)
-        report = restated(report, Request(statistic, level, draws, report.run.seed), test, chosen.has)
+    test = chosen.test if args.compare or args.clusters else ""
+    if args.draws or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)(report):
+        draws = args.draws or (1000 if test in ("bootstrap", "perm-both") else 0)
+        request = Request(statistic, level, draws, report.run.seed, one_sided=chosen.rule == "wmt")
+        report, chosen = restated(report, request, test, chosen.has), dataclasses.replace(chosen, draws=draws)
     if test and not chosen.comparisons(report):
-        raise BadConfig(f"the report has no comparisons by {chosen.test} there"
-                        + ("; `harness run --permutations 20000` makes them" if test == "perm-both" else ""))
+        raise BadConfig(f"the report has no comparisons by {chosen.test} there")
     leads = list(_comparisons.pooled(report, chosen)) if args.compare and chosen.statistic == "spearman" else []
     if args.json and test:
         print(*(lead.json() for lead in leads), sep="\n", end="\n" * bool(leads))

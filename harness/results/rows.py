@@ -133,7 +133,8 @@ class Correlation:
     """How well one column agrees with people on one quality. `value` is NaN where `note` says why.
 
     `p` is two-sided, for no correlation; `low` to `high` is the 95 % interval. `corrected` is the correlation corrected
-    for rater unreliability: divided by the root of the reliability.
+    for rater unreliability: divided by the root of the reliability. Scores that differ by at most `epsilon` are ties of
+    a pairwise accuracy.
     """
 
     dataset: str
@@ -148,6 +149,7 @@ class Correlation:
     high: float
     note: str = ""
     corrected: float = math.nan
+    epsilon: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)

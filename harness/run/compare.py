@@ -19,8 +19,8 @@ from harness.statistics import rank_intervals
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes
-from harness.statistics.permutation import all_pairs_by_permutation
-from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+from harness.statistics.permutation import all_pairs_by_permutation, below_draws
+from harness.statistics.significance import benjamini_hochberg, holm
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 
 STATISTICS = ("spearman", "pearson")
@@ -47,28 +47,28 @@ def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
 
 
 def _comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
-    """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts."""
+    """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts for Spearman."""
     human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:
         tests = all_pairs_by_formula(human, target.scores, statistic)
         yield compared(target.dataset, target.quality, names, statistic, "williams", tests)
-        if draws.permutations:
-            tests = _permuted(target, statistic, draws, cache)
-            yield compared(target.dataset, target.quality, names, statistic, "perm-both", tests)
+    if draws.permutations:
+        tests = _permuted(target, draws, cache)
+        yield compared(target.dataset, target.quality, names, "spearman", "perm-both", tests, draws.permutations)
 
 
-def _permuted(target: TargetData, statistic: str, draws: Draws, cache: Cache) -> PairTests:
+def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
     def drawn() -> list[list[list[float]]]:
-        tests = all_pairs_by_permutation(target.judged.means, target.scores, statistic, draws.permutations,
+        tests = all_pairs_by_permutation(target.judged.means, target.scores, "spearman", draws.permutations,
                                          rng=generator(draws.seed, target.dataset, target.quality),
                                          context=target.context)
-        return [tests.delta.tolist(), tests.p.tolist(), tests.n.tolist()]
+        return [tests.delta.tolist(), tests.value.tolist(), tests.p.tolist(), tests.n.tolist()]
 
-    key = [target.dataset, target.quality, statistic, draws.seed, draws.permutations,
+    key = [target.dataset, target.quality, draws.seed, draws.permutations,
            _digest(target.judged.means, target.scores, target.context)]
-    delta, p, n = map(np.array, cache.get("permutations", key, drawn))
-    none = np.full(p.shape, np.nan)
-    return PairTests(delta, none, p, none, n)
+    shape = (len(target.names), len(target.names))
+    delta, value, p, n = (np.array(table).reshape(shape) for table in cache.get("perm-both", key, drawn))
+    return PairTests(delta, value, p, np.full(p.shape, np.nan), n)
 
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
@@ -166,17 +166,16 @@ def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
-             tests: PairTests) -> Comparisons:
+             tests: PairTests, permutations: int = 0) -> Comparisons:
     """The tests of every two columns, p adjusted over all pairs of the target; pairs without p are left out."""
-    by_holm, by_bh = over_pairs(tests.p, holm), over_pairs(tests.p, benjamini_hochberg)
     first, second = np.triu_indices(len(names), 1)
     known = np.isfinite(tests.p[first, second])
     first, second = first[known], second[known]
     ahead = tests.delta[first, second] >= 0
-    better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
-    return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[first, second],
-                       tests.delta[better, worse], tests.value[better, worse],
-                       *(table[first, second] for table in (tests.p, by_holm, by_bh)))
+    pairs = better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
+    fine = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
+    return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[pairs],
+                       tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(fine), benjamini_hochberg(fine))
 
 
 VECTORISED: Mapping[str, rank_intervals.Rule] = {

@@ -139,7 +139,7 @@ def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEF
         for statistic, level, values in every:
             one = estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              one.n, one.value, one.p, one.low, one.high, one.note)
+                              one.n, one.value, one.p, one.low, one.high, one.note, epsilon=one.epsilon)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:

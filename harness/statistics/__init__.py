@@ -10,5 +10,5 @@ STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biseria
 LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
 """The rows of `panel.LEVELS`."""
 
-TEST_NAMES = ("williams", "steiger", "meng", "bootstrap", "perm-both")
-"""Tests of two dependent correlations: the formulas of `williams`, `bootstrap` and `permutation`."""
+TEST_NAMES = ("perm-both", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
+"""Tests of two dependent correlations: `permutation`, the formulas of `williams`, `bootstrap`."""

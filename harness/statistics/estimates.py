@@ -36,7 +36,10 @@ Variance: TypeAlias = Callable[[float, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value over `n` rows, or systems; NaN throughout where `note` says why there is none."""
+    """A value over `n` rows, or systems; NaN throughout where `note` says why there is none.
+
+    `epsilon` is the threshold of ties of a statistic that calibrates one.
+    """
 
     value: float
     p: float
@@ -44,6 +47,7 @@ class Estimate:
     high: float
     n: int
     note: str = ""
+    epsilon: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class NamedStatistic:
     """A statistic of the table; higher is better for all.
 
     `p` takes the value and its panel, where there is one; `variance` is that of its Fisher z where known; `why_not`
-    says why there is no value on a panel; `fitted` makes the statistic for parts that share what is fitted to them;
+    says why there is no value on a panel; `threshold` is that of ties, shared by the parts, which `value` then takes;
     `of_rows` gives the values of many metrics at once.
     """
 
@@ -61,7 +65,7 @@ class NamedStatistic:
     p: Callable[[float, Panel], float] | None = None
     variance: Variance | None = None
     why_not: Callable[[Panel], str] = undefined
-    fitted: Callable[[Sequence[Panel]], Statistic] | None = None
+    threshold: Callable[[Sequence[Panel]], float] | None = None
     of_rows: Callable[[Array, Array], Vector] | None = None
 
 
@@ -111,7 +115,7 @@ STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
     NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
                    pearson_variance, coefficients.not_binary),
     NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
-                   fitted=pairwise.with_shared_threshold),
+                   threshold=pairwise.threshold),
     NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", pairwise.soft_pairwise_accuracy,
                    why_not=pairwise.why_not_soft),
     NamedStatistic("partial", "Partial ρ", coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
@@ -130,14 +134,15 @@ def full_name(statistic: str, level: str) -> str:
 
 def at_level(statistic: str, level: str) -> Statistic:
     """The statistic of that name at a level: the mean over the parts of the panel in which it exists."""
-    return functools.partial(_value, STATISTICS[statistic], level)
+    return lambda panel: _value(STATISTICS[statistic], LEVELS[level](panel))[0]
 
 
-def _value(row: NamedStatistic, level: str, panel: Panel) -> float:
-    parts = LEVELS[level](panel)
-    statistic = row.fitted(parts) if row.fitted and len(parts) > 1 else row.value
+def _value(row: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
+    """The mean over the parts in which the statistic exists, and the threshold of ties where it has one."""
+    epsilon = row.threshold(parts) if row.threshold else math.nan
+    statistic = functools.partial(pairwise.accuracy, epsilon=epsilon) if row.threshold else row.value
     values = [value for value in map(statistic, parts) if math.isfinite(value)]
-    return float(np.mean(values)) if values else math.nan
+    return float(np.mean(values)) if values else math.nan, epsilon
 
 
 def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | None = None) -> Estimate:
@@ -145,17 +150,17 @@ def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | No
 
     `value` is that of the items where it is known already.
     """
-    row = STATISTICS[statistic]
+    row, parts, epsilon = STATISTICS[statistic], LEVELS[level](panel), math.nan
+    if value is None:
+        value, epsilon = _value(row, parts)
     if level.startswith("within"):
-        value = _value(row, level, panel)
         note = f"in no {level[7:-1]} there is a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
-        return Estimate(value, math.nan, math.nan, math.nan, panel.n, note)
-    (part,) = LEVELS[level](panel)
-    value = row.value(part) if value is None else value
+        return Estimate(value, math.nan, math.nan, math.nan, panel.n, note, epsilon)
+    (part,) = parts
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, _reason(row, level, part))
     low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
-    return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n)
+    return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n, "", epsilon)
 
 
 def _reason(row: NamedStatistic, level: str, part: Panel) -> str:

@@ -1,7 +1,8 @@
 """Correlations of mixtures of two metrics, for every pair of metrics and a block of masks at once.
 
-A mask of zeros and ones, `keep` (n, B), makes of metrics a and b the mixture x, a where it is 1 and b where it is 0,
-and its complement y. Wanted is r(x, h) - r(y, h), h being the human rating. All that is needed is linear in the mask:
+A mask of zeros and ones, (G, B) for G contexts, makes of metrics a and b the mixture x, a where it is 1 and b where it
+is 0, and its complement y. Wanted is r(x, h) - r(y, h), h being the human rating. All that is needed is linear in the
+mask, so that what belongs to one context is summed first:
 
 - Pearson: the sums of x h, x and x². One matrix product per metric serves all its pairs.
 - Spearman: the difference of the two numerators. One matrix product per pair.
@@ -25,15 +26,19 @@ in full, by one cumulative sum of its mask along the merged order of both metric
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
-from harness.statistics.panel import Array, Codes, Pairs, Vector
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Panel, Statistic, Vector
 from harness.statistics.ranks import ranks
+
+Bits: TypeAlias = npt.NDArray[np.uint8]
 
 TOLERANCE = 1e-10
 """Differences of correlations that are nearer than this are equal, so that rounding decides nothing."""
@@ -41,29 +46,57 @@ TOLERANCE = 1e-10
 FINEST = 2.0**40
 """Ranked are standardised scores to 1/FINEST, so that rounding does not part what two metrics, or scales, say alike."""
 
+MASK_CELLS = 2**23
+"""Rows × draws that are looked at together."""
+
 COLUMNS_IN_FULL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """The draws: a bit for each and each context (draws, contexts/8), and the context of each row."""
+
+    bits: Bits
+    contexts: Codes
+
+    def __iter__(self) -> Iterator[Array]:
+        """The masks of some draws at a time, (contexts, B)."""
+        block = max(8, min(1024, MASK_CELLS // max(1, len(self.contexts))))
+        for start in range(0, len(self.bits), block):
+            yield np.unpackbits(self.bits[start : start + block], axis=1).T.astype(np.float64, order="C")
+
+    def by_context(self, codes: Codes) -> Any:
+        """A sparse (kinds, contexts) that counts the rows of each kind; rows with the code -1 are of none."""
+        rows = np.flatnonzero(codes >= 0)
+        kinds, kind = np.unique(codes[rows], return_inverse=True)
+        return scipy.sparse.csr_array((np.ones(len(rows)), (kind, self.contexts[rows])),
+                                      shape=(len(kinds), 8 * self.bits.shape[1]))
+
+    def summed(self, values: Array) -> Array:
+        """Of each row of values (rows, n) the sum over each context."""
+        return np.ascontiguousarray(values @ self.by_context(np.arange(len(self.contexts))))
 
 
 class PearsonMixtures:
     """Pearson's r: x is b + keep (a - b), so its sums are b's and the difference of two products with the mask."""
 
-    def __init__(self, human: Vector, scores: Array, pairs: Pairs) -> None:
-        self._first, self._second = pairs.T
+    def __init__(self, human: Vector, scores: Array, masks: Masks) -> None:
         h = standardised(human[None])[0]
         z = standardised(scores)
         parts = np.stack([z * h, z, z**2])  # (3, m, n)
+        self._n, self._masks = len(human), masks
         self._whole = np.ascontiguousarray(parts.sum(axis=2)[:, :, None])  # (3, m, 1)
-        self._parts = np.nan_to_num(parts.reshape(-1, z.shape[1]))
-        r = self._whole[0, :, 0] / z.shape[1]
-        self.observed: Vector = r[self._first] - r[self._second]
+        self._parts = masks.summed(np.nan_to_num(parts.reshape(-1, z.shape[1])))
+        self.values: Vector = self._whole[0, :, 0] / z.shape[1]
 
-    def deltas(self, keep: Array) -> Array:
-        """The differences (P, B), all exact."""
-        n, size = keep.shape[0], self._whole.shape[1]
-        sums = (self._parts @ keep).reshape(3, size, -1)
-        change = sums[:, self._first] - sums[:, self._second]  # (3, P, B)
-        x, y = self._whole[:, self._second] + change, self._whole[:, self._first] - change
-        return np.asarray((_from_sums(x, n) - _from_sums(y, n)) / np.sqrt(n))
+    def deltas(self, pairs: Pairs) -> Iterator[Array]:
+        """The differences (P, B) of pairs (P, 2) on all draws, all exact."""
+        first, second = pairs.T
+        for mask in self._masks:
+            sums = (self._parts @ mask).reshape(3, len(self.values), -1)
+            change = sums[:, first] - sums[:, second]  # (3, P, B)
+            x, y = self._whole[:, second] + change, self._whole[:, first] - change
+            yield (_from_sums(x, self._n) - _from_sums(y, self._n)) / np.sqrt(self._n)
 
 
 def _from_sums(sums: Array, n: int) -> Array:
@@ -83,31 +116,35 @@ def standardised(values: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Ordered:
-    """A metric in the order of its scores: `tail` sums the ratings from each place on, `own` is p(a in a)."""
+    """A metric in the order of its scores: `tail` sums the ratings from each place on, `own` is p(a in a).
+
+    `lost` is Σ t³ - t over the ties among the rows that are kept, and among those that are not, on all draws.
+    """
 
     scores: Vector
     values: Vector
     order: Codes
     tail: Vector
     own: Vector
-    groups: Any
-    sizes: Vector
+    lost: Array
 
 
-def _ordered(z: Vector, h: Vector) -> _Ordered:
+def _ordered(z: Vector, h: Vector, masks: Masks) -> _Ordered:
     order = np.argsort(z, kind="stable")
     tail = np.append(np.cumsum(h[order][::-1])[::-1], 0.0)
     codes, sizes = np.unique(z, return_inverse=True, return_counts=True)[1:]
-    alone = _Ordered(z, z[order], order, tail, z, *_indicator(np.where(sizes[codes] > 1, codes, -1)))
+    alone = _Ordered(z, z[order], order, tail, z, np.zeros((2, len(masks.bits))))
+    if (sizes > 1).any():
+        groups, tied = masks.by_context(np.where(sizes[codes] > 1, codes, -1)), sizes[sizes > 1][:, None]
+        kept = np.concatenate([_cubes(groups @ mask, tied) for mask in masks], axis=1)
+        alone = dataclasses.replace(alone, lost=kept)
     return dataclasses.replace(alone, own=_places(alone, alone, h)[0])
 
 
-def _indicator(codes: Codes) -> tuple[Any, Vector]:
-    """A sparse (groups, n) of ones that sums a mask by group, and the sizes; rows with the code -1 are in none."""
-    rows = np.flatnonzero(codes >= 0)
-    kinds, kind, sizes = np.unique(codes[rows], return_inverse=True, return_counts=True)
-    matrix = scipy.sparse.csr_array((np.ones(len(rows)), (kind, rows)), shape=(len(kinds), len(codes)))
-    return matrix, sizes.astype(np.float64)
+def _cubes(kept: Array, sizes: Pairs) -> Array:
+    """Σ t³ - t of runs of ties by how many of each are kept, and of the rest: (2, B)."""
+    both = np.stack([kept, sizes - kept])
+    return np.asarray((both**3 - both).sum(axis=1))
 
 
 def _places(a: _Ordered, b: _Ordered, h: Vector) -> tuple[Vector, bool]:
@@ -122,43 +159,43 @@ def _places(a: _Ordered, b: _Ordered, h: Vector) -> tuple[Vector, bool]:
 class SpearmanMixtures:
     """Spearman's rho: differences by one product with the weights w, put right for ties where it matters."""
 
-    def __init__(self, human: Vector, scores: Array, pairs: Pairs, pool: Executor) -> None:
+    def __init__(self, human: Vector, scores: Array, masks: Masks, pool: Executor) -> None:
         n = len(human)
-        self._pool, self._pairs, self._h = pool, pairs, ranks(human) - (n + 1) / 2
+        self._pool, self._masks, self._h = pool, masks, ranks(human) - (n + 1) / 2
         self._spread = float(self._h @ self._h)
         centred = ranks(scores) - (n + 1) / 2
         squares = (centred**2).sum(axis=1) * self._spread
-        rho = centred @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
-        self.observed: Vector = rho[pairs[:, 0]] - rho[pairs[:, 1]]
+        self.values: Vector = centred @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
         z = np.rint(np.nan_to_num(standardised(scores)) * FINEST) / FINEST
-        self._metrics = list(pool.map(lambda row: _ordered(row, self._h), z))
-        weighted = list(pool.map(self._weights, pairs))
-        self._stacked = np.stack([weights for weights, _ in weighted])
-        self._sums = np.array([weights.sum() for weights, _ in weighted])[:, None]
-        self._crossed = np.flatnonzero([crossed for _, crossed in weighted])
+        self._metrics = list(pool.map(lambda row: _ordered(row, self._h, masks), z))
 
-    def deltas(self, keep: Array) -> Array:
-        """The differences (P, B), exact where it could matter on which side of the observed they are."""
-        difference = 2 * (self._stacked @ keep) - self._sums
-        x, y = self._variances(keep)
-        deltas: Array = difference * (x**-0.5 + y**-0.5) / 2
-        reach = np.abs(x - y) / (2 * np.sqrt(x * y))
-        observed = self.observed[:, None]
-        off = np.minimum(np.abs(deltas - observed), np.abs(deltas + observed))
-        near = (off <= reach + TOLERANCE) & (reach > 0)
+    def deltas(self, pairs: Pairs) -> Iterator[Array]:
+        """The differences (P, B) of pairs (P, 2) on all draws, exact where it could matter on which side they are."""
+        weighted = list(self._pool.map(self._weights, pairs))
+        weights = self._masks.summed(np.stack([own for own, _ in weighted]))
+        whole = np.array([own.sum() for own, _ in weighted])[:, None]
+        crossed = [(place, self._crossing(pairs[place])) for place, (_, both) in enumerate(weighted) if both]
+        observed = np.abs(self.values[pairs[:, 0]] - self.values[pairs[:, 1]])[:, None]
+        lost, start = np.array([metric.lost for metric in self._metrics]), 0
+        for mask in self._masks:
+            x, y = self._roots(lost[:, :, start : start + mask.shape[1]], pairs, crossed, mask)
+            start += mask.shape[1]
+            yield self._exact(pairs, observed, 2 * (weights @ mask) - whole, x, y, mask)
+
+    def _exact(self, pairs: Pairs, observed: Array, difference: Array, x: Array, y: Array, mask: Array) -> Array:
+        """The differences by those of the numerators and by the roots; ranked in full where ties could decide."""
+        deltas: Array = difference * ((x + y) / 2)
+        ratio = x / y
+        reach = np.abs(ratio - 1 / ratio) / 2
+        near = (np.abs(np.abs(deltas) - observed) <= reach + TOLERANCE) & (reach > 0)
 
         def rank(pair: int) -> None:
             draws = np.flatnonzero(near[pair])
-            top = _numerators(*self._ends(pair), self._h, keep, draws)
-            deltas[pair, draws] = (top * x[pair, draws] ** -0.5
-                                   - (top - difference[pair, draws]) * y[pair, draws] ** -0.5)
+            top = self._numerators(pairs[pair], mask, draws)
+            deltas[pair, draws] = top * x[pair, draws] - (top - difference[pair, draws]) * y[pair, draws]
 
         list(self._pool.map(rank, np.flatnonzero(near.any(axis=1))))
         return deltas
-
-    def _ends(self, pair: int) -> tuple[_Ordered, _Ordered]:
-        first, second = self._pairs[pair]
-        return self._metrics[first], self._metrics[second]
 
     def _weights(self, pair: Pairs) -> tuple[Vector, bool]:
         a, b = self._metrics[pair[0]], self._metrics[pair[1]]
@@ -166,56 +203,84 @@ class SpearmanMixtures:
         weights: Vector = (a.own + a_in_b - b_in_a - b.own) / 2
         return weights, crossed
 
-    def _variances(self, keep: Array) -> tuple[Array, Array]:
-        """V(x) V(h) and V(y) V(h) of every pair; NaN where a mixture is constant."""
-        n = float(len(keep))
-        ties = np.array(list(self._pool.map(lambda metric: _ties(metric, keep), self._metrics)))  # (m, 2, B)
-        first, second = self._pairs.T
-        lost = np.stack([ties[first, 0] + ties[second, 1], ties[first, 1] + ties[second, 0]])
-        for pair, more in zip(self._crossed, self._pool.map(
-                lambda pair: _crossing_ties(*self._ends(pair), keep), self._crossed), strict=True):
-            lost[:, pair] += more
-        variance = (n**3 - n - lost) / 12 * self._spread
-        x, y = np.where(variance > 0, variance, np.nan)
+    def _roots(self, lost: Array, pairs: Pairs, crossed: Sequence[tuple[int, _Crossing]], mask: Array,
+               ) -> tuple[Array, Array]:
+        """1 / √(V(x) V(h)) and 1 / √(V(y) V(h)) of every pair; NaN where a mixture is constant."""
+        n = float(len(self._h))
+        first, second = pairs.T
+        both = np.stack([lost[first, 0] + lost[second, 1], lost[first, 1] + lost[second, 0]])
+        for place, crossing in crossed:
+            both[:, place] += crossing.lost(mask)
+        variance = (n**3 - n - both) * (self._spread / 12)
+        x, y = 1 / np.sqrt(np.where(variance > 0, variance, np.nan))
         return x, y
 
+    def _crossing(self, pair: Pairs) -> _Crossing:
+        """The scores that both metrics of a pair give."""
+        metrics = [self._metrics[place] for place in pair]
+        common = np.intersect1d(*(metric.values for metric in metrics))
+        tables, sizes = [], []
+        for metric in metrics:
+            place = np.minimum(np.searchsorted(common, metric.scores), len(common) - 1)
+            shared = np.where(common[place] == metric.scores, place, -1)
+            tables.append(self._masks.by_context(shared))
+            sizes.append(np.bincount(shared[shared >= 0])[:, None])
+        return _Crossing(tables, sizes)
 
-def _ties(metric: _Ordered, keep: Array) -> Array:
-    """Σ t³ - t over the ties among the rows that are kept, and among those that are not; (2, B)."""
-    kept = metric.groups @ keep
-    both = np.stack([kept, metric.sizes[:, None] - kept])
-    return np.asarray((both**3 - both).sum(axis=1))
-
-
-def _crossing_ties(a: _Ordered, b: _Ordered, keep: Array) -> Array:
-    """What scores that both metrics give add to Σ t³ - t of the two mixtures: 3 s t (s + t); (2, B)."""
-    common = np.intersect1d(a.values, b.values)
-    kept, sizes = [], []
-    for metric in (a, b):
-        place = np.minimum(np.searchsorted(common, metric.scores), len(common) - 1)
-        matrix, size = _indicator(np.where(common[place] == metric.scores, place, -1))
-        kept.append(matrix @ keep)
-        sizes.append(size[:, None])
-    s, t = np.stack([kept[0], sizes[0] - kept[0]]), np.stack([sizes[1] - kept[1], kept[1]])
-    return np.asarray((3 * s * t * (s + t)).sum(axis=1))
-
-
-def _numerators(a: _Ordered, b: _Ordered, h: Vector, keep: Array, draws: Pairs) -> Vector:
-    """N(x) of some draws: the mask summed along the merged order gives the rank of every score that is in x."""
-    merged = np.concatenate([a.scores, b.scores])
-    order = np.argsort(merged, kind="stable")
-    inverse, sizes = np.unique(merged, return_inverse=True, return_counts=True)[1:]
-    high = np.cumsum(sizes)[inverse[order]]
-    low = high - sizes[inverse[order]]
-    row, other = order % len(h), (order >= len(h))[:, None]
-    top = np.empty(len(draws))
-    for start in range(0, len(draws), COLUMNS_IN_FULL):
-        chosen = np.ascontiguousarray(keep[:, draws[start : start + COLUMNS_IN_FULL]])
-        within = np.abs(chosen[row] - other)  # (2n, draws)
-        below = np.concatenate([np.zeros((1, within.shape[1])), np.cumsum(within, axis=0)])
-        top[start : start + COLUMNS_IN_FULL] = np.einsum("i,ij,ij->j", h[row] / 2, within, below[low] + below[high])
-    return top
+    def _numerators(self, pair: Pairs, mask: Array, draws: Pairs) -> Vector:
+        """N(x) of some draws: the mask summed along the merged order gives the rank of every score that is in x."""
+        h, contexts = self._h, self._masks.contexts
+        merged = np.concatenate([self._metrics[place].scores for place in pair])
+        order = np.argsort(merged, kind="stable")
+        inverse, sizes = np.unique(merged, return_inverse=True, return_counts=True)[1:]
+        high = np.cumsum(sizes)[inverse[order]]
+        low = high - sizes[inverse[order]]
+        row, other = order % len(h), (order >= len(h))[:, None]
+        top = np.empty(len(draws))
+        for start in range(0, len(draws), COLUMNS_IN_FULL):
+            within = np.abs(mask[:, draws[start : start + COLUMNS_IN_FULL]][contexts[row]] - other)  # (2n, draws)
+            below = np.concatenate([np.zeros((1, within.shape[1])), np.cumsum(within, axis=0)])
+            top[start : start + COLUMNS_IN_FULL] = np.einsum("i,ij,ij->j", h[row] / 2, within, below[low] + below[high])
+        return top
 
 
-Mixtures: TypeAlias = PearsonMixtures | SpearmanMixtures
-"""`observed` has the differences (P,) as they are, `deltas` those (P, B) that a block of masks makes; NaN for none."""
+@dataclass(frozen=True, slots=True)
+class _Crossing:
+    """Of scores that two metrics share, which rows of each have them, by context, and how many rows that are."""
+
+    tables: Sequence[Any]
+    sizes: Sequence[Pairs]
+
+    def lost(self, mask: Array) -> Array:
+        """What they add to Σ t³ - t of the two mixtures: 3 s t (s + t); (2, B)."""
+        kept = [table @ mask for table in self.tables]
+        s = np.stack([kept[0], self.sizes[0] - kept[0]])
+        t = np.stack([self.sizes[1] - kept[1], kept[1]])
+        return np.asarray((3 * s * t * (s + t)).sum(axis=1))
+
+
+class AnyMixtures:
+    """Any statistic at any level: both mixtures are measured anew, one pair and one draw at a time."""
+
+    def __init__(self, rows: Panel, scores: Array, statistic: Statistic, masks: Masks, pool: Executor) -> None:
+        self._rows, self._statistic, self._masks, self._pool = rows, statistic, masks, pool
+        self._z = standardised(scores)
+        self.values: Vector = np.array([self._value(own) for own in self._z])
+
+    def deltas(self, pairs: Pairs) -> Iterator[Array]:
+        """The differences (P, B) of pairs (P, 2) on all draws."""
+        for mask in self._masks:
+            keep = mask.astype(np.bool_)[self._masks.contexts].T
+            yield np.array(list(self._pool.map(self._of_pair, self._z[pairs], [keep] * len(pairs))))
+
+    def _of_pair(self, pair: Array, keep: Mask) -> Vector:
+        first, second = pair
+        return np.array([self._value(np.where(kept, first, second)) - self._value(np.where(kept, second, first))
+                         for kept in keep])
+
+    def _value(self, metric: Vector) -> float:
+        return self._statistic(dataclasses.replace(self._rows, metric=metric))
+
+
+Mixtures: TypeAlias = PearsonMixtures | SpearmanMixtures | AnyMixtures
+"""`values` (m,) are the correlations as they are, `deltas` the differences that masks make; NaN where there is none."""

@@ -27,7 +27,6 @@ as in the authors' program, so that a metric that equals people has exactly 1.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, undefined
+from harness.statistics.panel import Array, Codes, Panel, Vector, undefined
 
 ALL_AT_ONCE = 2000
 """Up to so many rows, all pairs are kept in memory."""
@@ -81,10 +80,12 @@ def accuracy(panel: Panel, epsilon: float) -> float:
     return _right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
 
 
-def with_shared_threshold(groups: Sequence[Panel]) -> Statistic:
-    """Accuracy at the threshold that is best for all groups together."""
-    return functools.partial(accuracy, epsilon=shared_threshold((part.human[None], part.metric[None])
-                                                                for part in groups if not why_not(part)))
+def threshold(groups: Sequence[Panel]) -> float:
+    """The threshold of ties that is best for all groups together."""
+    known = [part for part in groups if not why_not(part)]
+    if len(known) == 1:
+        return calibrated(known[0]).epsilon
+    return shared_threshold((part.human[None], part.metric[None]) for part in known) if known else math.nan
 
 
 def shared_threshold(groups: Iterable[tuple[Array, Array]]) -> float:

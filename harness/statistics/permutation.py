@@ -20,46 +20,71 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
+import scipy
 
-from harness.statistics.mixtures import TOLERANCE, Mixtures, PearsonMixtures, SpearmanMixtures
-from harness.statistics.panel import Array, Codes, Pairs, Vector
+from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures, SpearmanMixtures
+from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.williams import PairTests, shared_rows
-
-Bits = npt.NDArray[np.uint8]
-
-MASK_CELLS = 2**23
-"""Rows × draws that are looked at together."""
 
 PAIRS_AT_ONCE = 512
 
+FEW = 10
+"""With fewer draws as extreme as what was observed, how many they are says little of a small p."""
 
-MIXTURES: dict[str, Callable[[Vector, Array, Pairs, Executor], Mixtures]] = {
+MIXTURES: dict[str, Callable[[Vector, Array, Masks, Executor], Mixtures]] = {
     "spearman": SpearmanMixtures,
-    "pearson": lambda human, scores, pairs, pool: PearsonMixtures(human, scores, pairs),
+    "pearson": lambda human, scores, masks, pool: PearsonMixtures(human, scores, masks),
 }
+"""The statistics that have a quick way."""
 
 
-def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str = "spearman", draws: int = 1000, *,
-              rng: np.random.Generator, context: Codes | None = None) -> PairTests:
-    """Test every pair of metrics, scores (metrics, items), two-sided, each on the rows in which all three values are.
+def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
+                             *, rng: np.random.Generator, context: Codes | None = None, one_sided: bool = False,
+                             system: Codes | None = None, control: Vector | None = None) -> PairTests:
+    """Test every pair of metrics, scores (metrics, items), each on the rows in which all three values are.
 
     With `context`, the group of each item, the items of a group are swapped together, because they are not independent.
+    The statistic is the difference over the root of its mean square in the draws. One-sided, p[i, j] is of i being
+    better than j. `system` and `control` are for statistics that read them.
     """
-    if statistic not in MIXTURES:
+    if isinstance(statistic, str) and statistic not in MIXTURES:
         raise ValueError(f"statistic {statistic!r}: a permutation test of all pairs knows {', '.join(MIXTURES)}")
     tests, n = PairTests.empty(len(scores)), scores.shape[1]
-    groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1]
+    groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1].ravel()
     bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        portions = ((rows, pairs[start : start + PAIRS_AT_ONCE]) for rows, pairs in shared_rows(human, scores)
-                    for start in range(0, len(pairs), PAIRS_AT_ONCE))
-        for rows, pairs in portions:
-            mixtures = MIXTURES[statistic](human[rows], np.ascontiguousarray(scores[:, rows]), pairs, pool)
-            extreme = _extreme(mixtures, bits, groups[rows])
-            p = np.where(np.isnan(mixtures.observed), np.nan, (extreme + 1) / (draws + 1))
-            tests.put(pairs, mixtures.observed, p, int(rows.sum()))
+        for rows, pairs in shared_rows(human, scores):
+            if rows.sum() < 3:
+                continue
+            used, places = np.unique(pairs, return_inverse=True)
+            masks, own = Masks(bits, groups[rows]), scores[used][:, rows]
+            if isinstance(statistic, str):
+                mixtures = MIXTURES[statistic](human[rows], own, masks, pool)
+            else:
+                alone = np.zeros(n, dtype=np.int64) if system is None else system
+                panel = Panel(human, human, alone, groups, control).take(rows)
+                mixtures = AnyMixtures(panel, own, statistic, masks, pool)
+            places = places.reshape(pairs.shape)
+            for start in range(0, len(pairs), PAIRS_AT_ONCE):
+                some = slice(start, start + PAIRS_AT_ONCE)
+                observed = np.subtract(*mixtures.values[places[some].T])
+                above, below, square = _counted(mixtures, places[some], observed, one_sided)
+                p = (np.stack([above, below]) + 1) / (draws + 1)
+                p[:, np.isnan(observed)] = np.nan
+                value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
+                tests.put(pairs[some], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value))
     return tests
+
+
+def below_draws(tests: PairTests, draws: int) -> Array:
+    """The p with those that the draws cannot tell made finer, so that they can be adjusted over many pairs.
+
+    Where fewer than FEW draws are as extreme, it is that of the statistic as a normal deviate, if that is smaller: the
+    difference of a draw is, ties aside, a sum over contexts with random signs, whose far tail is no longer than normal.
+    """
+    normal = 2 * scipy.special.ndtr(-np.abs(tests.value))
+    with np.errstate(invalid="ignore"):
+        return np.where(tests.p * (draws + 1) <= FEW, np.fmin(tests.p, normal), tests.p)
 
 
 def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
@@ -67,13 +92,18 @@ def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 
 
-def _extreme(mixtures: Mixtures, bits: Bits, groups: Codes) -> Pairs:
-    """How many draws are as extreme as what was observed, on either side: (pairs,)."""
-    counts = np.zeros(len(mixtures.observed), dtype=np.int64)
-    observed = np.abs(mixtures.observed)[:, None]
-    block = max(8, min(256, MASK_CELLS // max(1, len(groups))))
-    for start in range(0, len(bits), block):
-        mask = np.unpackbits(bits[start : start + block], axis=1)
-        deltas = mixtures.deltas(mask.T[groups].astype(np.float64, order="C"))
-        counts += (~(np.abs(deltas) < observed - TOLERANCE)).sum(axis=1)  # a NaN is not inside
-    return counts
+def _counted(mixtures: Mixtures, pairs: Pairs, observed: Vector, one_sided: bool) -> tuple[Pairs, Pairs, Vector]:
+    """How many draws are as extreme, (pairs,), for the first metric and for the second, and the sum of their squares.
+
+    Two-sided both are the same. A draw in which there is no difference is as extreme as any.
+    """
+    above, below = np.zeros((2, len(pairs)), dtype=np.int64)
+    square, least = np.zeros(len(pairs)), observed[:, None] - TOLERANCE
+    for deltas in mixtures.deltas(pairs):
+        square += np.einsum("ij,ij->i", deltas, deltas)
+        if one_sided:
+            above += (~(deltas < least)).sum(axis=1)  # a NaN is not below
+            below += (~(deltas > least + 2 * TOLERANCE)).sum(axis=1)
+        else:
+            above += (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)
+    return above, below if one_sided else above, square

@@ -5,10 +5,12 @@ With p(1) <= ... <= p(k) the p-values that exist (a NaN stays one and counts for
     Holm (1979)                     max over j <= i of min(1, (k - j + 1) p(j)); bounds the chance of any false finding
     Benjamini & Hochberg (1995)     min over j >= i of min(1, k p(j) / j); bounds the share of false findings
 
-Clusters are those of the WMT shared tasks: metrics in the order of their values, parted wherever every metric above is
-significantly better than every metric below. Letters are a compact letter display (Piepho 2004): metrics that share a
-letter are not significantly different, and every two that are not share one. The letters are a cover by cliques,
-taken greedily from the best metric on (Gramm et al. 2007): not always the fewest.
+Clusters, metrics being in the order of their values, are those of WMT's translation tasks: parted wherever every metric
+above is significantly better than every metric below. By the rule of WMT's metrics task a new one begins where any
+member of the current one is significantly better; a later member may then tie with one above. Letters are a compact
+letter display (Piepho 2004): metrics that share a letter are not significantly different, and every two that are not
+share one. The letters are a cover by cliques, taken greedily from the best metric on (Gramm et al. 2007): not always
+the fewest.
 """
 
 from __future__ import annotations
@@ -44,13 +46,14 @@ def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:
     return adjusted
 
 
-def clusters(values: Vector, better: Better) -> tuple[tuple[int, ...], ...]:
-    """The metrics by number, best cluster first; a metric without a value is in none."""
+def clusters(values: Vector, better: Better, rule: str = "every") -> tuple[tuple[int, ...], ...]:
+    """The metrics by number, best cluster first; a metric without a value is in none. The rule is every or wmt."""
     order = _ranking(values)
     parted: list[tuple[int, ...]] = []
     start = 0
     for end in range(1, len(order) + 1):
-        if better[np.ix_(order[:end], order[end:])].all():
+        if end == len(order) or (better[order[start:end], order[end]].any() if rule == "wmt" else
+                                 better[np.ix_(order[:end], order[end:])].all()):
             parted.append(tuple(order[start:end]))
             start = end
     return tuple(parted)

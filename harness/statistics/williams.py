@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import kendalls
-from harness.statistics.panel import Array, Mask, Pairs, Vector, alike
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, alike
 from harness.statistics.ranks import ranks
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
@@ -50,10 +50,12 @@ class PairTests:
         delta, value, p, r = np.full((4, size, size), np.nan)
         return cls(delta, value, p, r, np.zeros((size, size), dtype=np.int64))
 
-    def put(self, pairs: Pairs, delta: Vector, p: Vector, n: int) -> None:
-        """Enter what a test without a statistic of its own says of some pairs (k, 2), on n rows."""
-        for (first, second), sign in ((pairs.T, 1), (pairs.T[::-1], -1)):
-            self.delta[first, second], self.p[first, second], self.n[first, second] = sign * delta, p, n
+    def put(self, pairs: Pairs, delta: Vector, p: Array, n: int, value: Vector | float = np.nan) -> None:
+        """Enter what a test says of some pairs (k, 2) on n rows; p is (k,), or (2, k) of either against the other."""
+        for (first, second), sign, own in zip((pairs.T, pairs.T[::-1]), (1, -1), np.broadcast_to(p, (2, len(pairs))),
+                                              strict=True):
+            self.delta[first, second], self.value[first, second] = sign * delta, sign * np.asarray(value)
+            self.p[first, second], self.n[first, second] = own, n
 
 
 def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
@@ -113,6 +115,63 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
     return tests
 
 
+def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic: str = "pearson") -> PairTests:
+    """Williams' test made robust: every pair of metrics, with the variance of their difference from whole contexts.
+
+    With d the sum over a context of what its rows add to r12 - r13, to first order, over the m contexts:
+    t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom. Rows of one context may depend on each other.
+    """
+    tests = PairTests.empty(len(scores))
+    for rows, pairs in shared_rows(human, scores):
+        if rows.sum() < 3:
+            continue
+        used, places = np.unique(pairs, return_inverse=True)
+        r, parts = INFLUENCE[statistic](human[rows], scores[used][:, rows])
+        units = np.unique(context[rows], return_inverse=True)[1].ravel()
+        sums = np.stack([np.bincount(units, weights=own) for own in parts])  # (metrics, contexts)
+        first, second = places.reshape(pairs.shape).T
+        m = sums.shape[1]
+        square = np.stack([np.square(sums[a] - sums[b]).sum() for a, b in zip(first, second, strict=True)])
+        delta = r[first] - r[second]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = delta / np.sqrt(square * m / (m - 1)) if m > 1 else np.full(len(delta), np.nan)
+        same = square <= SAME**2
+        t[same] = np.where(np.isnan(delta[same]), np.nan, 0.0)
+        tests.put(pairs, delta, 2 * scipy.special.stdtr(m - 1, -np.abs(t)), int(rows.sum()), t)
+    return tests
+
+
+def _influence_on_r(human: Vector, scores: Array) -> tuple[Vector, Array]:
+    """Pearson's r of each metric (metrics,), and what each row adds to it: h z - r (h² + z²) / 2, both of length 1."""
+    h, z = _unit(human[None]), _unit(scores)
+    r = (h * z).sum(axis=1)
+    return r, h * z - r[:, None] / 2 * (h**2 + z**2)
+
+
+def _influence_on_rho(human: Vector, scores: Array) -> tuple[Vector, Array]:
+    """Spearman's rho of each metric, and what each row adds: its ranks, and its part in those of all others."""
+    own, centre = ranks(human), (len(human) + 1) / 2
+    h, order = own - centre, np.argsort(human, kind="stable")
+    parts = np.empty(scores.shape)
+    moved = ranks(scores) - centre
+    for row, (metric, z) in enumerate(zip(scores, moved, strict=True)):
+        parts[row] = h * z + _above(metric, np.argsort(metric, kind="stable"), h) + _above(human, order, z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        length = np.sqrt((h @ h) * (moved**2).sum(axis=1))
+        return moved @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
+
+
+def _above(values: Vector, order: Codes, weight: Vector) -> Vector:
+    """Of each row the sum of the weights of rows with a higher value, and half of those with the same."""
+    ordered, tail = values[order], np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
+    sums: Vector = (tail[np.searchsorted(ordered, values)] + tail[np.searchsorted(ordered, values, side="right")]) / 2
+    return sums
+
+
+INFLUENCE: dict[str, Callable[[Vector, Array], tuple[Vector, Array]]] = {
+    "pearson": _influence_on_r, "spearman": _influence_on_rho}
+
+
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     """The pairs of metrics (k, 2), gathered by the rows in which both scores and the rating are there."""
     kinds = alike(np.isfinite(scores) & np.isfinite(human))
@@ -147,13 +206,17 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
 def _moment_matrix(values: Array, statistic: str) -> Array:
     if statistic not in ("pearson", "spearman"):
         raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
-    moved = ranks(values) if statistic == "spearman" else values
-    centred = moved - moved.mean(axis=1, keepdims=True)
+    unit = _unit(ranks(values) if statistic == "spearman" else values)
+    matrix: Array = np.clip(unit @ unit.T, -1, 1)
+    return matrix
+
+
+def _unit(values: Array) -> Array:
+    """Each row centred and of length 1; NaN for a constant one."""
+    centred = values - values.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows
-        unit = centred / np.sqrt((centred**2).sum(axis=1, keepdims=True))
-        matrix: Array = np.clip(unit @ unit.T, -1, 1)
-    return matrix
+        return np.asarray(centred / np.sqrt((centred**2).sum(axis=1, keepdims=True)))
 
 
 def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:

@@ -32,7 +32,7 @@ def rows(capsys: pytest.CaptureFixture[str], suite: SuiteRun, *flags: str) -> li
 def test_the_flags_name_the_tables() -> None:
     assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
     assert tuple(LEVELS) == statistics.LEVEL_NAMES
-    assert (*FORMULAS, "bootstrap", "perm-both") == statistics.TEST_NAMES
+    assert {*FORMULAS, "williams-contexts", "bootstrap", "perm-both"} == set(statistics.TEST_NAMES)
     assert plain_name("kendall-b") == "kendall"
 
 
@@ -78,7 +78,10 @@ def test_comparisons_by_other_tests(suite_run: SuiteRun, capsys: pytest.CaptureF
                  "--test", "bootstrap", "--draws", "30")
     assert {(row["statistic"], row["test"], row["value"]) for row in drawn} == {
         ("partial within-contexts", "bootstrap", None)}
-    assert main(["report", "--out", str(suite_run.out), *flags, "--statistic", "kendall-c"]) == 2
+    swapped = rows(capsys, suite_run, *flags, "--statistic", "pairwise-accuracy", "--level", "over-systems",
+                   "--test", "perm-both", "--draws", "30")
+    assert {0 < row["p"] <= 1 for row in swapped} == {True}
+    assert main(["report", "--out", str(suite_run.out), *flags, "--statistic", "kendall-c", "--test", "meng"]) == 2
     assert "--test bootstrap" in capsys.readouterr().err
 
 

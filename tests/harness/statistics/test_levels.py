@@ -31,6 +31,14 @@ def test_by_hand_and_in_any_order(rng: np.random.Generator) -> None:
         assert at_level("pearson", level)(shuffled) == pytest.approx(at_level("pearson", level)(SIMPSON), abs=1e-12)
 
 
+def test_the_numbers_of_mt_metrics_eval() -> None:
+    """Its stats_test, for two systems of three items each: over all rows, and the mean within systems."""
+    rows = grouped([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7], [0, 0, 0, 1, 1, 1], [0, 1, 2] * 2)
+    for statistic, *values in (("pearson", .776, .760), ("kendall", .552, .575), ("kendall-c", .556, .611)):
+        assert [at_level(statistic, level)(rows) for level in ("items", "within-systems")] == (
+            pytest.approx(values, abs=5e-4))
+
+
 def test_groups_without_a_value_are_left_out() -> None:
     rows = grouped([1, 2, 3, 5, 5, 5, 1], [1, 2, 3, 1, 2, 3, 1], [0, 0, 0, 1, 1, 1, 2], [0] * 7)
     assert at_level("pearson", "within-systems")(rows) == pytest.approx(1)

@@ -46,6 +46,20 @@ def test_by_hand() -> None:
     assert estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
 
 
+def test_groups_as_mt_metrics_eval_has_them() -> None:
+    """The example of its tau_optimization_test with matrices and gaps: of the thresholds 0 to 8 the best is 1."""
+    metric = [[0, 5, 2, 3, 2], [None, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1]]
+    human = [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, None, 3, 2]]
+    rows = panel(*(np.array(side, dtype=float).ravel() for side in (metric, human)), np.zeros(20, dtype=np.int64),
+                 np.repeat(np.arange(4), 5))
+    value = estimate(rows, "pairwise-accuracy", "within-contexts")
+    assert (value.value, value.epsilon) == (pytest.approx(0.4916666666666668), 1)
+    # its stats_test: KendallVariants and KendallWithTiesOpt of one panel
+    gold, scores = [1.0, 2, 2, 3, 4], [2.0, 1, 1.5, 5, 3]
+    assert [pairwise.accuracy(paired(gold, scores), epsilon) for epsilon in (0, 2)] == pytest.approx([.6, .4])
+    assert pairwise.calibrated(paired(gold, scores)).value == pytest.approx(.7)
+
+
 rows = st.lists(st.tuples(st.integers(1, 4), st.integers(-30, 30)), min_size=2, max_size=30)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import permutation
+from harness.statistics import mixtures, permutation
+from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.mixtures import FINEST
 from harness.statistics.permutation import MIXTURES
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
@@ -41,6 +42,40 @@ def loop(human: Values, first: Values, second: Values, statistic: str, keep: Val
         delta = np.inf if constant else CORRELATE[statistic](human, x)[0] - CORRELATE[statistic](human, y)[0]
         both += abs(delta) >= abs(observed) - 1e-10
     return observed, both / (len(keep) + 1)
+
+
+def as_mt_metrics_eval(human: Values, first: Values, second: Values, statistic: str, keep: Values) -> float:
+    """Its rule: the share of draws in which the first metric is ahead by as much as it was, ties counting."""
+    a, b = stats.zscore(first), stats.zscore(second)
+
+    def ahead(x: Values, y: Values) -> float:
+        return float(CORRELATE[statistic](human, x)[0] - CORRELATE[statistic](human, y)[0])
+
+    observed = ahead(a, b) - 1e-10
+    return float(np.mean([ahead(np.where(kept, a, b), np.where(kept, b, a)) >= observed for kept in keep]))
+
+
+def test_one_sided_as_mt_metrics_eval_has_it_and_any_statistic_by_drawing() -> None:
+    """Its p is c / k, this one (c + 1) / (k + 1), which is never 0. A statistic that is a function gives the same."""
+    human, scores = example(9)
+    scores = scores[[0, 3, 4]]
+    for statistic, function in (("pearson", pearson), ("spearman", spearman)):
+        tests = all_pairs(human, scores, statistic, 40, rng=seeded(), one_sided=True)
+        drawn = all_pairs(human, scores, function, 40, rng=seeded(), one_sided=True)
+        for i, j in permutations(range(3), 2):
+            p = as_mt_metrics_eval(human, scores[i], scores[j], statistic, masks(40, 40))
+            assert tests.p[i, j] == pytest.approx((40 * p + 1) / 41)
+            assert drawn.p[i, j] == pytest.approx(tests.p[i, j])
+            assert drawn.value[i, j] == pytest.approx(tests.value[i, j], rel=.02)
+
+
+def test_p_below_what_draws_can_tell_is_of_the_normal_tail() -> None:
+    tests = all_pairs(*example(9), draws=200, rng=seeded())
+    fine = permutation.below_draws(tests, 200)
+    rare = tests.p <= 10 / 201
+    assert (fine[~rare & np.isfinite(tests.p)] == tests.p[~rare & np.isfinite(tests.p)]).all()
+    assert (fine[rare] == np.minimum(tests.p, 2 * stats.norm.sf(abs(tests.value)))[rare]).all()
+    assert (fine[rare] < 1 / 201).any()
 
 
 def masks(n: int, draws: int, seed: int = 1) -> Values:
@@ -104,7 +139,7 @@ def test_order_company_threads_and_blocks_change_nothing(statistic: str, monkeyp
     np.testing.assert_array_equal(moved.delta, whole.delta[np.ix_(order, order)])
     few = all_pairs(human, scores[:2], statistic, 100, rng=seeded())
     np.testing.assert_array_equal(few.p, whole.p[:2, :2])
-    monkeypatch.setattr(permutation, "MASK_CELLS", 400)
+    monkeypatch.setattr(mixtures, "MASK_CELLS", 400)
     monkeypatch.setattr(permutation, "PAIRS_AT_ONCE", 3)
     np.testing.assert_array_equal(all_pairs(human, scores, statistic, 100, rng=seeded()).p, whole.p)
 

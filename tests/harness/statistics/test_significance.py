@@ -55,6 +55,16 @@ def wins(size: int, pairs: list[tuple[int, int]]) -> np.ndarray:
     return table
 
 
+def as_wmt(order: list[int], better: np.ndarray) -> list[list[int]]:
+    """The rule of WMT's metrics task: a metric joins the cluster unless one of its members beats it."""
+    groups: list[list[int]] = []
+    for metric in order:
+        if not groups or any(better[member, metric] for member in groups[-1]):
+            groups.append([])
+        groups[-1].append(metric)
+    return groups
+
+
 def test_clusters_by_hand() -> None:
     values = np.array([.5, .9, np.nan, .7, .6])  # order 1 3 4 0
     every = [(1, 3), (1, 4), (1, 0), (3, 0), (4, 0)]
@@ -77,6 +87,7 @@ def test_letters_and_clusters_keep_their_promises(size: int, data: st.DataObject
     shown = letters(values, table)
     for i, j in pairs:
         assert bool(set(shown[i]) & set(shown[j])) is not bool(table[i, j])
+    assert [list(group) for group in clusters(values, table, "wmt")] == as_wmt(order, table)
     groups = clusters(values, table)
     assert [i for group in groups for i in group] == order
     for place, group in enumerate(groups):

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.statistics.williams import FORMULAS as TESTS
-from harness.statistics.williams import all_pairs_by_formula, correlation_matrix, shared_rows, williams
+from harness.statistics.williams import (
+    all_pairs_by_context,
+    all_pairs_by_formula,
+    correlation_matrix,
+    shared_rows,
+    williams,
+)
 
 PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many places as printed, p, source
     ("williams", .4, .5, .1, 103, "-0.89", .37, "Steiger (1980), p. 249; psych::r.test, Steiger case A"),
@@ -53,6 +59,28 @@ def test_williams_equals_its_formula_and_is_antisymmetric(seed: int, n: int) -> 
         forth, back = test(r[0, 1], r[0, 2], r[1, 2], n), test(r[0, 2], r[0, 1], r[1, 2], n)
         assert float(forth[0]) == pytest.approx(-float(back[0]), rel=1e-9)
         assert float(forth[1]) == pytest.approx(float(back[1]))
+
+
+def test_by_context_equals_a_jackknife_of_contexts_and_any_order_of_rows(rng: np.random.Generator) -> None:
+    """What a context adds to a correlation, to first order, is what leaving it out takes away."""
+    context = np.repeat(np.arange(200), 3)
+    shared = rng.normal(size=(3, 200))[:, context] + rng.normal(size=(3, 600))
+    human, scores = shared[0], shared[1:] + shared[0]
+    for statistic in ("pearson", "spearman"):
+        tests = all_pairs_by_context(human, scores, context, statistic)
+        left_out = []
+        for number in range(200):
+            r = correlation_matrix(np.vstack([human, scores])[:, context != number], statistic)
+            left_out.append(r[0, 1] - r[0, 2])
+        error = np.sqrt(199 / 200 * ((left_out - np.mean(left_out)) ** 2).sum())
+        assert tests.value[0, 1] == pytest.approx(tests.delta[0, 1] / error, rel=.02)
+        assert tests.p[0, 1] == pytest.approx(2 * stats.t.sf(abs(tests.value[0, 1]), 199))
+        order = rng.permutation(600)
+        again = all_pairs_by_context(human[order], scores[:, order], context[order], statistic)
+        assert again.value[0, 1] == pytest.approx(tests.value[0, 1])
+    twice = all_pairs_by_context(human, np.stack([scores[0], scores[0], np.ones(600)]), context)
+    assert (twice.value[0, 1], twice.p[0, 1]) == (0, 1)
+    assert np.isnan(twice.p[0, 2])
 
 
 def test_one_metric_twice_ties_and_a_missing_correlation_is_missing() -> None:
