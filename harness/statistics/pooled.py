@@ -25,14 +25,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from harness.statistics.mixtures import TOLERANCE
+from harness.statistics.mixtures import TOLERANCE, Masks
 from harness.statistics.panel import Array, Vector
 from harness.statistics.permutation import MIXTURES, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
 
 ALPHA = 0.05
-MASKS = 512
-"""Draws of a permutation that are made together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +90,9 @@ def permuted(targets: Sequence[TargetScores], pairs: Sequence[tuple[int, int]], 
                         observed[alike] = math.nan
                         continue
                     mixtures = MIXTURES[statistic](target.human[rows], np.where(present, target.scores, 0.0)[:, rows],
-                                                   listed[alike], pool)
-                    observed[alike] += own * mixtures.observed
-                    for start in range(0, draws, MASKS):
-                        keep = np.unpackbits(bits[start:start + MASKS], axis=1).T[context[rows]].astype(np.float64)
-                        deltas[alike, start:start + MASKS] += own * mixtures.deltas(keep)
+                                                   Masks(bits, context[rows]), pool)
+                    observed[alike] += own * np.subtract(*mixtures.values[listed[alike].T])
+                    deltas[alike] += own * np.concatenate(list(mixtures.deltas(listed[alike])), axis=1)
     extreme = (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)  # a NaN is not inside
     return np.where(np.isfinite(observed), (extreme + 1) / (draws + 1), np.nan)
 
