@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,19 @@ def make_dataset(responses: list[str], votes: list[tuple[float, ...]], **more: o
     items = tuple(make_item(f"toy_{number:05d}", text, "a good reply to you") for number, text in enumerate(responses))
     ratings = tuple(Rating(item.id, "overall", given) for item, given in zip(items, votes, strict=True))
     return Dataset(card, items, ratings, "imported")
+
+
+def make_wheel(folder: Path, package: str, version: str, files: Mapping[str, str | bytes]) -> Path:
+    """A wheel with some files, as the package index serves it: pip takes it without asking anybody."""
+    name = package.replace("-", "_")
+    about = {"METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
+             "WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n", "RECORD": ""}
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, content in (*files.items(), *((f"{name}-{version}.dist-info/{own}", text)
+                                                  for own, text in about.items())):
+            archive.writestr(member, content)
+    return path
 
 
 @pytest.fixture

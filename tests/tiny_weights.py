@@ -11,7 +11,9 @@ from typing import Any
 from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.storage import resources
-from metrics.models.service import Models
+from harness.cli import main
+from metrics import registry
+from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
@@ -40,15 +42,34 @@ def corpus() -> Corpus:
     return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
 
 
-def corpus_file(folder: Path) -> Path:
-    """The corpus of toys as a file."""
+def corpus_file(folder: Path, inference: bool = False) -> Path:
+    """The corpus of toys as a file, with questions among its turns; on request with pairs that an inference labels."""
+    rows = [{"utterances": [{"speaker": turn.speaker, "text": turn.text + "?" * (place % 2),
+                             "emotion": one.labels["utterances"][place % 4]["emotion"]}
+                            for place, turn in enumerate((*one.utterances, one.utterances[0]))],
+             **{key: value for key, value in one.labels.items() if key != "utterances"}} for one in corpus().dialogues]
+    rows += [{"label": ("entailment", "neutral", "contradiction")[number % 3],
+              "utterances": [{"speaker": "A", "text": f"i like {number}"}, {"speaker": "B", "text": f"so {number}"}]}
+             for number in range(90 * inference)]
     path = folder / "toy.jsonl"
-    path.write_text("".join(json.dumps({
-        "dialogue_id": one.id, "source": "toy", "split": "train",
-        "utterances": [{"speaker": turn.speaker, "text": turn.text} for turn in one.utterances],
-        **{key: value for key, value in one.labels.items() if key.endswith("responses")}}) + "\n"
-        for one in corpus().dialogues))
+    path.write_text("".join(json.dumps({"dialogue_id": str(number), "source": "toy", "split": "train", **row}) + "\n"
+                            for number, row in enumerate(rows)))
     return path
+
+
+def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, inference: bool = False,
+             ) -> tuple[Models, Any]:
+    """Train a metric by the recipe `paper` from the command; the metric with that recipe, and the models it reads."""
+    name, _, options = requested.rstrip("]").partition("[")
+    read = ["--encoder", str(encoder), "--corpus", str(corpus_file(folder, inference)), "--home", str(folder),
+            "--device", "cpu"]
+    if "mlm" in registry.card(name).checkpoints:
+        assert main(["train", "mlm", "--steps", "1", *read]) == 0
+    changes = [part for setting in settings for part in ("--set", setting)]
+    steps = [] if any(setting.startswith("epochs=") for setting in settings) else ["--steps", "2"]
+    assert main(["train", requested, "--recipe", "paper", *changes, *steps, *read]) == 0
+    metric = registry.choose(f"{name}[recipe=paper,encoder={encoder},{options}]").metric
+    return Models(folder, Choice(device="cpu")), metric
 
 
 def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:

@@ -12,7 +12,7 @@ A text that several continuations follow is read once: its keys and values are k
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
-from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.batches import Batches, Forward, Result
 from metrics.models.continuations import SAVED, Following, Reader, reads_pieces
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
@@ -223,17 +223,9 @@ class LanguageModel:
             alike = next(differ, min(map(len, rows)) - 1)
             units.append(Following(rows[0][:alike], [row[alike:] for row in rows]))
         parts = [unit.units(together=not self._stateful) for unit in units]
-        flat = [unit for part in parts for unit in part]
-
-        def on(reader: Reader) -> Forward[Vectors]:
-            return lambda batch: reader.last([flat[place] for place in batch], wanted)
-
-        read = iter(self._batches.run([unit.size for unit in flat], [on(reader) for reader in self._readers()]))
+        read = iter(self._run(self._batches, [unit for part in parts for unit in part],
+                              lambda reader, units: reader.last(units, wanted)))
         return [np.concatenate([next(read) for _ in part]) for part in parts]
-
-    def _readers(self) -> list[Reader]:
-        return [Reader(network, device, self.tokenizer.pad, self._rows)
-                for network, device in networks.workers(self.networks, self.machine)]
 
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
         """Compute log p of every token of each group's continuations, on all devices."""
@@ -241,18 +233,18 @@ class LanguageModel:
             return []
         parts = [group.units(self._in_pieces, 0 if self._rows else SAVED) for group in groups]
         units = [unit for part in parts for unit in part]
-        batches = self._row_batches if self._rows else self._batches
-        read = iter(batches.run([unit.size for unit in units], self._forwards(units)))
+        read = iter(self._run(self._row_batches if self._rows else self._batches, units, Reader.read))
         return [[values for _ in part for values in next(read)] for part in parts]
 
-    def _forwards(self, units: Sequence[Following]) -> list[Forward[list[Vectors]]]:
-        def on(reader: Reader) -> Forward[list[Vectors]]:
-            def forward(batch: Positions) -> list[list[Vectors]]:
-                return reader.read([units[place] for place in batch])
+    def _run(self, batches: Batches, units: Sequence[Following],
+             read: Callable[[Reader, Sequence[Following]], Sequence[Result]]) -> list[Result]:
+        """What `read` gives of each unit, on all devices at once."""
+        def on(reader: Reader) -> Forward[Result]:
+            return lambda batch: read(reader, [units[place] for place in batch])
 
-            return forward
-
-        return [on(reader) for reader in self._readers()]
+        readers = [Reader(network, device, self.tokenizer.pad, self._rows)
+                   for network, device in networks.workers(self.networks, self.machine)]
+        return batches.run([unit.size for unit in units], [on(reader) for reader in readers])
 
 
 def _without(marks: Sequence[str], text: str) -> str:

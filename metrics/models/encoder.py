@@ -97,25 +97,13 @@ class Encoder:
 
     def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls", limit: int | None = None) -> Vectors:
         """One vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
-        def read(missing: list[tuple[str, str]]) -> list[Vectors]:
-            return self._forward(self.tokenizer.pairs(missing, limit))
-
-        def states(some: list[tuple[str, str]]) -> list[Vectors]:
-            return self._all(f"pairs {limit}", some, read)
-
-        return self._pooled(f"pair {limit}", pairs, pooling, states, 0)
+        return self._whole("pair", pairs, pooling, limit, lambda missing: self.tokenizer.pairs(missing, limit))
 
     def dialogues(self, dialogues: Sequence[tuple[str, ...]], pooling: Pooling = "mean",
                   limit: int | None = None) -> Vectors:
         """One vector per dialogue, read as one sequence with its last token between utterances: (dialogues, width)."""
-        def read(missing: list[tuple[str, ...]]) -> list[Vectors]:
-            separator = int(self.networks[0].config.vocab_size) - 1
-            return self._forward(self.tokenizer.dialogues(missing, separator, limit))
-
-        def states(some: list[tuple[str, ...]]) -> list[Vectors]:
-            return self._all(f"dialogues {limit}", some, read)
-
-        return self._pooled(f"dialogue {limit}", dialogues, pooling, states, 0)
+        return self._whole("dialogue", dialogues, pooling, limit, lambda missing: self.tokenizer.dialogues(
+            missing, int(self.networks[0].config.vocab_size) - 1, limit))
 
     def embeddings(self) -> Vectors:
         """The network's input embeddings: (vocabulary, width)."""
@@ -134,6 +122,14 @@ class Encoder:
             return read(missing) if self._cache is None else self._cache.through(kind, missing, read)
 
         return self._memory.through((self._key, kind), texts, kept_or_read)
+
+    def _whole(self, kind: str, texts: Sequence[Text], pooling: Pooling, limit: int | None,
+               tokenized: Callable[[list[Text]], list[Tokenized]]) -> Vectors:
+        """One vector for each of several texts that are read as one sequence."""
+        def states(some: list[Text]) -> list[Vectors]:
+            return self._all(f"{kind}s {limit}", some, lambda missing: self._forward(tokenized(missing)))
+
+        return self._pooled(f"{kind} {limit}", texts, pooling, states, 0)
 
     def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
                 states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from typing import Any
@@ -77,7 +78,11 @@ def _check_causal(weights: Weights, config: Any, kind: str) -> None:
 
 def placed(network: Any, machine: Machine) -> list[Any]:
     """The network once per device, with the linear layers of the precision; the one handed over is used up."""
-    return [_placed(network, device, machine) for device in machine.devices]
+    network.eval().requires_grad_(False)
+    copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
+    if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
+        return [packed.pack(each) for each in copies]
+    return [each.to(device) for each, device in zip(copies, machine.devices, strict=True)]
 
 
 def _check_depth(weights: Weights, config: Any, layers: int) -> None:
@@ -172,13 +177,3 @@ def separated(network: Any) -> Any:
 def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
     return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds those of another network "
                            f"({problem:.200}); train them anew with `{command(checkpoint.name)} --fresh`")
-
-
-def _placed(network: Any, device: str, machine: Machine) -> Any:
-    """A network ready to be read on one device."""
-    import copy
-
-    network.eval().requires_grad_(False)
-    if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
-        return packed.pack(copy.deepcopy(network) if len(machine.devices) > 1 else network)
-    return (network if len(machine.devices) == 1 else copy.deepcopy(network)).to(device)

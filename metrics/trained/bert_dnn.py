@@ -56,10 +56,7 @@ class BertDnn:
         """The probability that the response is relevant, 0 to 1; NaN without a context."""
         if self.recipe != "small":
             return {"bert-dnn": self._of_whole_contexts(items, models)}
-        from metrics.trained.heads.networks import Stack
-
-        network = models.trained("bert-dnn", Stack, self.encoder)
-        return {"bert-dnn": pair_probabilities(items, network, models.encoder(self.encoder))}
+        return {"bert-dnn": pair_probabilities(items, models, "bert-dnn", self.encoder, "Stack")}
 
     def objective(self, data: TrainingData) -> Objective:
         """Classify each good reply and one to another context, by cross entropy."""

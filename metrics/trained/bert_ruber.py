@@ -58,12 +58,9 @@ class BertRuber:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Three columns, 0 to 1."""
-        from metrics.trained.heads.networks import Layers, Relatedness
-
         encoder = models.encoder(self.encoder)
-        network = models.trained(self.card.checkpoints[0], Relatedness if self.recipe == "small" else Layers,
-                                 self.encoder)
-        alone = pair_probabilities(items, network, encoder)
+        alone = pair_probabilities(items, models, self.card.checkpoints[0], self.encoder,
+                                   "Relatedness" if self.recipe == "small" else "Layers")
         alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
         return {"bert-ruber": blended(self.blend, alike, alone), "bert-ruber-referenced": alike,
                 "bert-ruber-unreferenced": alone}

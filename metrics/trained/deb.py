@@ -78,10 +78,7 @@ class Deb:
         """A probability, 0 to 1; NaN without a context."""
         if self.recipe != "small":
             return {"deb": cross_encoder.pair_probabilities(items, models, self.weights_name, self.encoder)}
-        from metrics.trained.heads.networks import NextResponse
-
-        network = models.trained(self.weights_name, NextResponse, self.encoder)
-        return {"deb": pair_probabilities(items, network, models.encoder(self.encoder))}
+        return {"deb": pair_probabilities(items, models, self.weights_name, self.encoder, "NextResponse")}
 
     def objective(self, data: TrainingData) -> Objective:
         """Find the own reply among many, and classify good and false ones of DailyDialog++."""
@@ -109,7 +106,6 @@ class Deb:
         batches = drawn(table, batch, (training, held), data.rng, 12)
         report = accuracy([batch["judged"] for batch in batches.held], "false")
         return batches.objective(NextResponse, deb_loss, report, turns=TURNS)
-
 
     def _from_tokens(self, data: TrainingData) -> Objective:
         """Tell good replies from false ones, each read together with all that was said before it."""

@@ -25,9 +25,8 @@ from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads import cross_encoder
+from metrics.trained.heads import cross_encoder, table
 from metrics.trained.heads.data import text_batches
-from metrics.trained.heads.table import response_probabilities
 from metrics.trained.mme_fm import PAPER
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -64,13 +63,8 @@ class Engagement:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        if self.recipe != "small":
-            return {"mme-em": cross_encoder.response_probabilities(items, models, self.card.checkpoints[0],
-                                                                   self.encoder)}
-        from metrics.trained.heads.networks import UtteranceHead
-
-        network = models.trained("mme-em", UtteranceHead, self.encoder)
-        return {"mme-em": response_probabilities(items, network, models.encoder(self.encoder))}
+        read = table if self.recipe == "small" else cross_encoder
+        return {"mme-em": read.response_probabilities(items, models, self.card.checkpoints[0], self.encoder)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Predict the share of the scale that an utterance got, by cross entropy."""

@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads import cross_encoder
+from metrics.trained.heads import cross_encoder, table
 from metrics.trained.heads.data import CORRUPTIONS, some_replies, text_batches, whole_or_broken
-from metrics.trained.heads.table import FIVE, response_probabilities
+from metrics.trained.heads.table import FIVE
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -54,13 +54,8 @@ class Fluency:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1."""
-        if self.recipe != "small":
-            return {"mme-fm": cross_encoder.response_probabilities(items, models, self.card.checkpoints[0],
-                                                                   self.encoder)}
-        from metrics.trained.heads.networks import UtteranceHead
-
-        network = models.trained("mme-fm", UtteranceHead, self.encoder)
-        return {"mme-fm": response_probabilities(items, network, models.encoder(self.encoder))}
+        read = table if self.recipe == "small" else cross_encoder
+        return {"mme-fm": read.response_probabilities(items, models, self.card.checkpoints[0], self.encoder)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Classify whole and corrupted replies, by cross entropy."""

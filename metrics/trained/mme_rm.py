@@ -62,10 +62,7 @@ class MmeRm:
         """A probability, 0 to 1; NaN without a context."""
         if self.recipe != "small":
             return {"mme-rm": cross_encoder.pair_probabilities(items, models, self.card.checkpoints[0], self.encoder)}
-        from metrics.trained.heads.networks import Relatedness
-
-        network = models.trained("mme-rm", Relatedness, self.encoder)
-        return {"mme-rm": pair_probabilities(items, network, models.encoder(self.encoder))}
+        return {"mme-rm": pair_probabilities(items, models, "mme-rm", self.encoder, "Relatedness")}
 
     def objective(self, data: TrainingData) -> Objective:
         """Classify true replies and those of middling likeness to them."""

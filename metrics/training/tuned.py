@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from metrics.errors import MetricError
 from metrics.models import networks
+from metrics.models.encoder import padded
 from metrics.models.reading import READING
 from metrics.trained.heads import losses
 from metrics.training.adapters import Adapters, linears
@@ -129,14 +130,10 @@ def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, s
         rows = tokenizer.dialogues(readings, separator, longest)
     else:
         rows = tokenizer.pairs([(pair[0], pair[1]) for pair in readings], longest)
-    ids = np.full((len(rows), max(len(row.ids) for row in rows)), tokenizer.pad, dtype=np.int64)
-    types = np.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row.ids)] = row.ids
-        if row.types:
-            types[place, : len(row.ids)] = row.types
-    held = {"ids": ids, "lengths": np.array([len(row.ids) for row in rows])}
-    return {name: torch.from_numpy(array) for name, array in (held | ({"types": types} if types.any() else {})).items()}
+    inputs = padded(rows, tokenizer.pad)
+    held = {"ids": inputs["input_ids"], "lengths": np.array([len(row.ids) for row in rows])}
+    types = {"types": inputs["token_type_ids"]} if "token_type_ids" in inputs else {}
+    return {name: torch.from_numpy(array) for name, array in (held | types).items()}
 
 
 @dataclass(frozen=True, slots=True)

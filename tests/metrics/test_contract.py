@@ -21,6 +21,7 @@ from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence
 from metrics.metric import Metric, signature
 from metrics.models.service import Choice, Models
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 LEFT_OUT = ("speed", "network off")
 """Checks that `harness check` makes alone: one measures, the other wants the whole process."""
 ITEMS = 12
@@ -42,16 +43,6 @@ class Small(Trial):
     """A trial over fewer items."""
 
     sample = tuple(map(few, ("dstc7", "fed-turn", "topical-usr", "fed-dial")))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_core() -> Iterator[None]:
-    """Tiny networks are quickest on one core."""
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(params=registry.names())

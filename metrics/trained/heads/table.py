@@ -23,6 +23,7 @@ from metrics.text.words import Aggregation, over_references, reply, sharing
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
+    from metrics.models.service import Models
 
 FIVE = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia")
 """The corpora of the metrics that need nothing but dialogues."""
@@ -106,17 +107,22 @@ def items_table(items: Sequence[Item], encoder: Encoder, *more: str) -> tuple[Te
     return table, rows, table.rows(responses)
 
 
-def pair_probabilities(items: Sequence[Item], network: Any, encoder: Encoder) -> Column:
-    """The sigmoid of network(context, response) of each item: 0 to 1, NaN without a context."""
-    table, before, replies = items_table(items, encoder)
+def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, kind: str) -> Column:
+    """The sigmoid of what a network of that kind gives of context and response: 0 to 1, NaN without a context."""
+    from metrics.trained.heads import networks
+
+    network = models.trained(weights, getattr(networks, kind), encoder)
+    table, before, replies = items_table(items, models.encoder(encoder))
     return fill(before[:, 0] > 0, lambda rows: probabilities(
         network_scores(network, table, before[rows], replies[rows])))
 
 
-def response_probabilities(items: Sequence[Item], network: Any, encoder: Encoder) -> Column:
-    """The sigmoid of network(response) of each item: 0 to 1."""
-    responses = [reply(item) for item in items]
-    table = TextTable(responses, reading(encoder))
+def response_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str) -> Column:
+    """The sigmoid of what an UtteranceHead gives of the response: 0 to 1."""
+    from metrics.trained.heads.networks import UtteranceHead
+
+    network, responses = models.trained(weights, UtteranceHead, encoder), [reply(item) for item in items]
+    table = TextTable(responses, reading(models.encoder(encoder)))
     return probabilities(network_scores(network, table, table.rows(responses)))
 
 

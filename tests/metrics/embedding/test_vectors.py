@@ -22,7 +22,7 @@ from metrics.embedding.cosine import Cosine, between
 from metrics.embedding.embedding_average import EmbeddingAverage
 from metrics.embedding.greedy_matching import GreedyMatching
 from metrics.embedding.vector_extrema import VectorExtrema
-from metrics.metric import Column, signature
+from metrics.metric import Column
 from metrics.models import weights
 from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors
@@ -114,13 +114,6 @@ def test_a_side_without_a_known_word_is_0_and_a_blank_reference_is_none(kind: Ki
         assert one(kind, "x", " ", "minus", how=how) == pytest.approx(-1)
         for references in ((), ("",), (" ", "\n")):
             assert math.isnan(one(kind, "x", *references, how=how))
-
-
-def test_the_signature_tells_the_vectors(tiny_encoder: Path, tmp_path: Path, home: Path) -> None:
-    (tmp_path / "toy.txt").write_text("x 1 0\ny 0 1\n")
-    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
-    assert "vectors=toy.txt@" in signature(GreedyMatching(vectors=str(tmp_path / "toy.txt")), models)
-    assert "vectors=input embeddings of " in signature(GreedyMatching(), models)
 
 
 ANGLES = {"east": 0, "north": 90, "north-east": 45, "west": 180}

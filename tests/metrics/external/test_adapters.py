@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tests.conftest import make_item
 evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
 pytest.importorskip("sentence_transformers", exc_type=ImportError)
 
+pytestmark = pytest.mark.usefixtures("evaluate_cache")
 ITEMS = [
     make_item("one", "hello you", "hello there", "you like tea", context=("what is good", "the tea")),
     make_item("two", "good tea is good", "not the tea", context=("like tea",)),
@@ -57,19 +57,6 @@ def script(folder: Path, body: str = SHARED, references: str = TEXTS, *, name: s
     path = folder / f"{name}.py"
     path.write_text(SCRIPT.format(kind="Metric", features=features, inputs=", ".join([*parts, arguments]), body=body))
     return path
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the library away from the cache of whoever runs the tests."""
-    folder, path = tmp_path_factory.mktemp("evaluate"), list(sys.path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate.config, "HF_MODULES_CACHE", folder / "modules")
-        patch.setattr(evaluate.config, "HF_METRICS_CACHE", folder / "metrics")
-        yield
-    sys.path[:] = path
-    for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
-        del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -14,19 +13,9 @@ from metrics.errors import BrokenPlugin
 from metrics.external import isolation
 from metrics.external.isolation import env
 from metrics.external.isolation.settings import MARK
+from tests.conftest import make_wheel
 
 POINTS = "[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n"
-
-
-def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
-    """A wheel made by hand, so that pip installs it without asking anybody."""
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/RECORD", "")
 
 
 @pytest.mark.slow
@@ -38,9 +27,10 @@ def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: py
         made.mkdir()
     for found in Path(np.__file__).parent.parent.glob("numpy*"):
         (ours / found.name).symlink_to(found)
-    wheel(wheels, "numpy", "99.0", {"numpy.pth": str(ours)})
-    wheel(wheels, "clashing", "1.0", {"clashing.py": "VERSION = 1"})
-    wheel(wheels, "clashing", "2.0", {"clashing.py": "VERSION = 2"})
+    for name, version, files in (("numpy", "99.0", {"numpy.pth": str(ours)}),
+                                 ("clashing", "1.0", {"clashing.py": "VERSION = 1"}),
+                                 ("clashing", "2.0", {"clashing.py": "VERSION = 2"})):
+        make_wheel(wheels, name, version, files)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     (folder / "pyproject.toml").write_text(f"[project]\ndependencies = ['clashing>1', 'dialogue-harness']\n{POINTS}")

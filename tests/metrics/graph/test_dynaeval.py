@@ -127,11 +127,8 @@ def test_without_attention_the_published_convolution_is_that_of_pyg() -> None:
 def test_the_original_s_dicoh_reads_words_then_utterances(tmp_path: Path, tiny_encoder: Path) -> None:
     torch.manual_seed(0)
     (tmp_path / "words.txt").write_text("4 2\ntea 3 4\nrain 0 5\nhello 1 2\nyou 8 6\n")
-    assert main(["train", f"s-dicoh[words={tmp_path}/words.txt]", "--recipe", "paper", "--set", "batch=4", "--set",
-                 "hidden=3", "--set", "size=2", "--steps", "2", "--encoder", str(tiny_encoder), "--corpus",
-                 str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
-    metric: Any = registry.choose(f"s-dicoh[recipe=paper,encoder={tiny_encoder},words={tmp_path}/words.txt]").metric
-    models = Models(tmp_path, Choice(device="cpu"))
+    models, metric = tiny_weights.by_paper(f"s-dicoh[words={tmp_path}/words.txt]", tmp_path, tiny_encoder, "batch=4",
+                                           "hidden=3", "size=2")
     network = models.trained("s-dicoh-paper", DialogueWords, str(tiny_encoder))
     items = [Item("two", (Utterance("A", "hello you"), Utterance("B", "Tea, moon")), None),
              Item("one", dialogue("A:hello"), None), Item("nothing known", dialogue("A:moon B:sun"), None),
@@ -155,10 +152,8 @@ def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: P
     corpus = ["--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
     assert main(["train", "mlm", "--steps", "2", "--encoder", str(tiny_encoder), *corpus]) == 0
     adapted = f"{tiny_encoder}+mlm"
-    assert main(["train", "dynaeval", "--recipe", "paper", "--set", "batch=8", "--set", "lift=6", "--set", "hidden=3",
-                 "--set", "epochs=0.05", "--set", "every=500", "--encoder", adapted, *corpus]) == 0
-    metric: Any = registry.choose(f"dynaeval[recipe=paper,encoder={adapted}]").metric
-    models = Models(tmp_path, Choice(device="cpu"))
+    models, metric = tiny_weights.by_paper("dynaeval", tmp_path, adapted, "batch=8", "lift=6", "hidden=3",
+                                           "epochs=0.05", "every=500")
     network = models.trained(metric.weights_name, DialogueGraph, adapted)
     assert (network.lift.out_features, network.lstm.num_layers, network.pooling, network.likeness) == (
         6, 2, "mean", False)

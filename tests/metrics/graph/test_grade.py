@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
 from metrics.graph.grade import metric as grade_data
@@ -182,12 +181,9 @@ def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path,
 def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tiny_encoder: Path) -> None:
     """With the encoder's vectors of words and its graph, since neither ConceptNet nor Numberbatch is here."""
     options = "graph=neighbours,nodes=,tagger=lists"
-    assert main(["train", f"grade[{options}]", "--recipe", "paper", "--set", "heads=2", "--set", "layers=1", "--set",
-                 "branch=4", "--set", "length=24", "--set", "batch=4", "--steps", "4", "--encoder", str(tiny_encoder),
-                 "--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
-    metric: Any = registry.choose(f"grade[recipe=paper,encoder={tiny_encoder},{options}]").metric
+    models, metric = tiny_weights.by_paper(f"grade[{options}]", tmp_path, tiny_encoder, "heads=2", "layers=1",
+                                           "branch=4", "length=24", "batch=4")
     assert metric.weights_name == "grade-paper-neighbours-words"
-    models = Models(tmp_path, Choice(device="cpu"))
     network = models.trained(metric.weights_name, grade.PublishedGrade, str(tiny_encoder))
     assert (network.score.layers[1].in_features, len(network.graph.layers), network.length) == (8, 1, 24)
     items = [make_item("a", "i like tea and football", context=("do you like tea", "yes")),
@@ -208,11 +204,8 @@ def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tin
 def test_topics_alone_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
     """TCM is GRADE's graph branch and its net; the graphs are those of the last two utterances."""
     options = "graph=neighbours,nodes=,tagger=lists"
-    assert main(["train", f"mme-tcm[{options}]", "--recipe", "paper", "--set", "heads=2", "--set", "layers=1", "--set",
-                 "branch=4", "--set", "batch=4", "--steps", "4", "--encoder", str(tiny_encoder), "--corpus",
-                 str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]) == 0
-    metric: Any = registry.choose(f"mme-tcm[recipe=paper,encoder={tiny_encoder},{options}]").metric
-    models = Models(tmp_path, Choice(device="cpu"))
+    models, metric = tiny_weights.by_paper(f"mme-tcm[{options}]", tmp_path, tiny_encoder, "heads=2", "layers=1",
+                                           "branch=4", "batch=4")
     network = models.trained(metric.weights_name, grade.TopicCoherence, str(tiny_encoder))
     sizes = network.graph.last.out_features, network.score.layers[1].in_features, len(network.graph.layers)
     assert sizes == (4, 4, 1)

@@ -11,11 +11,10 @@ import pytest
 
 from benchmarks.dataset import Item, Utterance
 from metrics import registry
-from metrics.errors import CannotScore, MissingResource
+from metrics.errors import CannotScore
 from metrics.likelihood._context import scaled
 from metrics.metric import Columns, signature
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint
 from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
@@ -51,26 +50,12 @@ def mean(models: Models, before: str, after: str) -> float:
     return -float(model.networks[0](input_ids=ids, labels=labels).loss)
 
 
-def test_a_language_model_is_needed_and_stands_in_the_signature(
-    home: Path, models: Models, tiny_lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path) -> None:
     for name in NAMES:
         assert f"lm={tiny_lm.name}@" in signature(registry.choose(name).metric, models)
     for name in NAMES[:3]:
         with pytest.raises(CannotScore, match="whole dialogue"):
             scores(name, models, [make_item("x", None)])
-    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path)
-    for name in NAMES:
-        with pytest.raises(MissingResource, match="--lm"):
-            scores(name, Models(home))
-
-
-def test_order_and_batches_change_nothing(models: Models, tiny_lm: Path, tiny_encoder: Path) -> None:
-    other = Models(models.home, Choice(lm=str(tiny_lm), encoder=str(tiny_encoder), batch_tokens=40))
-    for name in ("perplexity[context=all]", "holistic[turns=last,separator=end]", "deep-am-fm", "fed[tokens=all]"):
-        columns = scores(name, models, ITEMS[:5])
-        for column, values in scores(name, other, ITEMS[:5][::-1]).items():
-            np.testing.assert_allclose(values[::-1], columns[column], rtol=1e-4, atol=1e-5)
 
 
 def test_perplexity_is_of_the_response_alone(models: Models) -> None:

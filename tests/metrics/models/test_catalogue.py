@@ -7,7 +7,6 @@ import errno
 import hashlib
 import json
 import shutil
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from metrics.models import catalogue, gguf
 from metrics.models.catalogue import ModelCard, Wheel
 from metrics.models.service import Choice, Models
 from tests import tiny
+from tests.conftest import make_wheel
 
 
 def digest(path: Path) -> str:
@@ -27,14 +27,7 @@ def digest(path: Path) -> str:
 
 def wheel(folder: Path, package: str, member: str, content: bytes) -> Wheel:
     """A wheel as the package index serves it, with one file of data."""
-    name = package.replace("-", "_")
-    path = folder / f"{name}-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(member, content)
-        archive.writestr(f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        archive.writestr(f"{name}-1.0.dist-info/WHEEL",
-                         "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n")
-        archive.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    path = make_wheel(folder, package, "1.0", {member: content})
     return Wheel(package, "1.0", path.stat().st_size, digest(path), member)
 
 

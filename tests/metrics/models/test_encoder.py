@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metrics.errors import BadOption
 from metrics.models import packed, weights
@@ -116,22 +114,6 @@ def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     texts = [*AWKWARD, *HALVES, "hello " * 17_000, "a" * 100_000]
     assert np.isfinite(encoder.sentences(texts)).all()
     assert np.isfinite(encoder.pairs([(text, text) for text in texts])).all()
-
-
-TEXTS = st.lists(st.sampled_from(AWKWARD) | st.text("abc de.", max_size=80), min_size=1, max_size=12)
-
-
-@settings(max_examples=15)
-@given(texts=TEXTS, tokens=st.integers(1, 200), order=st.randoms(use_true_random=False))
-def test_neither_batches_nor_order_change_a_score(
-    tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory, texts: list[str], tokens: int, order: Any
-) -> None:
-    home = tmp_path_factory.mktemp("home")
-    turned = list(texts)
-    order.shuffle(turned)
-    one = dict(zip(texts, made(home, tiny_encoder, batch_tokens=100_000).sentences(texts), strict=True))
-    two = dict(zip(turned, made(home, tiny_encoder, batch_tokens=tokens).sentences(turned), strict=True))
-    assert all(np.allclose(one[text], two[text], atol=1e-5) for text in texts)
 
 
 def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None:

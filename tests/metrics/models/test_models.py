@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from metrics.errors import MissingResource
 from metrics.models import weights
 from metrics.models.resources import LOCATIONS
 from metrics.models.service import Choice, Models
+from metrics.training import checkpoint
 
 pytest.importorskip("torch")
 
@@ -35,18 +35,13 @@ def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model
         home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Models(home, Choice(device="cpu"))
     assert bare.encoder().name == weights.EMBEDDED
-    asked = []
-
-    def refuse(*given: object) -> None:
-        asked.append(given)
-        raise MissingResource("no weights here")
-
-    monkeypatch.setattr("metrics.training.checkpoint.find", refuse)
-    with pytest.raises(MissingResource, match="no weights here; or name another language model by --lm"):
-        bare.lm()
-    with pytest.raises(MissingResource, match="no weights here"):
-        bare.identity("lm")
-    assert asked == [("lm", "", home)] * 2
+    assert bare.display_name("lm") == "dialogue-lm"
+    monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
+    bare = Models(home, Choice(device="cpu"))
+    for ask in (bare.lm, lambda: bare.identity("lm")):
+        with pytest.raises(MissingResource, match=r"harness train lm.*; or name another language model by --lm"):
+            ask()
+    assert bare.display_name("lm") == ""
 
 
 def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
@@ -55,17 +50,6 @@ def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder
             for precision in ("fp32", "bf16") for keep in (False, True)}
     assert len(set(told.values())) == len(told)
     assert told["bf16", True] == f"{told['fp32', False]} bf16 kept as fp16"
-
-
-def test_word_vectors_in_a_file_are_told_by_its_content(home: Path) -> None:
-    place = home / "vectors"
-    place.mkdir()
-    (place / "mine.txt").write_text("hello 1 0\nthere 0 1\n")
-    models = Models(home, Choice(vectors="mine.txt", device="cpu"))
-    digest = hashlib.sha256((place / "mine.txt").read_bytes()).hexdigest()
-    assert models.identity("vectors") == f"mine.txt@{digest[:12]}"
-    with pytest.raises(MissingResource, match=r"word vectors 'yours\.txt': no such file"):
-        models.identity("vectors", "yours.txt")
 
 
 def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:

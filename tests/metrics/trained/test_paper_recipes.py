@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,55 +14,25 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from harness.cli import main  # noqa: E402
-from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
-from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.models.service import Models  # noqa: E402
 from metrics.trained.heads import networks  # noqa: E402
 from metrics.training import checkpoint  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 ITEMS = (make_item("a", "i like tea", "what is tea", context=("do you like tea", "what is it")),
          dataclasses.replace(make_item("b", "the rain", context=()), facts=("it rains",)),
          make_item("c", " ", "hello", context=("hello there",)))
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture
 def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
     """Trains a metric's recipe `paper` for two steps of four rows, and gives the metric's columns for ITEMS."""
-    labels = ("entailment", "neutral", "contradiction")
-    path = tmp_path / "toy.jsonl"
-    path.write_text("".join(json.dumps({
-        "dialogue_id": one.id, "source": "toy", "split": "train",
-        "utterances": [{"speaker": turn.speaker, "text": turn.text + "?" * (place % 2),
-                        "emotion": one.labels["utterances"][place % 4]["emotion"]}
-                       for place, turn in enumerate((*one.utterances, one.utterances[0]))],
-        **{key: value for key, value in one.labels.items() if key != "utterances"}}) + "\n"
-        for one in tiny_weights.corpus().dialogues) + "".join(json.dumps({
-            "dialogue_id": f"pair-{number}", "source": "toy", "split": "train", "label": labels[number % 3],
-            "utterances": [{"speaker": "A", "text": f"i like {number}"}, {"speaker": "B", "text": f"so {number}"}]})
-            + "\n" for number in range(90)))
-
-    def train(name: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
-        changes = [part for setting in ("batch=4", "every=1", "length=32", *settings) for part in ("--set", setting)]
-        to_read = ["--encoder", str(tiny_encoder), "--corpus", str(path), "--home", str(tmp_path), "--device", "cpu"]
-        name, _, options = name.rstrip("]").partition("[")
-        if "mlm" in registry.card(name).checkpoints:
-            assert main(["train", "mlm", "--steps", "1", *to_read]) == 0
-        requested = f"{name}[{options}]" if options else name
-        assert main(["train", requested, "--recipe", "paper", "--steps", "2", *changes, *to_read]) == 0
-        metric = registry.choose(f"{name}[recipe=paper,encoder={tiny_encoder},{options}]").metric
-        models = Models(tmp_path, Choice(device="cpu"))
+    def train(requested: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
+        models, metric = tiny_weights.by_paper(requested, tmp_path, tiny_encoder, "batch=4", "every=1", "length=32",
+                                               *settings, inference=True)
         assert metric.card.system == "same method, smaller model"
         return models, metric, dict(metric.score(ITEMS, models))
 

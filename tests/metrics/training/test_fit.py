@@ -20,15 +20,7 @@ from metrics.training.recipe import Objective, Recipe  # noqa: E402
 SLOPES = torch.tensor([[1.0, -2.0, 0.5]])
 RECIPE = Recipe(corpora=(), steps=60, every=10, rate=0.1, patience=60)
 CPU = Machine()
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Noisy(torch.nn.Module):
