@@ -9,12 +9,12 @@ from leaderboard.model.index import Column, Index, plural
 from leaderboard.model.questions import SIZES, Answer, Choice, Question
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
-           "another method": "another method in place of {}", "baseline": "a baseline"}
+           "another method": "another method, not the paper’s, in place of {}", "baseline": "a baseline"}
 """How a metric stands to its paper's system, in a sentence."""
 
 MODELLESS = ("lexical", "control")
 """Families whose metrics compute without a model; of others without parameters nothing is known."""
-UNTESTED = "lead over the next not tested"
+UNTESTED = "its lead over the next is not tested"
 
 
 def asked(question: Question, choice: Choice) -> str:
@@ -43,14 +43,14 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     """How well it agrees with people, whether its lead is established, and what it costs."""
     row, cost = question.board.ranked[answer.best], costs(index.results).get(answer.best)
     return (f"Spearman {row.value:.2f}{error(row.error)} over {plural(question.datasets, 'dataset')}; "
-            f"{_lead(index, answer)}.{f' {seconds(cost)} s per 1,000 items.' if cost and seconds(cost) else ''}")
+            f"{_lead(index, answer)}.{f' Cost: {seconds(cost)} s per 1,000 items.' if cost and seconds(cost) else ''}")
 
 
 def people(question: Question) -> str:
     """What people reach, and what their noise allows."""
     parts = (f"One rater against the others: {question.one_rater:.2f}, not an upper bound"
              if math.isfinite(question.one_rater) else "",
-             f"the raters' noise allows at most {question.limit:.2f}" if math.isfinite(question.limit) else "")
+             f"the raters’ noise allows at most {question.limit:.2f}" if math.isfinite(question.limit) else "")
     return f"{'; '.join(filter(None, parts))}." if any(parts) else "How far the raters agree is not known."
 
 
@@ -77,7 +77,8 @@ def _lead(index: Index, answer: Answer) -> str:
         return "no other metric has every value"
     name, lead = index.labels[answer.following], answer.lead
     if lead is None or not math.isfinite(lead.p):
-        return f"{UNTESTED}, {name}" if lead is None else f"lead over {name}: cannot be tested"
+        return f"{UNTESTED}, {name}" if lead is None else f"its lead over {name} cannot be tested"
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
-    return f"lead over {name}: {'' if lead.established else 'not '}established ({lead.value:.3f}, {low} to {high}, {p})"
+    return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
+            f"(95 % interval {low} to {high}, {p})")

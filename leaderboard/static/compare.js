@@ -37,6 +37,7 @@ const Compare = (() => {
       .filter((gap) => gap[0] !== null && gap[1] !== null);
     if (!gaps.length) return "No quality has a value for both.";
     const mean = gaps.reduce((sum, [first, second]) => sum + first - second, 0) / gaps.length;
+    if (mean < 0) return sentence(question, other, one);
     const tests = Object.keys(Numbers.tests).map((test) => {
       const found = gaps.map(([, , target]) => outcome(test, target, one, other));
       const [won, lost] = [2, 3].map((code) => found.filter((each) => each === code).length);

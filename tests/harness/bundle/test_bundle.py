@@ -157,6 +157,14 @@ def test_what_was_changed_is_drift(packed: Path, capsys: pytest.CaptureFixture[s
     assert "here no scores of it" in printed
 
 
+def test_pages_name_the_bundle_that_stands_in_place_of_the_large_tables(suite_run: SuiteRun, tmp_path: Path) -> None:
+    site = tmp_path / "docs" / "example"
+    assert main(["publish", "--out", str(suite_run.out), "--site", str(site), "--bundle", f"{site}.zip"]) == 0
+    assert reading.read(Path(f"{site}.zip")).name == "example"
+    assert 'href="../example.zip"' in (site / "methods.html").read_text()
+    assert {path.name for path in (*site.glob("*.csv"), *site.glob("l*.json"))} == {"ranking.csv", "reliability.csv"}
+
+
 def test_a_run_starts_from_a_bundle_and_its_rows_say_so(
         packed: Path, suite_run: SuiteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A metric of another version is scored; one that only the bundle has stands beside it, or is skipped."""

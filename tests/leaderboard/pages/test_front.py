@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from harness.results.pooled import Pool
-from harness.results.rows import Results, Timing
+from harness.results.rows import Example, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.tables import Ask, Dots
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
-from leaderboard.model.numbers import numbers
+from leaderboard.model.numbers import numbers, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.pages import front
 from tests.leaderboard import large
@@ -45,8 +45,8 @@ def test_the_sentence_says_what_the_results_say(results: Results) -> None:
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
     assert ask.asked == "For overall quality, without ratings:"
     assert (ask.best.text, ask.about) == ("bleu1", "no model")
-    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; lead over the next not tested, "
-                            "<script>alert('x')</script> / x|y. 15 s per 1,000 items.")
+    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over the next is not tested, "
+                            "<script>alert('x')</script> / x|y. Cost: 15 s per 1,000 items.")
     assert ask.people == "One rater against the others: 0.51, not an upper bound."
     titles = [title for _, title, _ in ask.choices[0][2]]
     assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
@@ -123,6 +123,15 @@ def test_columns_of_a_metric_are_shown_once(full: Results) -> None:
     assert len(shown.rows) + len(others.rows) == len(first.board.columns)
     (dots,) = (block for block in page.sections[0].blocks if isinstance(block, Dots))
     assert [cell.text for cell in dots.names] == [cells[1].text for cells in shown.rows][:12]
+
+
+def test_a_drawer_has_the_reply_that_a_metric_rates_furthest_from_people(full: Results) -> None:
+    near, far = (Example("dev-made-up-01", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
+                         "length") for name, people in (("near", 0.4), ("far", 0.9)))
+    made = replace(full, examples=(near, replace(far, metric=""), far))
+    assert given(made)["worst"]
+    assert worst(made) == b'const Worst = {"length":["dev-made-up-01",0.9,0.1,"Two.","Three.","far"]};\n'
+    assert not given(replace(full, examples=()))["worst"]
 
 
 def test_scripts_write_no_markup_and_ask_for_nothing() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Example, Results
+from harness.results.rows import Example, Exhibit, Grid, Results
 from leaderboard.blocks.tables import Facts, Page, Section
 from leaderboard.model.index import make_index
 from leaderboard.model.items import dataset_items, length_profile
@@ -44,8 +44,18 @@ def test_a_page_begins_with_what_the_metric_is_and_where_it_departs(results: Res
     (facts, *_) = section(find_page(metric.build(results), "grade"), "card").blocks
     assert isinstance(facts, Facts)
     assert [(term, cell.text) for term, cell in facts.pairs if term in ("In short", "Departs")] == [
-        ("In short", "another method in place of GRADE, fitted on ratings"),
+        ("In short", "another method, not the paper’s, in place of GRADE, fitted on ratings"),
         ("Departs", "A <head> on a frozen encoder."), ("Departs", "No graph.")]
+
+
+def test_a_page_has_what_papers_print_of_its_columns_and_of_no_other(results: Results) -> None:
+    head = ("column", "dataset", "quality in print", "printed as, in", "printed", "this run", "ours is of")
+    rows = tuple((column, "fed-turn", "overall", "BLEU, somewhere", printed, "0.300", "Overall")
+                 for column, printed in (("bleu1", "0.5"), ("grade", "0.7")))
+    printed = Exhibit("dstc10", "challenge", "", "", "", (Grid("beside-print", "", head, rows),))
+    page = find_page(metric.build(replace(results, exhibits=(printed,))), "bleu")
+    assert [[cell.text for cell in cells] for cells in table(page, "paper-table").rows] == [
+        ["fed-turn", "overall", "BLEU, somewhere", "0.5", "0.300", "Overall"]]
 
 
 def test_a_metric_no_better_than_counting_words_is_told_so_with_both_numbers(results: Results) -> None:
