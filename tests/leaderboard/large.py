@@ -1,26 +1,23 @@
 """A report of full size, made up: 19 datasets with 54 cells, 60 metrics with 102 columns, everything that pages draw.
 
 Ratings and scores are random numbers that follow a latent quality more or less; correlations, Williams' tests and
-ranks are computed from them, so that what a page recomputes can be held against them. Kendall is 2/π asin(r), which
-goes for normal variables; intervals are Fisher's. The same arguments give the same report.
+ranks are those of a run on them, so that what a page recomputes can be held against them. The same arguments give the
+same report.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
 
 from harness.results import rows
+from harness.run import correlate
 from harness.run import rank as challenge
 from harness.run.compare import compared, labels
-from harness.statistics.williams import all_pairs_by_formula, correlation_matrix
-
-Array = npt.NDArray[np.float64]
+from harness.statistics.williams import all_pairs_by_formula
 
 QUALITIES = ("Overall", "Interesting", "Relevant", "Fluent", "Specific", "Correct", "Engaging")
 PER_DATASET = (1, 3, 7, 6, 6, 7, 7, 1, 4, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2)
@@ -31,37 +28,32 @@ CURVE = tuple(rows.Look(step, 1.5 - step / 600, 1.6 - step / 500 + (step / 500) 
 WORDS = " ".join(("well", "I", "think", "that", "you", "would", "like", "music", "and", "long", "walks", "today") * 4)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """A dataset with the ratings of each quality (qualities, items) and the scores of each column (columns, items)."""
-
-    entry: rows.DatasetEntry
-    human: Array
-    scores: dict[tuple[str, str], Array]
-
-
 def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1500), comparisons: bool = True,
          sample: int = 0) -> rows.Results:
     """Make the report, with so many items per dataset at least and at most; so many datasets are the sample."""
     rng = np.random.default_rng(5)
     made = tuple(map(_metric, range(metrics)))
-    scored = [_scored(entry, made, rng) for entry in _datasets(datasets, items, sample, rng)]
-    correlations = tuple(row for one in scored for row in _correlations(one))
-    pairs = [(one.entry, entry, number) for one in scored for number, entry in enumerate(made)]
+    entries = tuple(_datasets(datasets, items, sample, rng))
+    points = tuple(_points(entry, made, rng) for entry in entries)
+    targets = [target for one, entry in zip(points, entries, strict=True)
+               for target in correlate.targets(one, correlate.rated(one, entry))]
+    correlations = tuple(replace(row, corrected=row.value / 0.9) for target in targets
+                         for row in correlate.correlations(target))
+    pairs = [(entry, metric, number) for entry in entries for number, metric in enumerate(made)]
     return rows.Results(
         run=rows.Run(version="0.0", commit=None, seed=5, device="cpu", options={"data": "all"}, python="3.11",
                      platform="Linux", packages={"numpy": "2", "scipy": "1"}),
-        datasets=tuple(one.entry for one in scored), metrics=made, correlations=correlations,
-        ranking=tuple(_ranking([one.entry for one in scored], correlations)),
+        datasets=entries, metrics=made, correlations=correlations,
+        ranking=tuple(_ranking(entries, correlations)),
         skips=tuple(rows.Skip(dataset.name, entry.name, "needs references, and the dataset has none")
                     for dataset, entry, _ in pairs if not _scores(entry, dataset)),
-        comparisons=tuple(row for one in scored if comparisons for row in _comparisons(one)),
-        reliability=tuple(row for one in scored for row in _reliability(one.entry)),
+        comparisons=tuple(row for target in targets if comparisons for row in _comparisons(target)),
+        reliability=tuple(row for entry in entries for row in _reliability(entry)),
         trainings=tuple(rows.TrainingEntry(
             f"{entry.name}-head", (entry.name,), "tiny-encoder", f"{len(entry.name):064x}", ("made-up (none)",), 1, 500,
             250, "cpu", 60.0, f"harness train {entry.name}", None, CURVE) for entry in made if entry.trained_on),
-        examples=tuple(row for one in scored for row in _examples(one)),
-        points=tuple(_points(one, rng) for one in scored), exhibits=tuple(map(_exhibit, range(4))),
+        examples=tuple(row for one in points for row in _examples(one)), points=points,
+        exhibits=tuple(map(_exhibit, range(4))),
         timings=tuple(rows.Timing(dataset.name, entry.name, dataset.items, 0.001 * (number + 1) * dataset.items)
                       for dataset, entry, number in pairs if _scores(entry, dataset)))
 
@@ -98,30 +90,22 @@ def _scores(metric: rows.MetricEntry, entry: rows.DatasetEntry) -> bool:
     return set(metric.needs) <= {"context", *entry.has}
 
 
-def _scored(entry: rows.DatasetEntry, metrics: Sequence[rows.MetricEntry], rng: np.random.Generator) -> Scored:
+def _points(entry: rows.DatasetEntry, metrics: Sequence[rows.MetricEntry], rng: np.random.Generator) -> rows.ItemScores:
     latent = rng.normal(size=entry.items)
     votes = 3 + 0.8 * (latent + rng.normal(size=(len(entry.qualities), 3, entry.items)).mean(axis=1))
+    human = np.clip(np.rint(3 * votes) / 3, 1, 5)
     keys = [(metric.name, column) for metric in metrics if _scores(metric, entry) for column in metric.columns]
     noise = 1 + 4 * rng.random(len(keys))
     scores = latent + noise[:, None] * rng.normal(size=(len(keys), entry.items))
-    return Scored(entry, np.clip(np.rint(3 * votes) / 3, 1, 5), dict(zip(keys, scores, strict=True)))
+    return rows.ItemScores(
+        dataset=entry.name, items=tuple(f"{entry.name}_{number:05d}" for number in range(entry.items)),
+        systems=tuple(f"system-{number % 6}" for number in range(entry.items)),
+        words=np.arange(entry.items) * 7 % 39 + 1, contexts=np.arange(entry.items),
+        human={quality.name: values for quality, values in zip(entry.qualities, human, strict=True)},
+        scores=dict(zip(keys, scores, strict=True)))
 
 
-def _correlations(one: Scored) -> Iterator[rows.Correlation]:
-    n = one.entry.items
-    for quality, human in zip(one.entry.qualities, one.human, strict=True):
-        for statistic in ("spearman", "pearson", "kendall"):
-            measure = "pearson" if statistic == "kendall" else statistic
-            values = correlation_matrix(np.vstack([human, *one.scores.values()]), measure)[0, 1:]
-            values = 2 / math.pi * np.arcsin(values) if statistic == "kendall" else values
-            far = 1.96 / math.sqrt(n - 3)
-            p = 2 * stats.norm.sf(np.abs(np.arctanh(values)) * math.sqrt(n - 3))
-            parts = (values, p, np.tanh(np.arctanh(values) - far), np.tanh(np.arctanh(values) + far))
-            for key, *row in zip(one.scores, *(part.tolist() for part in parts), strict=True):
-                yield rows.Correlation(one.entry.name, quality.name, *key, statistic, n, *row, corrected=row[0] / 0.9)
-
-
-def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correlation, ...]
+def _ranking(datasets: Sequence[rows.DatasetEntry], correlations: tuple[rows.Correlation, ...]
              ) -> Iterator[rows.RankingRow]:
     """Rank as a run does; an interval of two places around a rank, and a letter for every four places."""
     names = [f"{split}{part}" for split in ("dev", "test")
@@ -130,7 +114,7 @@ def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correla
         whole, _, dimension = board.partition(":")
         split, _, need = whole.partition("-")
         cells = frozenset((entry.name, quality.name) for entry in datasets for quality in entry.qualities
-                          if entry.split == split and (entry.origin == "sample") == (origin == "sample")
+                          if entry.split == split and entry.kind == origin
                           and (not need or need in entry.has) and dimension in ("", quality.dimension))
         for row in challenge.ranking(challenge.Board(board, origin, cells), correlations) if cells else ():
             if dimension and row.rule != "dev":
@@ -140,12 +124,10 @@ def _ranking(datasets: list[rows.DatasetEntry], correlations: tuple[rows.Correla
                                                    letters="abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)])
 
 
-def _comparisons(one: Scored) -> Iterator[rows.Comparisons]:
-    names, scores = labels(tuple(one.scores)), np.array(list(one.scores.values()))
-    for quality, human in zip(one.entry.qualities, one.human, strict=True):
-        for statistic in ("spearman", "pearson"):
-            yield compared(one.entry.name, quality.name, names, statistic, "williams",
-                           all_pairs_by_formula(human, scores, statistic))
+def _comparisons(target: correlate.TargetData) -> Iterator[rows.Comparisons]:
+    for statistic in ("spearman", "pearson"):
+        tests = all_pairs_by_formula(target.judged.means, target.scores, statistic)
+        yield compared(target.dataset, target.quality, labels(target.names), statistic, "williams", tests)
 
 
 def _reliability(entry: rows.DatasetEntry) -> Iterator[rows.Reliability]:
@@ -155,26 +137,16 @@ def _reliability(entry: rows.DatasetEntry) -> Iterator[rows.Reliability]:
         yield rows.Reliability(entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
 
 
-def _points(one: Scored, rng: np.random.Generator) -> rows.ItemScores:
-    entry = one.entry
-    return rows.ItemScores(
-        dataset=entry.name, items=tuple(f"{entry.name}_{number:05d}" for number in range(entry.items)),
-        systems=tuple(f"system-{number % 6}" for number in range(entry.items)),
-        words=rng.integers(1, 40, entry.items), contexts=np.arange(entry.items),
-        human={quality.name: values for quality, values in zip(entry.qualities, one.human, strict=True)},
-        scores=one.scores)
-
-
-def _examples(one: Scored) -> Iterator[rows.Example]:
-    for quality in one.entry.qualities:
+def _examples(one: rows.ItemScores) -> Iterator[rows.Example]:
+    for quality in one.human:
         for number in range(6):
             words = WORDS[:40 + 25 * number]
             people = 0.95 - 0.02 * number if number % 2 else 0.05 + 0.02 * number
             yield rows.Example(
-                dataset=one.entry.name, quality=quality.name, item=f"{one.entry.name}_{number:05d}",
+                dataset=one.dataset, quality=quality, item=one.items[number],
                 system=f"system-{number % 6}", context=(words, words[::-1]), response=words, rating=1 + 4 * people,
                 people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in list(one.scores)[:5]),
-                metric="" if quality.name == "Overall" else list(one.scores)[number % len(one.scores)][0])
+                metric="" if quality == "Overall" else list(one.scores)[number % len(one.scores)][0])
 
 
 def _exhibit(number: int) -> rows.Exhibit:
