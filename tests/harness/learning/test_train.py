@@ -30,14 +30,7 @@ from tests.conftest import ROOT, make_item  # noqa: E402
 
 PHRASES = ("hello there", "do you like tea", "what is a good reply", "not to you", "i like the reply", "good to hear")
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    """Nothing here is large enough for two cores, and on a busy machine they would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(autouse=True)
