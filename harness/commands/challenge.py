@@ -87,6 +87,8 @@ def _receive(args: argparse.Namespace) -> int:
     folder, file = (args.folder, args.file) if args.file else (Path(), args.folder)
     if not args.team:
         raise BadConfig("receive needs the team whose file it is: --team NAME")
+    if not file.exists():
+        raise BadConfig(f"{file}: no such file; harness challenge receive DIR FILE --team NAME")
     name, reasons = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
                                      now=datetime.datetime.now(datetime.UTC))
     print(f"{'refused ' if reasons else 'received'} {submissions.shown(name)}; noted in {folder / receipts.FILE}")
