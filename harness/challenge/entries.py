@@ -24,6 +24,9 @@ from harness.statistics.ranks import ranks
 SIMILAR, EQUAL = 0.999, 1 - 1e-12
 """Spearman between two submissions, averaged over datasets, from which on they are nearly alike, and alike."""
 
+ALIKE = 20
+"""So many pairs of submissions that are alike are named."""
+
 SIDE_BY_SIDE = 1 << 25
 """From so many bytes on, files are read by several processes."""
 
@@ -110,15 +113,18 @@ def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     return Taken(_stacked(whole, ground), _stacked(incomplete, ground), tuple(refused))
 
 
-def alike(entries: Entries) -> Iterator[str]:
-    """The submissions of two teams that rank all items alike, or nearly."""
+def alike(entries: Entries) -> tuple[str, ...]:
+    """Which submissions of two teams rank all items alike, or nearly; the first pairs, and how many more."""
+    if len(entries.entries) < 2:
+        return ()
     tables = {id(table): np.nan_to_num(table) for table in entries.scores.values()}.values()
-    similar = np.mean([np.corrcoef(ranks(table)) for table in tables], axis=0) if len(entries.entries) > 1 else []
-    for first, second in np.argwhere(np.triu(similar, 1) >= SIMILAR).tolist() if len(similar) else ():
-        one, other = entries.entries[first], entries.entries[second]
-        if one.submission.team != other.submission.team:
-            how = "alike" if similar[first][second] > EQUAL else f"nearly alike (Spearman {similar[first][second]:.4f})"
-            yield f"{one.name} and {other.name} rank all items {how}"
+    similar = np.mean([np.corrcoef(ranks(table)) for table in tables], axis=0)
+    teams = np.array([entry.submission.team for entry in entries.entries])
+    pairs = np.argwhere(np.triu(similar >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
+    lines = [f"{entries.entries[one].name} and {entries.entries[other].name} rank all items "
+             + ("alike" if similar[one][other] > EQUAL else f"nearly alike (Spearman {similar[one][other]:.4f})")
+             for one, other in pairs[:ALIKE]]
+    return (*lines, f"and {len(pairs) - ALIKE} more pairs are alike") if len(pairs) > ALIKE else tuple(lines)
 
 
 def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:

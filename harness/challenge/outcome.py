@@ -94,7 +94,7 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
         rules, field, whole, values, taken.refused, ranked,
         effects(rules, field, ranked, taken.incomplete),
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
-        _mean_correlation(pairs), pairs, tuple(entries.alike(whole)))
+        _mean_correlation(pairs), pairs, entries.alike(whole))
 
 
 def _with_values(field: Ground, submitted: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:

@@ -22,7 +22,8 @@ from harness.studies._picture import Map, heat_maps
 RULES = {"dev": "dev rule: mean over datasets of the mean over their qualities",
          "test": "test rule: mean over all qualities of all datasets",
          "borda": "Borda: competitors beaten, summed over all qualities"}
-KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements"}
+KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
+         "own": "ratings of the organiser's own"}
 DECIMALS = 4
 """Of a value; targets.csv has them all."""
 
@@ -32,8 +33,6 @@ MOST = 30
 TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
            "missing": ("zero", "a missing score counts 0"),
            "empty": ("drop", "items whose response is empty are left out")}
-ALIKE = 20
-"""So many pairs of submissions that are alike are named."""
 LETTERS = 5
 """The column of the letters in the official table."""
 SHORT = 26
@@ -93,8 +92,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                "apart from every one below.")
         yield from _undecided(outcome.ranking.places[outcome.rules.rule])
     if outcome.alike:
-        more = f"; and {len(outcome.alike) - ALIKE} more pairs" if len(outcome.alike) > ALIKE else ""
-        yield f"{'; '.join(outcome.alike[:ALIKE])}{more}."
+        yield f"{'; '.join(outcome.alike)}."
     if outcome.ground.partial:
         yield f"The private ratings are not complete: {'; '.join(outcome.ground.partial)}."
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
@@ -132,7 +130,7 @@ def _rounded(cell: object) -> object:
 def _data(outcome: Outcome) -> str:
     """What the tables are on, in words."""
     origins = {field.dataset.origin for field in outcome.ground.fields}
-    kind = KINDS["sample" if origins == {"sample"} else "real"]
+    kind = KINDS["sample" if origins == {"sample"} else "own" if outcome.rules.own or outcome.rules.ratings else "real"]
     statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
     return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
