@@ -43,3 +43,8 @@ class NoAnswer(MissingResource):
 
 class CannotScore(MetricError):
     """A dataset has no item that the metric could score."""
+
+
+def in_one_line(error: BaseException, longest: int = 160) -> str:
+    """What foreign code raised, with its type, in one line of a bounded length."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()):.{longest}}"

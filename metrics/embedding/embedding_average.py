@@ -23,6 +23,12 @@ from metrics.models.vectors import WordVectors
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation, over_references, sharing, unscored, words
 
+DEPARTURES = (
+    ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where nlg-eval gives them "
+     "the mean."),
+)
+"""Those of all metrics that compare words by their vectors."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingAverage:
@@ -32,10 +38,7 @@ class EmbeddingAverage:
         name="embedding-average", title="Embedding Average", columns=("embedding-average",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
         system="same method, smaller model",
-        departures=(
-            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
-             "nlg-eval gives them the mean."),
-        ),
+        departures=DEPARTURES,
     )
     vectors: str = ""
     references: Aggregation = "standard"

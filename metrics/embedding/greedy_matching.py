@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
+from metrics.embedding.embedding_average import DEPARTURES
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
@@ -32,10 +33,7 @@ class GreedyMatching:
         name="greedy-matching", title="Greedy Matching", columns=("greedy-matching",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/W12-2018",
         system="same method, smaller model",
-        departures=(
-            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
-             "nlg-eval gives them the mean."),
-        ),
+        departures=DEPARTURES,
     )
     vectors: str = ""
     references: Aggregation = "standard"

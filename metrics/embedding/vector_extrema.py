@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.embedding.embedding_average import compared
+from metrics.embedding.embedding_average import DEPARTURES, compared
 from metrics.metric import Columns, MetricCard
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
@@ -29,10 +29,7 @@ class VectorExtrema:
         name="vector-extrema", title="Vector Extrema", columns=("vector-extrema",), family="embedding",
         needs=("references",), models=("vectors",), paper="https://aclanthology.org/D16-1230",
         system="same method, smaller model",
-        departures=(
-            ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where "
-             "nlg-eval gives them the mean."),
-        ),
+        departures=DEPARTURES,
     )
     vectors: str = ""
     references: Aggregation = "standard"

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from metrics.errors import MissingResource
+from metrics.errors import MissingResource, in_one_line
 from metrics.models.hub import quiet
 from metrics.models.resources import sha256
 
@@ -46,9 +46,8 @@ def convert(name: str, file: Path, folder: Path) -> None:
     except MemoryError:
         raise
     except Exception as error:  # a file can be cut anywhere, or be of a kind that transformers does not know
-        reason = " ".join(str(error).split())
         raise MissingResource(f"model {name}: {file} cannot be read as a language model "
-                              f"({type(error).__name__}: {reason:.160})") from error
+                              f"({in_one_line(error)})") from error
     network.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     weights = {key: tensor.half().contiguous() for key, tensor in network.state_dict().items()}

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from metrics.errors import MissingResource
+from metrics.errors import MissingResource, in_one_line
 
 PATIENCE = 10.0
 """Seconds within which the hub must answer at first; later requests have no limit."""
@@ -82,14 +82,10 @@ def fetched(name: str, revision: str) -> Path:
         if readable or not names:
             return Path(snapshot_download(name, revision=revision or None, **_FILES))
     except Exception as error:  # the hub's, the network's, the disk's: all end here
-        raise MissingResource(f"model {name!r} could not be fetched: {_told(error)}") from error
+        reason = _REFUSALS.get(type(error).__name__) or in_one_line(error)
+        raise MissingResource(f"model {name!r} could not be fetched: {reason}") from error
     raise MissingResource(f"model {name!r}: the hub has no safetensors of it, and a pickle, which can run code, is not "
                           "read; name a revision that has some (NAME@REVISION, often refs/pr/N), or convert it")
-
-
-def _told(error: Exception) -> str:
-    kind = type(error).__name__
-    return _REFUSALS.get(kind) or f"{kind}: {' '.join(str(error).split()):.160}"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from metrics.errors import BadOption, MissingResource
+from metrics.errors import BadOption, MissingResource, in_one_line
 from metrics.models import packed
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
@@ -56,9 +56,8 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
             _check_causal(weights, config, kind)
-            reason = " ".join(str(error).split())
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
-                                  f"({type(error).__name__}: {reason:.160})") from error
+                                  f"({in_one_line(error)})") from error
     absent = [key for key in info["missing_keys"] if not any(part in key for part in _NOT_NEEDED)]
     absent += [key for key, *_ in info["mismatched_keys"]]
     if absent:

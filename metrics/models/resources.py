@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,13 @@ def sha256(path: Path) -> str:
     return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
 
 
-@functools.lru_cache(maxsize=1024)
+def digest_of(root: Path, paths: Iterable[Path]) -> str:
+    """The sha256 over name and content of several files below a folder."""
+    lines = sorted(f"{path.relative_to(root).as_posix()} {sha256(path)}\n" for path in paths if path.is_file())
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+@functools.lru_cache(maxsize=4096)
 def _digest(path: Path, _state: tuple[int, ...]) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

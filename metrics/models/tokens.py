@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metrics.errors import MissingResource
+from metrics.errors import MissingResource, in_one_line
 from metrics.models.weights import Weights
 
 _UNBOUNDED = 1 << 20
@@ -42,9 +42,8 @@ class Tokenizer:
             self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
             self._fast: Any = self.whole.backend_tokenizer
         except Exception as error:  # transformers raises what it likes for a folder without a tokenizer
-            reason = " ".join(str(error).split())
             raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
-                                  f"({type(error).__name__}: {reason:.160})") from error
+                                  f"({in_one_line(error)})") from error
         self._fast.no_padding()
         self._fast.no_truncation()
         self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))

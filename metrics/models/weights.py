@@ -24,7 +24,7 @@ from typing import Any
 
 from metrics.errors import MissingResource
 from metrics.models import catalogue, gguf, hub
-from metrics.models.resources import sha256
+from metrics.models.resources import digest_of, sha256
 from metrics.training.checkpoint import Checkpoint
 
 EMBEDDED = "all-MiniLM-L6-v2"
@@ -229,8 +229,7 @@ def _weights_digest(parts: list[Path]) -> str:
 
 def _settings_digest(folder: Path) -> str:
     """sha256 of what else decides the numbers, with the files' names."""
-    paths = sorted({path for pattern in _DECIDE for path in folder.glob(pattern) if path.is_file()})
-    return hashlib.sha256("".join(f"{path.name} {sha256(path)}\n" for path in paths).encode()).hexdigest()
+    return digest_of(folder, {path for pattern in _DECIDE for path in folder.glob(pattern)})
 
 
 def _parts(name: str, folder: Path) -> list[Path]:

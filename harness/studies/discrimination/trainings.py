@@ -34,8 +34,8 @@ from harness.run.cache import Cache
 from metrics.errors import MetricError
 from metrics.graph.dynaeval import metric as graphs
 from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives, usable, worse
+from metrics.models.encoder import PooledVectors
 from metrics.models.memory import Vectors
-from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models
 from metrics.trained.heads.table import TextTable
 from metrics.training.recipe import Recipe, TrainingData

@@ -11,8 +11,6 @@ A folder whose `.venv` was made by `harness env create` needs none of these sett
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
 import re
 import tomllib
@@ -24,6 +22,7 @@ from typing import Any
 from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin
 from metrics.metric import GROUP
+from metrics.models.resources import digest_of
 
 MARK = ".made-by-harness"
 """A file that tells a `.venv` made by `harness env create` from one of the user's."""
@@ -109,32 +108,18 @@ def metric_of(folder: Path, name: str = "") -> tuple[str, str]:
 
 def digest(folder: Path) -> str:
     """The sha256 over name and content of every file of a folder but those of the folders in SKIPPED."""
-    whole = hashlib.sha256()
     try:
-        for path in _files(folder):
-            whole.update(f"{path.relative_to(folder).as_posix()}\0{_content(path)}\n".encode(errors="surrogateescape"))
+        return digest_of(folder, _files(folder))
     except OSError as error:
         raise BrokenPlugin(f"{error.filename or folder}: {error.strerror}") from error
-    return whole.hexdigest()
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files that count, in the order of their names."""
+    """The files that count."""
     for where, inside, names in os.walk(folder):
-        inside[:] = sorted(name for name in inside
-                           if name not in SKIPPED and not name.startswith(".") and not name.endswith(".egg-info"))
-        yield from (path for name in sorted(names) if (path := Path(where, name)).is_file())
-
-
-def _content(path: Path) -> str:
-    state = path.stat()
-    return _digest(path, state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest(path: Path, _size: int, _modified: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        inside[:] = (name for name in inside
+                     if name not in SKIPPED and not name.startswith(".") and not name.endswith(".egg-info"))
+        yield from (Path(where, name) for name in names)
 
 
 def _python(folder: Path, value: Any, where: str) -> Path | None:

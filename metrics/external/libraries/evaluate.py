@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -29,8 +28,9 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
-from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource
+from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource, in_one_line
 from metrics.metric import Columns, Metric, MetricCard, variant
+from metrics.models.resources import digest_of
 from metrics.models.service import Models
 from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
@@ -76,8 +76,7 @@ class EvaluateModule:
             except MetricError:
                 raise
             except Exception as error:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())
-                failure = MetricError(f"{self.card.name}: item {items[row].id}: {reason}")
+                failure = MetricError(f"{self.card.name}: item {items[row].id}: {in_one_line(error, 1000)}")
                 if response.strip():
                     refused.append(failure)
                     if not isinstance(error, EXCUSED):
@@ -133,6 +132,7 @@ def metric_class(name: str) -> type[Metric]:
     module = _instance(requested)
     response, takes_lists = _taken(requested, module.features)
     stem, full_name = Path(requested).stem, label("evaluate", name)
+    folder = Path(inspect.getfile(type(module))).parent  # of the code that runs: the script and what was copied with it
     card = MetricCard(
         name=full_name, title=f"{stem} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
         needs=() if takes_lists is None else ("references",),
@@ -146,8 +146,8 @@ def metric_class(name: str) -> type[Metric]:
     return variant(
         EvaluateModule, [(name, Any if default is None else type(default), default)
                          for name, default in arguments.items()],
-        card=card, module=staticmethod(functools.cache(lambda: _ready(module))), digest=_digest(module),
-        response=response, takes_lists=takes_lists, arguments=arguments, field=field,
+        card=card, module=staticmethod(functools.cache(lambda: _ready(module))), response=response, field=field,
+        digest=digest_of(folder, folder.rglob("*.py")), takes_lists=takes_lists, arguments=arguments,
         names=(stem, str(module.name)))
 
 
@@ -155,15 +155,6 @@ def _ready(module: Any) -> Any:
     with contextlib.redirect_stdout(sys.stderr):
         module.download_and_prepare()
     return module
-
-
-def _digest(module: Any) -> str:
-    """The sha256 of the code that runs: the script and what was copied beside it."""
-    folder = Path(inspect.getfile(type(module))).parent
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def _as_number(value: Any) -> float | None:
@@ -209,7 +200,7 @@ def _instance(requested: str) -> Any:
 
 def _refusal(requested: str, here: bool, error: BaseException) -> MetricError:
     """Why a module could not be loaded: it is foreign code, which can raise anything."""
-    message = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
+    message = in_one_line(error, 300)
     if isinstance(error, ImportError):
         return MissingResource(f"evaluate:{requested:.80}: {message}")
     if isinstance(error, OSError) and not here:

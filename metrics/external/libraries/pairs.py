@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +27,9 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
-from metrics.errors import BadOption, MissingResource
+from metrics.errors import BadOption, MissingResource, in_one_line
 from metrics.metric import Column, Columns, Metric, MetricCard, variant
-from metrics.models import weights
+from metrics.models import resources, weights
 from metrics.models.hub import quiet
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
@@ -125,9 +124,8 @@ def _loaded(kind: str, files: Weights, _digest: str, device: str) -> Any:
         except MemoryError:
             raise
         except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
-            reason = " ".join(str(error).split())
             raise MissingResource(f"model {files.name}: {PACKAGE} cannot load it as {kind} "
-                                  f"({type(error).__name__}: {reason:.160})") from error
+                                  f"({in_one_line(error)})") from error
 
 
 def described(folder: Path, name: str) -> Any:
@@ -138,19 +136,17 @@ def described(folder: Path, name: str) -> Any:
 def _modules(files: Weights) -> str:
     """The digest of what the package reads besides the network: the folders that modules.json names."""
     listed = described(files.folder, "modules.json") or ()
-    digest = hashlib.sha256()
+    own: list[Path] = []
     try:
         folders = [files.folder / module["path"] for module in listed if module["path"]]
     except (KeyError, TypeError) as error:
         raise MissingResource(f"model {files.name}: modules.json is no list of modules with a path") from error
     for folder in folders:
-        own = sorted(path for path in folder.glob("*") if path.suffix in {".json", ".safetensors", ".txt", ".model"})
-        if any(folder.glob("*.bin")) and not any(path.suffix == ".safetensors" for path in own):
+        if any(folder.glob("*.bin")) and not any(folder.glob("*.safetensors")):
             raise MissingResource(f"model {files.name}: the weights in {folder.name} are a pickle, which can run code "
                                   "and is not read; convert them to safetensors")
-        for path in own:
-            digest.update(f"{folder.name}/{path.name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest() if folders else ""
+        own += (path for path in folder.glob("*") if path.suffix in {".json", ".safetensors", ".txt", ".model"})
+    return resources.digest_of(files.folder, own) if folders else ""
 
 
 @dataclass(frozen=True, slots=True)

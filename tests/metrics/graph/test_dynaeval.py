@@ -213,17 +213,6 @@ def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
         metric.objective(TrainingData({}, None, seed=0, read=read))  # type: ignore[arg-type]
 
 
-def test_awkward_dialogues(tiny_encoder: Path, tiny_weights: Path) -> None:
-    models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
-    long = tuple(Utterance("AB"[place % 2], f"line {place}") for place in range(200))
-    items = [Item("one", long[:1], None), Item("none", (), None), Item("long", long, None),
-             Item("blank", dialogue("A:x B:y"), Utterance("A", " ")), Item("response", long[:1], long[1]),
-             Item("nothing", (Utterance("A", ""), Utterance("B", " ")), None)]
-    for name in ("dynaeval", "s-dicoh"):
-        (scores,) = registry.choose(name).metric.score(items, models).values()
-        assert np.isnan(scores).tolist() == [True, True, False, False, False, True]
-
-
 def test_a_third_speaker_counts_where_there_are_relations_for_it(
         tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perturbed, "BATCH", 8)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from metrics.errors import MetricError
 from metrics.models import cache as module
-from metrics.models import pooled as pooled_vectors
+from metrics.models import encoder as encoders
 from metrics.models.cache import EmbeddingCache
+from metrics.models.encoder import PooledVectors
 from metrics.models.memory import Vectors
-from metrics.models.pooled import PooledVectors
 from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.tiny import rows_read
@@ -187,7 +187,7 @@ def test_pooled_vectors_are_the_encoder_s_and_each_text_is_read_once(
     home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In blocks; a reading that is stopped keeps the blocks it has read."""
-    monkeypatch.setattr(pooled_vectors, "BLOCK", 2)
+    monkeypatch.setattr(encoders, "TOGETHER", 2)
     encoder = Models(home, Choice(encoder=str(tiny_encoder), device="cpu")).encoder()
     expected = np.hstack([encoder.sentences(MANY, "mean"), encoder.sentences(MANY, "max")])
     assert np.array_equal(encoder.means_and_maxima(MANY), expected)

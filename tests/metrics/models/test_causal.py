@@ -104,19 +104,6 @@ def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
     assert few.units(together=True) == [Following(few.start, [[1]]), Following(few.start, [[2]])]
 
 
-def test_what_is_read_after_a_text_does_not_depend_on_what_else_is_read(model: LanguageModel) -> None:
-    """To the last bit, on a processor."""
-    reader = Reader(model.networks[0], "cpu", 0, model._rows)
-    afters = [numbers(model, text) for text in ("tea", "a", "", "coffee, please", "tea!")]
-    start = numbers(model, CONTEXT)
-    other = Following([5, 6], [[7, 8, 9]], apart=True)
-    assert model._rows
-    [together, *_] = reader.read([Following(start, afters, apart=True), other])
-    for after, values in zip(afters, together, strict=True):
-        [[alone]] = reader.read([Following(start, [after], apart=True)])
-        assert alone.tobytes() == values.tobytes()
-
-
 @pytest.fixture
 def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """For how many tokens each reading computed scores over the vocabulary."""

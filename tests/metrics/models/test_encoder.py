@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from metrics.errors import BadOption
-from metrics.models import packed, weights
+from metrics.models import packed
 from metrics.models.encoder import Encoder
 from metrics.models.memory import ENTRY, Memory
 from metrics.models.service import Choice, Models
@@ -33,17 +33,6 @@ def made(home: Path, folder: Path | str, layer: int = 0, memory: Memory | None =
     if memory is not None:
         models.memory = memory
     return models.encoder(str(folder), layer)
-
-
-@pytest.mark.slow
-def test_sentences_are_those_of_sentence_transformers(home: Path) -> None:
-    """Reimers and Gurevych 2019: the mean over tokens, brought to length 1."""
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    texts = [text for text in AWKWARD if text.strip("\x00 \u200f\u0301\x01\x02\x7f")] + ["hello there " * 300]
-    theirs = sentence_transformers.SentenceTransformer(
-        str(weights.find(weights.EMBEDDED, home).folder), device="cpu").encode(texts, normalize_embeddings=True)
-    ours = made(home, "").sentences(texts)
-    assert np.abs(ours / np.linalg.norm(ours, axis=1, keepdims=True) - theirs).max() < 1e-6
 
 
 def test_a_layer_is_that_of_the_whole_model(home: Path, folder: Path) -> None:

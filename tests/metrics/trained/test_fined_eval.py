@@ -36,12 +36,14 @@ def dialogue(*texts: str, response: str | None = None) -> Item:
 
 
 def test_what_can_be_scored(tiny_encoder: Path, tiny_weights: Path) -> None:
-    """One utterance, or a response without words, is not; 500 utterances and more than two speakers are."""
+    """One utterance is not, 500 and more than two speakers are; a response without words is by its graph alone."""
     models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
-    items = [dialogue("hello there"), dialogue("hello there", " "), dialogue("hello", "hi there"),
-             Item("many", many, None), dialogue("hello", "hi there", response=" "),
-             dialogue("hello", response="hi there"), dialogue()]
+    items = [dialogue("hello there"), dialogue("", " "), dialogue("hello", "hi there"), Item("many", many, None),
+             dialogue("hello", "hi there", response=" "), dialogue("hello", response="hi there"), dialogue()]
+    for name in ("dynaeval", "s-dicoh"):
+        (scores,) = registry.choose(name).metric.score(items, models).values()
+        assert np.isfinite(scores).tolist() == [False, False, True, True, True, True, False]
     for name in ("fined-eval", "fined-eval-multitask"):
         metric = registry.choose(name).metric
         columns = metric.score(items, models)
