@@ -139,8 +139,7 @@ def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal[
                                  copies)
 
 
-def mean_log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
-                         copies: int = COPIES) -> Column:
-    """Tell the mean log p per token of each response, at most 0; NaN for a response without a token."""
+def mean_log_likelihoods(items: Sequence[Item], model: MaskedModel) -> Column:
+    """Tell the mean log p per token of each response after the last utterance, at most 0; NaN without a token."""
     return np.array([values.mean(dtype=np.float64) if values.size else np.nan
-                     for values in log_likelihoods(items, model, context, copies)], dtype=np.float64)
+                     for values in log_likelihoods(items, model, "last")], dtype=np.float64)

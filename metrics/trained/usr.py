@@ -98,7 +98,7 @@ class UsrMetric:
         from metrics.trained.heads.networks import Usr
 
         network = models.trained("usr", Usr, self.encoder)
-        likely = mean_log_likelihoods(items, models.masked(self.encoder), "last")
+        likely = mean_log_likelihoods(items, models.masked(self.encoder))
         facts = [sentences(item.facts) for item in items]
         texts = (text for several in facts for text in several)
         table, contexts, replies = items_table(items, models.encoder(self.encoder), *texts)
@@ -120,7 +120,7 @@ class UsrMetric:
         return usr_batches(data).objective(Usr, usr_loss, turns=TURNS)
 
     def _read_whole(self, items: Sequence[Item], models: Models) -> Columns:
-        likely = mean_log_likelihoods(items, models.masked(self.encoder), "last")
+        likely = mean_log_likelihoods(items, models.masked(self.encoder))
         facts = [" ".join(sentences(item.facts)) for item in items]
         said = [last_turns(turn.text for turn in item.context)[0] for item in items]
         known = [f"{last} {fact}".strip() if last else "" for last, fact in zip(said, facts, strict=True)]

@@ -92,15 +92,15 @@ def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) 
     return " ".join(left) if any(map(str.isalnum, "".join(left))) else text
 
 
-def random_others(rows: Rows, groups: Rows, count: int, rng: np.random.Generator) -> Rows:
-    """For each row of the pool `count` rows of other groups, at random (RUBER): an array (rows, count).
+def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
+    """For each row of the pool one of another group, at random (RUBER).
 
     `groups` has for every row of the pool what it belongs to, such as the number of its dialogue.
     """
     if len(groups) == 0 or (groups == groups[0]).all():
         raise ValueError("random negatives need replies of two dialogues or more")
-    drawn = rng.integers(len(groups), size=(len(rows), count))
-    while (same := groups[drawn] == groups[rows][:, None]).any():
+    drawn = rng.integers(len(groups), size=len(rows))
+    while (same := groups[drawn] == groups[rows]).any():
         drawn[same] = rng.integers(len(groups), size=int(same.sum()))
     return drawn
 
@@ -122,7 +122,7 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
         barred = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
         chosen_rows[start:start + BLOCK] = pool[chosen]
         if barred.any():
-            chosen_rows[start:start + BLOCK][barred] = random_others(part[barred], groups, 1, rng)[:, 0]
+            chosen_rows[start:start + BLOCK][barred] = random_others(part[barred], groups, rng)
     return chosen_rows
 
 
@@ -226,7 +226,7 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
     Texts of the same group and those of the very same words do not count. Where nothing shares a word, a random one.
     """
     top = max(ranks) + 1 if ranks else top
-    negatives = random_others(rows, groups, 1, rng)[:, 0]
+    negatives = random_others(rows, groups, rng)
     same = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):
         part = rows[start:start + BLOCK]

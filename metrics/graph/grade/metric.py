@@ -222,7 +222,7 @@ def false_replies(replies: Sequence[str], vectors: Any, groups: Rows, kind: Nega
     """The row of a false reply for each, and for how many of the first it was chosen by its words."""
     rows = np.arange(len(replies))
     if kind == "random":
-        return negatives.random_others(rows, groups, 1, rng)[:, 0], 0
+        return negatives.random_others(rows, groups, rng), 0
     lexical = {"both": len(rows) // 2, "lexical": len(rows), "embedding": 0}[kind]
     parts = []
     if lexical:

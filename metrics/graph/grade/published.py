@@ -97,7 +97,7 @@ def pairs(dialogues: Sequence[Dialogue], data: TrainingData, source: topics.Topi
     replies = [spoken[number][place] for number, place in places]
     rows, rng, false = np.arange(len(replies)), data.rng, []
     if kind == "random":
-        false.append(negatives.random_others(rows, groups, 1, rng)[:, 0])
+        false.append(negatives.random_others(rows, groups, rng))
     if kind in ("both", "lexical"):
         false.append(negatives.lexical_others(rows, negatives.Index(replies), groups, rng, ranks=RANKS))
     if kind in ("both", "embedding"):

@@ -245,19 +245,19 @@ class FactMatch(Match):
         """The logit of each pair: (B,)."""
         several = reply.unsqueeze(1).expand(-1, facts.shape[1], -1).flatten(0, 1)  # (B · facts, 2 · width)
         logits = super().forward(facts.flatten(0, 1).unsqueeze(1), several).unflatten(0, facts.shape[:2])
-        return log_mean_exp(logits, (facts != 0).any(-1), 1)
+        return log_mean_exp(logits, (facts != 0).any(-1))
 
     def matrix(self, facts: Any, reply: Any) -> Any:
         """The logit of every row of facts with every reply: (B, B)."""
         logits = super().matrix(facts.flatten(0, 1).unsqueeze(1), reply).unflatten(0, facts.shape[:2])
-        return log_mean_exp(logits, (facts != 0).any(-1).unsqueeze(-1), 1)
+        return log_mean_exp(logits, (facts != 0).any(-1).unsqueeze(-1))
 
 
-def log_mean_exp(values: Any, present: Any, axis: int) -> Any:
-    """The log of the mean of e^value along an axis, over the present values; 0 without any."""
+def log_mean_exp(values: Any, present: Any) -> Any:
+    """The log of the mean of e^value along the second axis, over the present values; 0 without any."""
     masked = torch.where(present, values, torch.finfo(values.dtype).min)
-    counts = present.sum(axis).clamp_min(1).to(values.dtype)
-    return torch.where(present.any(axis), torch.logsumexp(masked, axis) - counts.log(), 0.0)
+    counts = present.sum(1).clamp_min(1).to(values.dtype)
+    return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
 
 
 class Usr(nn.Module):  # type: ignore[misc]
