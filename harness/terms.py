@@ -96,6 +96,18 @@ def number(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and abs(value) <= 1e6 else None
 
 
+def numbers_by_name(value: Any) -> dict[str, float] | None:
+    """A table of numbers, 0 or more, such as {"fed-turn" = 2, "persona-usr|Overall" = 1}."""
+    numbers = {name: number(each) for name, each in value.items()} if isinstance(value, dict) else {"": None}
+    known = {name: each for name, each in numbers.items() if each is not None and each >= 0}
+    return known if len(known) == len(numbers) and any(known.values()) else None
+
+
+def flag(value: Any) -> bool | None:
+    """The word true or false."""
+    return value if isinstance(value, bool) else None
+
+
 def share(value: Any) -> float | None:
     """A number between 0 and 1."""
     plain = number(value)

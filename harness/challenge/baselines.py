@@ -78,5 +78,5 @@ def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target
     tables = {target: scores.get(target, np.full(len(human), np.nan))[None] for target, human in people.items()}
     values = signed(rules, agreement(rules, ground, tables))[0]
     row = dict(zip(ground.targets, map(float, values), strict=True))
-    (value,) = totals_under(rules.rule, [row], ground)
+    (value,) = totals_under(rules, rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

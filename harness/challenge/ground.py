@@ -146,6 +146,7 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
 def _left_out(rules: Rulebook, field: RankedDataset) -> set[int]:
     """The places of items that do not count: those of the other part of the ratings, and where so ruled empty ones."""
     dropped = set(field.empty) if rules.empty == "drop" else set()
+    dropped |= {place for place, item in enumerate(field.dataset.items) if item.system in rules.outliers}
     if not rules.public:
         return dropped
     public = field.public(rules.public, rules.seed)

@@ -145,4 +145,4 @@ def _effect(name: str, title: str, official: bool, rules: Rulebook, ground: Grou
 def _totals(rules: Rulebook, ground: Ground, entries: Entries) -> tuple[float, ...]:
     values = signed(rules, agreement(rules, ground, entries.scores))
     rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in values]
-    return totals_under(rules.rule, rows, ground)
+    return totals_under(rules, rules.rule, rows, ground)

@@ -2,31 +2,34 @@
 
 The interval of a rank comes from a joint bootstrap over datasets and items, in which ranks of scores stay fixed
 (statistics/fixed_ranks.py); docs/tutorial-organiser.md says how far this is from ranking anew in every draw. Two
-submissions that share a letter are not separated by the draws; clusters part the table where every one above is
-separated from every one below.
+submissions that share a letter are not told apart by PERM-BOTH over whole contexts; clusters part the table where every
+one above is better than every one below.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.errors import nearest
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
-from harness.challenge.rulebook import Rulebook
+from harness.challenge.rulebook import FILE, Rulebook
+from harness.errors import BadConfig
 from harness.run.compare import VECTORISED, generator
 from harness.run.item_statistics import Request
-from harness.run.rank import BY_NAME, RULES, Target, best_submissions, borda, over
-from harness.statistics import fixed_ranks, significance
+from harness.run.rank import BY_NAME, RULES, Rule, Target, best_submissions, borda, over
+from harness.statistics import fixed_ranks, pooled, rank_intervals, significance
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.panel import Array, Panel, Vector
+from harness.statistics.permutation import below_draws
 from harness.statistics.rank_intervals import Drawn, jointly
-from harness.statistics.rank_intervals import ranked as ranked_with_intervals
+from harness.statistics.significance import Better
+from harness.statistics.williams import INFLUENCE
 
 READABLE = 12
 """Letters of one row that somebody can compare."""
@@ -61,6 +64,8 @@ class Ranking:
     places: Mapping[str, tuple[TeamRank, ...]]
     points: tuple[float, ...]
     totals: tuple[float, ...]
+    clusters: Mapping[Target, tuple[int, ...]]
+    """On each target by itself, where targets are weighted."""
 
 
 def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
@@ -70,18 +75,21 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     own = tuple(rows[place] for place in chosen)
     named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
     points = borda(named, ground.targets)
-    drawn = _drawn(rules, ground, counting) if rules.draws and len(chosen) > 1 else None
-    return Ranking(counting, tuple(chosen), own,
-                   {rule: _places(rules, rule, totals_under(rule, own, ground), drawn) for rule in RULES},
-                   tuple(points[entry.name] for entry in counting.entries), totals)
+    drawn = _weighted(rules, ground, _drawn(rules, ground, counting)) if rules.draws and len(chosen) > 1 else None
+    better = _better(rules, ground, counting) if drawn else {}
+    every = {rule: _places(rules, totals_under(rules, rule, own, ground), drawn, better.get(rule),
+                           _of_draw(rules, rule)) for rule in RULES}
+    return Ranking(counting, tuple(chosen), own, every, tuple(points[entry.name] for entry in counting.entries), totals,
+                   {target: _clusters(rules, np.array([row[target] for row in own]), better[target])
+                    for target in ground.targets if target in better})
 
 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
               ) -> tuple[list[dict[Target, float]], tuple[float, ...], list[int]]:
     """The values of every entry by target and by the rule, and the places of those that count, best first."""
     rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
-    totals = tuple(round(over(RULES[rules.rule], row, ground.targets), DIGITS) for row in rows)
-    return rows, totals, sorted(_counting(rules, entries, rows, ground.targets), key=lambda place: (
+    totals = tuple(round(total, DIGITS) for total in totals_under(rules, rules.rule, rows, ground))
+    return rows, totals, sorted(_counting(rules, ground, entries, rows), key=lambda place: (
         -totals[place], entries.entries[place].name))
 
 
@@ -120,20 +128,46 @@ def rank_of(value: float, others: Sequence[float]) -> int:
     return 1 + sum(round(other, DIGITS) > round(value, DIGITS) for other in others)
 
 
-def totals_under(rule: str, rows: Sequence[Mapping[Target, float]], ground: Ground) -> tuple[float, ...]:
-    """What a rule makes of rows of values."""
-    return tuple(over(BY_NAME[rule], row, ground.targets) for row in rows)
+def totals_under(rules: Rulebook, rule: str, rows: Sequence[Mapping[Target, float]], ground: Ground,
+                 ) -> tuple[float, ...]:
+    """What a rule makes of rows of values; that of the challenge weighs the targets as it has them."""
+    return tuple(over(_rule(rules, rule, ground), row, ground.targets) for row in rows)
 
 
-def _counting(rules: Rulebook, entries: Entries, rows: Sequence[Mapping[Target, float]], on: Sequence[Target],
-              ) -> list[int]:
-    """The place of each team's best submission by the rule, the lowest number of equals; or of its last."""
+def _rule(rules: Rulebook, rule: str, ground: Ground) -> Rule:
+    if not rules.weights or rule != rules.rule:
+        return BY_NAME[rule]
+    weight = dict(zip(ground.targets, weights(rules, rule, ground).tolist(), strict=True))
+    return lambda row: sum(weight[target] * value for target, value in row.items())
+
+
+def weights(rules: Rulebook, rule: str, ground: Ground) -> Vector:
+    """What each target weighs under a rule, 1 in all: by the name dataset|quality, else by dataset, else 1 each."""
+    known = {name for dataset, quality in ground.targets for name in (dataset, f"{dataset}|{quality}")}
+    if unknown := next((name for name in rules.weights if name not in known), None):
+        raise BadConfig(f"{rules.folder / FILE}: weights of {unknown!r}, which is no target; {nearest(unknown, known)}")
+    if not rules.weights or rule != rules.rule:
+        return pooled.weights([dataset for dataset, _ in ground.targets], rule)
+    own = np.array([rules.weights.get(f"{dataset}|{quality}", rules.weights.get(dataset, 1.0))
+                    for dataset, quality in ground.targets])
+    total: Vector = own / own.sum()
+    return total
+
+
+def _counting(rules: Rulebook, ground: Ground, entries: Entries, rows: Sequence[Mapping[Target, float]]) -> list[int]:
+    """The place of each team's best submission by the rule, the lowest number of equals; of its last; or its primary.
+
+    A team that calls none primary has its first for one, a team that calls several the last of these.
+    """
     keys = [f"{entry.submission.number:06d}/{entry.submission.team}" for entry in entries.entries]
     teams = {key: entry.submission.team for key, entry in zip(keys, entries.entries, strict=True)}
     if rules.counts == "best":
-        counting = best_submissions(dict(zip(keys, rows, strict=True)), teams, RULES[rules.rule], on)
+        counting = best_submissions(dict(zip(keys, rows, strict=True)), teams, _rule(rules, rules.rule, ground),
+                                    ground.targets)
     else:
-        counting = {teams[key]: key for key in sorted(keys)}
+        counting = {teams[key]: key for key in sorted(keys, reverse=rules.counts == "primary")}
+        primary = {key for key, entry in zip(keys, entries.entries, strict=True) if entry.submission.about.primary}
+        counting |= {teams[key]: key for key in sorted(primary) if rules.counts == "primary"}
     return [keys.index(key) for key in counting.values()]
 
 
@@ -142,24 +176,67 @@ def readable(places: Sequence[TeamRank]) -> bool:
     return all(len(place.letters) <= READABLE for place in places)
 
 
-def _places(rules: Rulebook, rule: str, totals: Sequence[float], drawn: Drawn | None) -> tuple[TeamRank, ...]:
-    """The places under a rule, with what the draws say of them."""
+def _places(rules: Rulebook, totals: Sequence[float], drawn: Drawn | None, better: Better | None,
+            combined: rank_intervals.Rule) -> tuple[TeamRank, ...]:
+    """The places under a rule, with the interval of each rank by the draws, and letters and clusters by who is better.
+
+    Where no test says that, one is better that is ahead in 97.5 % of the draws.
+    """
     ranks = [rank_of(value, totals) for value in totals]
     if drawn is None:
         return tuple(map(TeamRank, ranks, totals))
-    values = drawn.values(lambda datasets: VECTORISED[rule]([signed(rules, values) for values in datasets]))
-    intervals = ranked_with_intervals(np.array(totals), values)
+    values = drawn.values(combined)
+    intervals = rank_intervals.ranked(np.array(totals), values)
+    if better is None:
+        better = rank_intervals.ahead(rank_intervals.ranks_of(values), 0.975)
     return tuple(TeamRank(*row) for row in zip(
-        ranks, totals, intervals.low.tolist(), intervals.high.tolist(), intervals.letters,
-        clusters(np.array(totals), intervals.letters), strict=True))
+        ranks, totals, intervals.low.tolist(), intervals.high.tolist(), significance.letters(np.array(totals), better),
+        _clusters(rules, np.array(totals), better), strict=True))
 
 
-def clusters(totals: Vector, letters: Sequence[str]) -> tuple[int, ...]:
-    """The cluster of each submission, 1 the best: parted wherever all above share no letter with any below."""
-    sets = [frozenset(re.findall("[a-zA-Z]'*", text)) for text in letters]
-    apart = np.array([[totals[i] > totals[j] and not sets[i] & sets[j] for j in range(len(sets))]
-                      for i in range(len(sets))])
-    cluster = np.zeros(len(sets), dtype=np.int64)
-    for number, members in enumerate(significance.clusters(totals, apart), start=1):
+def _weighted(rules: Rulebook, ground: Ground, drawn: Drawn) -> Drawn:
+    """The draws with the weight of each target as the last column."""
+    sizes = np.cumsum([len(field.judged) for field in ground.fields])[:-1]
+    split = np.split(weights(rules, rules.rule, ground), sizes)
+    return Drawn([np.concatenate([values, np.broadcast_to(own[:, None], (*values.shape[:2], 1))], axis=2)
+                  for values, own in zip(drawn.resampled, split, strict=True)], drawn.places)
+
+
+def _of_draw(rules: Rulebook, rule: str) -> rank_intervals.Rule:
+    """What a rule makes of the values on the datasets of a draw, whose last column is the weight of each target."""
+    def weighted(datasets: Sequence[Array]) -> Vector:
+        table = np.vstack(datasets)
+        total = table[:, -1].sum() or np.nan  # no target of the draw may weigh anything
+        return np.asarray(table[:, -1] @ signed(rules, table[:, :-1]) / total)
+
+    if rules.weights and rule == rules.rule:
+        return weighted
+    return lambda datasets: VECTORISED[rule]([signed(rules, values[:, :-1]) for values in datasets])
+
+
+def _better(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Target, Better]:
+    """Which submission is better than which under each rule, and on each target where these are weighted.
+
+    By PERM-BOTH over whole contexts, adjusted over all pairs; for the clusters of WMT one-sided and as it is. None for
+    statistics that have no such test.
+    """
+    if rules.level != "items" or rules.statistic not in INFLUENCE:
+        return {}
+    names: list[str | Target] = [*RULES, *(ground.targets if rules.weights else ())]
+    weight = np.array([*(weights(rules, rule, ground) for rule in RULES),
+                       *(np.eye(len(ground.targets)) if rules.weights else ())])
+    targets = [rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores, target.context)
+               for target in ground.tables([""] * len(counting.entries), counting.scores)]
+    tests = pooled.all_pairs(targets, weight, np.random.default_rng(rules.seed), rules.draws, rules.statistic,
+                             absolute=rules.sign == "absolute", one_sided=rules.clusters == "wmt")
+    return {name: (own.delta > 0) & ((own.p if rules.clusters == "wmt" else
+                                      significance.over_pairs(below_draws(own, rules.draws))) < pooled.ALPHA)
+            for name, own in zip(names, tests, strict=True)}
+
+
+def _clusters(rules: Rulebook, totals: Vector, better: Better) -> tuple[int, ...]:
+    """The cluster of each submission, 1 the best."""
+    cluster = np.zeros(len(totals), dtype=np.int64)
+    for number, members in enumerate(significance.clusters(totals, better, rules.clusters), start=1):
         cluster[list(members)] = number
     return tuple(cluster.tolist())

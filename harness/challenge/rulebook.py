@@ -7,7 +7,8 @@ unless it says so.
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ FILE = "challenge.toml"
 SETTINGS: dict[str, terms.Kind] = {
     "title": terms.text, "datasets": terms.texts, "dataset": terms.tables, "qualities": terms.texts,
     "ratings": terms.text, "rule": terms.text, "statistic": terms.one_of(*STATISTIC_NAMES, "kendall-b"),
-    "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last"),
+    "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last", "primary"),
+    "clusters": terms.one_of("every", "wmt"), "weights": terms.numbers_by_name, "outliers": terms.texts,
     "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
     "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
     "draws": terms.count, "seed": terms.count, "column": terms.text, "coverage": terms.one_of("whole", "partial"),
@@ -38,8 +40,10 @@ FOLDER = "submissions"
 class Rulebook:
     """A challenge, or a phase of it, as its organiser set it up.
 
-    `missing` is refuse, leave-out or zero; `sign` is keep or absolute; `empty` is keep or drop. `final` is a phase that
-    is frozen: it is ranked on the ratings that are not `public`, a share of the contexts, where there are such.
+    `counts` is best, last or primary; `clusters` every or wmt; `weights` are of targets, by dataset or dataset|quality;
+    `outliers` are systems whose items do not count. `missing` is refuse, leave-out or zero; `sign` is keep or absolute;
+    `empty` is keep or drop. `final` is a phase that is frozen: it is ranked on the ratings that are not `public`, a
+    share of the contexts, where there are such.
     """
 
     folder: Path
@@ -53,6 +57,9 @@ class Rulebook:
     level: str = "items"
     submissions: int = 0
     counts: str = "best"
+    clusters: str = "every"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    outliers: tuple[str, ...] = ()
     missing: str = "refuse"
     sign: str = "keep"
     empty: str = "keep"

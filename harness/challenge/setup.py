@@ -48,7 +48,7 @@ rule = "test"            # test (micro): mean over all qualities of all datasets
 statistic = "spearman"   # or any of `harness run --statistic`; level = "over-systems" and others likewise
 submissions = 5          # per team, those with the lowest numbers; 0: any number
 # per_day = 2            # how many of these `harness challenge receive` takes on one day
-counts = "best"          # which of them is ranked: best (by the rule) or last
+counts = "best"          # which of them is ranked: best (by the rule), last or primary
 # column = "quality"     # the scores are in this column where a file has it, else in `score`
 # opens = 2026-01-01     # the day of receipt, or else date = ... in submission.toml, must lie within these
 # closes = 2026-03-31
@@ -189,8 +189,9 @@ def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
 
 def _terms(rules: Rulebook) -> str:
     """What the rules say to a participant."""
-    counts = "best value" if rules.counts == "best" else "highest number"
-    lines = [MISSING[rules.missing], f"Of what a team hands in, the file with the {counts} is ranked."]
+    counts = {"best": "the file with the best value", "last": "the file with the highest number",
+              "primary": "the file whose `submission.toml` says `primary = true`"}[rules.counts]
+    lines = [MISSING[rules.missing], f"Of what a team hands in, {counts} is ranked."]
     if rules.dated and not (rules.phase or rules.per_day):
         lines.append("`date` must be there. Of surplus submissions those with the lowest numbers are taken, broken "
                      "ones among them.")

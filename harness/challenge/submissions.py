@@ -50,6 +50,7 @@ class About:
     description: str = ""
     date: datetime.date | None = None
     column: str = ""
+    primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,8 @@ def _looked_at(folder: Path, rules: Rulebook, receipt: Receipt | None) -> tuple[
     entries = _entries_of(folder, FILES)
     if reasons := list(_wrong_files(entries)):
         return folder, About(), reasons
-    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day, "column": terms.text}
+    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day, "column": terms.text,
+             "primary": terms.flag}
     said = terms.read(folder / ABOUT, kinds, ABOUT) if any(entry.name == ABOUT for entry in entries) else {}
     (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
     if receipt and receipt.time:

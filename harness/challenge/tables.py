@@ -56,8 +56,14 @@ def _lead(outcome: Outcome) -> str:
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
             f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused. Ranked by the "
-            f"{RULES[outcome.rules.rule]}; of each team its {outcome.rules.counts} submission counts."
+            f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission counts."
             f"{part_of(outcome.rules)}")
+
+
+def _rule(rules: Rulebook) -> str:
+    """The rule of a challenge in words."""
+    said = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
+    return f"weighted mean over all targets ({said}; 1 else)" if said else RULES[rules.rule]
 
 
 def part_of(rules: Rulebook) -> str:
@@ -88,8 +94,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
         yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
-               "told apart by these draws; a cluster is parted from the next where every submission above is told "
-               "apart from every one below.")
+               f"told apart by {_test(outcome.rules)}.")
         yield from _undecided(outcome.ranking.places[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
@@ -102,6 +107,16 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                f"is the one that the pages rank by that rule, under the heading of {outcome.rules.rule} sets.")
     if outcome.ground.ratings:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
+
+
+def _test(rules: Rulebook) -> str:
+    """What says which submission is better, and how clusters follow from that."""
+    drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
+    test = ("these draws" if drawn else f"PERM-BOTH over whole contexts, {rules.draws} draws, one-sided at 5 %"
+            if rules.clusters == "wmt" else f"PERM-BOTH over whole contexts, {rules.draws} draws, adjusted by Holm")
+    return test + ("; a new cluster begins where any submission of the one above is better" if rules.clusters == "wmt"
+                   else "; a cluster is parted from the next where every submission above is better than every one "
+                        "below")
 
 
 def _undecided(places: Sequence[TeamRank]) -> Iterator[str]:
@@ -117,7 +132,7 @@ def _undecided(places: Sequence[TeamRank]) -> Iterator[str]:
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """The rows of each table by its name, the headings first; each table is there even if nothing is in it."""
     tables = {"official": _official(outcome), "rules": _rules(outcome), "treatments": _treatments(outcome),
-              "submissions": _submissions(outcome), "refused": _refused(outcome)}
+              "clusters": _clusters(outcome), "submissions": _submissions(outcome), "refused": _refused(outcome)}
     return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
@@ -161,7 +176,7 @@ def official(outcome: Outcome) -> Grid:
     shown = [head, *map(_official_shown, rows)]
     if not readable(outcome.ranking.places[outcome.rules.rule]):
         shown = [(*row[:LETTERS], *row[LETTERS + 1:]) for row in shown]
-    return Grid("official", f"Official table, {RULES[outcome.rules.rule]}", shown[0], tuple(shown[1:]), _data(outcome))
+    return Grid("official", f"Official table, {_rule(outcome.rules)}", shown[0], tuple(shown[1:]), _data(outcome))
 
 
 def _official_shown(row: Row) -> tuple[str, ...]:
@@ -172,6 +187,14 @@ def _official_shown(row: Row) -> tuple[str, ...]:
         submission = f"{submission}: {name}"
     return (str(team), *map(_shown, (rank, submission, value, low if low == high else f"{low} to {high}", letters,
                                      cluster)), *(_shown(target, 3) for target in targets))
+
+
+def _clusters(outcome: Outcome) -> Iterator[Row]:
+    """Where targets are weighted, the cluster of each team on each."""
+    clusters = outcome.ranking.clusters
+    yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
+    for at, entry in enumerate(outcome.ranking.counting.entries if clusters else ()):
+        yield (entry.submission.team, *(own[at] for own in clusters.values()))
 
 
 def _rules(outcome: Outcome) -> Iterator[Row]:
@@ -203,7 +226,9 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     """The tables after the official one, as they are shown."""
     data = _data(outcome)
     _, *rows = _rules(outcome)
-    head = [name for rule in outcome.ranking.places for name in (RULES[rule].partition(":")[0], "rank")]
+    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.places}
+    titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
+    head = [name for title in titles.values() for name in (title, "rank")]
     yield Grid("rules", "The same submissions under every rule", ("team", *head, "Borda", "rank"),
                tuple((*map(_shown, row[:-2]), f"{row[-2]:g}", str(row[-1])) for row in rows), data)
     _, *rows = _treatments(outcome)
@@ -211,6 +236,10 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
             for name in (f"{effect.title}{' (official)' if effect.official else ''}", "rank")]
     yield Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
                ("team", "official", "rank", *head), tuple(map(_treated, rows)), data)
+    heads, *rows = _clusters(outcome)
+    if rows:
+        yield Grid("clusters", "The cluster of each team on each target by itself", tuple(map(str, heads)),
+                   tuple(tuple(map(str, row)) for row in rows), data)
     heads, *rows = _submissions(outcome)
     yield Grid("submissions", "All submissions that were taken", (*map(str, heads[:-1]), "what the team says"),
                tuple(tuple(map(_shown, row)) for row in rows), data)

@@ -26,9 +26,10 @@ import numpy as np
 import scipy
 
 from harness.statistics.mixtures import TOLERANCE, Masks
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Array, Vector, alike
 from harness.statistics.permutation import MIXTURES, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
+from harness.statistics.williams import INFLUENCE, PairTests, RankedRows, UnitRows
 
 ALPHA = 0.05
 
@@ -95,6 +96,62 @@ def permuted(targets: Sequence[TargetScores], pairs: Sequence[tuple[int, int]], 
                     deltas[alike] += own * np.concatenate(list(mixtures.deltas(listed[alike])), axis=1)
     extreme = (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)  # a NaN is not inside
     return np.where(np.isfinite(observed), (extreme + 1) / (draws + 1), np.nan)
+
+
+def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Generator, draws: int = 1000,
+              statistic: str = "spearman", *, absolute: bool = False, one_sided: bool = False) -> list[PairTests]:
+    """PERM-BOTH of every two metrics' weighted means, to first order; weights (boards, targets), a result for each.
+
+    A metric's mean is a sum over contexts, of what their rows add to each correlation to first order
+    (`williams.INFLUENCE`). In a draw each context swaps the sums of two metrics, so that of all pairs are products of
+    one matrix: it serves hundreds of metrics. `absolute` takes correlations without their sign.
+    """
+    size, place = len(targets[0].scores), 0
+    means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
+    for group in by_dataset(targets):
+        sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows] = {}
+        signs = 2.0 * np.unpackbits(mask_bits(_units(group), draws, rng), axis=1)[:, :_units(group)].T - 1
+        for target in group:
+            values, sums = _by_context(target, statistic, len(signs), sorted_once)
+            turned = np.sign(values) if absolute else np.ones(len(values))
+            own = weight[:, place]
+            means += own[:, None] * (turned * values)
+            chance += own[:, None, None] * ((turned[:, None] * sums) @ signs)
+            place += 1
+    return [_tests(*each, one_sided) for each in zip(means, chance, strict=True)]
+
+
+def _by_context(target: TargetScores, statistic: str, units: int,
+                sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows]) -> tuple[Vector, Array]:
+    """The correlation of each metric with people, and the part of it that each context adds (metrics, contexts)."""
+    context = np.arange(units) if target.context is None else target.context
+    values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), units), np.nan)
+    for rows, metrics in alike(np.isfinite(target.scores) & np.isfinite(target.human)):
+        if rows.sum() >= 3:
+            key = id(target.scores), rows.tobytes(), metrics.tobytes()
+            if key not in sorted_once:
+                sorted_once[key] = INFLUENCE[statistic](target.scores[metrics][:, rows])
+            values[metrics], parts = sorted_once[key].influence(target.human[rows])
+            parts += values[metrics][:, None] / rows.sum()
+            order = np.argsort(context[rows], kind="stable")
+            present, starts = np.unique(context[rows][order], return_index=True)
+            sums[metrics] = 0.0
+            sums[np.ix_(metrics, present)] = np.add.reduceat(parts[:, order], starts, axis=1)
+    return values, sums
+
+
+def _tests(means: Vector, chance: Array, one_sided: bool) -> PairTests:
+    """Every pair of means by what they are in each draw (metrics, draws)."""
+    tests, draws = PairTests.empty(len(means)), chance.shape[1]
+    for row, own in enumerate(chance):
+        delta, apart = means[row] - means, own - chance
+        size, least = (apart, delta) if one_sided else (np.abs(apart), np.abs(delta))
+        count = (size >= least[:, None] - TOLERANCE).sum(axis=1)
+        tests.delta[row], tests.p[row] = delta, np.where(np.isnan(delta), np.nan, (count + 1) / (draws + 1))
+        spread = np.sqrt((apart**2).mean(axis=1))
+        tests.value[row] = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
+    np.fill_diagonal(tests.p, np.nan)
+    return tests
 
 
 def share_reached(values: Vector, reliability: Vector, weight: Vector) -> float:

@@ -116,7 +116,7 @@ def counts_of(n: int, draws: int, rng: np.random.Generator) -> Array:
 
 def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
     """Ranks with their intervals and letters, from the metrics' values and those of every draw (draws, metrics)."""
-    rank, ranks = _ranks(values), _ranks(drawn)
+    rank, ranks = ranks_of(values), ranks_of(drawn)
     low, high = (np.where(np.isnan(rank), np.nan, _reached(ranks, end)) for end in ((1 - level) / 2, (1 + level) / 2))
     return Ranks(rank, low, high, significance.letters(values, ahead(ranks, (1 + level) / 2)))
 
@@ -157,7 +157,7 @@ def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
     return lambda counts: each(counts)[:, np.arange(len(group))[:, None], at]
 
 
-def _ranks(values: Array) -> Array:
+def ranks_of(values: Array) -> Array:
     """1 for the highest of a row; equals, to 12 decimals, share the best rank; NaN where there is no value."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 

@@ -126,7 +126,7 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
         if rows.sum() < 3:
             continue
         used, places = np.unique(pairs, return_inverse=True)
-        r, parts = INFLUENCE[statistic](human[rows], scores[used][:, rows])
+        r, parts = INFLUENCE[statistic](scores[used][:, rows]).influence(human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
         sums = np.stack([np.bincount(units, weights=own) for own in parts])  # (metrics, contexts)
         first, second = places.reshape(pairs.shape).T
@@ -141,35 +141,65 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     return tests
 
 
-def _influence_on_r(human: Vector, scores: Array) -> tuple[Vector, Array]:
-    """Pearson's r of each metric (metrics,), and what each row adds to it: h z - r (h² + z²) / 2, both of length 1."""
-    h, z = _unit(human[None]), _unit(scores)
-    r = (h * z).sum(axis=1)
-    return r, h * z - r[:, None] / 2 * (h**2 + z**2)
+class UnitRows:
+    """The scores of metrics (metrics, rows) for Pearson's r with any ratings."""
+
+    def __init__(self, scores: Array) -> None:
+        self._z = _unit(scores)
+
+    def influence(self, human: Vector) -> tuple[Vector, Array]:
+        """The correlation of each metric, and what each row adds to it: h z - r (h² + z²) / 2, both of length 1."""
+        h = _unit(human[None])
+        r = (h * self._z).sum(axis=1)
+        return r, h * self._z - r[:, None] / 2 * (h**2 + self._z**2)
 
 
-def _influence_on_rho(human: Vector, scores: Array) -> tuple[Vector, Array]:
-    """Spearman's rho of each metric, and what each row adds: its ranks, and its part in those of all others."""
-    own, centre = ranks(human), (len(human) + 1) / 2
-    h, order = own - centre, np.argsort(human, kind="stable")
-    parts = np.empty(scores.shape)
-    moved = ranks(scores) - centre
-    for row, (metric, z) in enumerate(zip(scores, moved, strict=True)):
-        parts[row] = h * z + _above(metric, np.argsort(metric, kind="stable"), h) + _above(human, order, z)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        length = np.sqrt((h @ h) * (moved**2).sum(axis=1))
-        return moved @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
+class RankedRows:
+    """The scores of metrics, sorted once, for Spearman's rho with any ratings.
+
+    A run of equal scores has its row, where it starts in the order of that row, and its size.
+    """
+
+    def __init__(self, scores: Array) -> None:
+        self._order = np.argsort(scores, axis=1)
+        ordered, first = np.take_along_axis(scores, self._order, axis=1), np.ones(scores.shape, dtype=np.bool_)
+        first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        self._row, self._start = np.nonzero(first)
+        self._sizes = np.diff(np.flatnonzero(first), append=first.size)
+        self._z = self._placed(self._start + (self._sizes - scores.shape[1]) / 2)
+
+    def influence(self, human: Vector) -> tuple[Vector, Array]:
+        """The correlation of each metric, and what each row adds: its ranks, and its part in the ranks of others.
+
+        The part in others' ranks is the sum over rows with a higher score of what people gave them, and the reverse.
+        """
+        people = RankedRows(human[None])
+        h, z, order = people._z[0], self._z, people._order[0]
+        tail = _tails(h[self._order])
+        parts = h * z + self._placed((tail[self._row, self._start] + tail[self._row, self._start + self._sizes]) / 2)
+        tail = _tails(z[:, order])
+        above = (tail[:, people._start] + tail[:, people._start + people._sizes]) / 2
+        parts[:, order] += np.repeat(above, people._sizes, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            length = np.sqrt((h @ h) * (z**2).sum(axis=1))
+            return z @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
+
+    def _placed(self, of_runs: Vector) -> Array:
+        """A number of each run, at the rows that are in it."""
+        placed = np.empty(self._order.shape)
+        np.put_along_axis(placed, self._order, np.repeat(of_runs, self._sizes).reshape(self._order.shape), axis=1)
+        return placed
 
 
-def _above(values: Vector, order: Codes, weight: Vector) -> Vector:
-    """Of each row the sum of the weights of rows with a higher value, and half of those with the same."""
-    ordered, tail = values[order], np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
-    sums: Vector = (tail[np.searchsorted(ordered, values)] + tail[np.searchsorted(ordered, values, side="right")]) / 2
-    return sums
+def _tails(values: Array) -> Array:
+    """The sum from each place of a row to its end, and 0 at last."""
+    tails = np.zeros((len(values), values.shape[1] + 1))
+    tails[:, :-1] = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+    return tails
 
 
-INFLUENCE: dict[str, Callable[[Vector, Array], tuple[Vector, Array]]] = {
-    "pearson": _influence_on_r, "spearman": _influence_on_rho}
+INFLUENCE: dict[str, Callable[[Array], UnitRows | RankedRows]] = {"pearson": UnitRows, "spearman": RankedRows}
+"""What a row adds to a correlation, to first order, by statistic."""
 
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:

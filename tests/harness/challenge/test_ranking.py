@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -72,8 +73,6 @@ def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
     assert places(found) == {"alpha/2": 1, "delta/1": 1, "beta/1": 3, "gamma/1": 4}
     first, second, *_ = found.ranking.places["test"]
     assert first.letters == second.letters
-    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "ab", "b")) == (1, 1, 1)
-    assert ranking.clusters(np.array([0.4, 0.3, 0.2]), ("a", "a'", "a'")) == (1, 2, 2)
     assert found.pairs["first", "overall"].p[1, 3] == 1
     submit(root, "epsilon", 1, {name: value + 0.01 * (place % 2) for place, (name, value) in
                                 enumerate(scores(2, 13).items())})
@@ -97,6 +96,31 @@ def test_where_nobody_can_be_told_apart_the_table_says_so(root: Path, home: Path
     assert any("No two of the 3 teams can be told apart" in line for line in shown.remarks)
     assert {row.letters for row in made.ranking} == {""}
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
+
+
+def test_weighted_targets_primary_submissions_and_outlier_systems(root: Path, home: Path) -> None:
+    """With all weight on one target its values are the totals; each target has clusters of its own."""
+    submit(root, "beta", 2, scores(9, 19), "primary = true\n")
+    edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
+    found = outcome.outcome(root, home)
+    assert {entry.name for entry in found.ranking.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
+    assert found.ranking.totals == pytest.approx(found.values[:, found.ground.targets.index(("second", "wit"))])
+    assert all(len(own) == 3 and own[0] == 1 for own in found.ranking.clusters.values())
+    assert len(tables.for_csv(found)["clusters"]) == 4
+    assert {place.cluster for place in found.ranking.places["test"]} == (
+        set(found.ranking.clusters["second", "wit"]))
+    edit(root, 'outliers = ["system-a"]')
+    for name in ("first", "second"):
+        path = root / "data" / f"{name}.json"
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps([row | {"model": f"system-{'ab'[place % 2]}"} for place, row in enumerate(rows)]))
+    fields = outcome.outcome(root, home).ground.fields
+    assert {judged.rated for field in fields for judged in field.judged} == {SIZE // 2}
+    edit(root, 'weights = {third = 1}')
+    path = root / "challenge.toml"
+    path.write_text(path.read_text().replace('weights = {first = 0, "second|wit" = 2, second = 0}', ""))
+    with pytest.raises(BadConfig, match="no target"):
+        outcome.outcome(root, home)
 
 
 def test_any_statistic_ranks(root: Path, home: Path) -> None:
