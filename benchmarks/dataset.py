@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -40,7 +41,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one rating is about: a response in its context, or a whole dialogue (then `response` is None)."""
+    """What one rating is about: a response in its context, or a whole dialogue (then `response` is None).
+
+    `language` is a code such as en or zh.
+    """
 
     id: str
     context: tuple[Utterance, ...]
@@ -48,6 +52,7 @@ class Item:
     references: tuple[Reference, ...] = ()
     facts: tuple[str, ...] = ()
     system: str | None = None
+    language: str = "en"
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
@@ -64,6 +69,7 @@ class Item:
             "references": [{"text": reference.text, "weight": reference.weight} for reference in self.references],
             "facts": self.facts,
             "system": self.system,
+            "language": self.language,
         }
 
     @classmethod
@@ -73,7 +79,7 @@ class Item:
         return cls(record["id"], tuple(Utterance(**turn) for turn in record["context"]),
                    None if response is None else Utterance(**response),
                    tuple(Reference(**reference) for reference in record["references"]), tuple(record["facts"]),
-                   record["system"])
+                   record["system"], record.get("language", "en"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,8 @@ class DatasetCard:
     """What is known of a dataset without having it.
 
     `rated_by` is the field of its records that holds the votes. Datasets that were made of the same conversations share
-    a name in `dialogues`: who learns from one of them knows the others. `language` is a code such as en or zh.
+    a name in `dialogues`: who learns from one of them knows the others. `language` is that of its items, unless
+    they say theirs.
     """
 
     name: str
@@ -183,6 +190,11 @@ class Dataset:
         return sum(bool(rating.votes) for rating in self.ratings)
 
 
+def is_language(code: str) -> bool:
+    """Whether a text is a code of a language, such as en or zh-Hant."""
+    return re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code) is not None
+
+
 def fingerprint(items: Iterable[Item]) -> str:
     """The sha256 of the content of the items, in their order."""
     digest = hashlib.sha256()
@@ -194,6 +206,7 @@ def fingerprint(items: Iterable[Item]) -> str:
             [(reference.text, reference.weight) for reference in item.references],
             item.facts,
             item.system,
+            *(() if item.language == "en" else (item.language,)),
         ]
         digest.update(json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n")
     return digest.hexdigest()

@@ -46,7 +46,7 @@ from metrics.metric import is_name
 
 CARD: dict[str, terms.Kind] = {
     "name": terms.text, "title": terms.text, "file": terms.text, "hub": terms.text, "part": terms.text,
-    "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.text,
+    "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.language,
     "size": terms.count, "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
     "licence": terms.text, "citation": terms.text}
 QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks.dataset import is_language
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 
@@ -63,6 +64,11 @@ def paragraphs(value: Any) -> str | None:
         return None
     lines = value.split("\n")
     return value.strip() if all(line.replace("\t", " ").rstrip("\r").isprintable() for line in lines) else None
+
+
+def language(value: Any) -> str | None:
+    """The code of a language, such as en or zh."""
+    return value if isinstance(value, str) and is_language(value) else None
 
 
 def texts(value: Any) -> tuple[str, ...] | None:

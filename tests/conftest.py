@@ -121,11 +121,12 @@ def make_card(name: str = "toy", level: str = "turn", **more: object) -> Dataset
     return DatasetCard(**values)  # type: ignore[arg-type]
 
 
-def make_item(name: str, response: str | None, *references: str, context: tuple[str, ...] = ("hello there",)) -> Item:
+def make_item(name: str, response: str | None, *references: str, context: tuple[str, ...] = ("hello there",),
+              language: str = "en") -> Item:
     """An item whose context alternates up to the user's last turn."""
     turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
     return Item(name, tuple(turns[::-1]), None if response is None else Utterance(SYSTEM, response),
-                tuple(Reference(text) for text in references), system="bot")
+                tuple(Reference(text) for text in references), system="bot", language=language)
 
 
 def make_dataset(responses: list[str], votes: list[tuple[float, ...]], **more: object) -> Dataset:

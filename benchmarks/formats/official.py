@@ -22,7 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Origin, Rating, Reference, Utterance
+from benchmarks.dataset import (
+    SYSTEM,
+    USER,
+    Dataset,
+    DatasetCard,
+    Item,
+    Level,
+    Origin,
+    Rating,
+    Reference,
+    Utterance,
+    is_language,
+)
 from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
@@ -71,7 +83,7 @@ def dataset(found: Iterable[Record], card: DatasetCard, origin: Origin, file: st
     ratings: list[Rating] = []
     for record in loaded:
         try:
-            rated, item = tuple(votes(record, card)), _item(record, card.level)
+            rated, item = tuple(votes(record, card)), _item(record, card)
         except BadRecord as error:
             problems.append(error)
         else:
@@ -146,9 +158,9 @@ def _encodes(value: Any) -> bool:
     return not isinstance(value, list) or all(map(_encodes, value))
 
 
-def _item(record: Record, level: Level) -> Item:
+def _item(record: Record, card: DatasetCard) -> Item:
     values = record.values
-    context, response = _turns(record) if level == "turn" else (_dialogue(record), None)
+    context, response = _turns(record) if card.level == "turn" else (_dialogue(record), None)
     given = values.get("reference")
     references = [] if given is None else [given] if isinstance(given, str) else given
     if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
@@ -156,7 +168,15 @@ def _item(record: Record, level: Level) -> Item:
     facts = lines(record.text("fact")) if "fact" in values else ()
     system = next((record.text(field) for field in ("model", "model_name") if values.get(field) is not None), None)
     return Item(record.id, context, response, tuple(Reference(text.strip()) for text in references if text.strip()),
-                tuple(facts), system)
+                tuple(facts), system, _language(record, card))
+
+
+def _language(record: Record, card: DatasetCard) -> str:
+    """The code of a record's language, else that of its dataset."""
+    code = record.values.get("language") or card.language
+    if not isinstance(code, str) or not is_language(code):
+        raise record.bad("language", f"should be a code such as en or zh, not {code!r:.60}")
+    return code
 
 
 def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:

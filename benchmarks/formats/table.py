@@ -18,7 +18,7 @@ from benchmarks.errors import BadRecord, nearest, raise_if_any
 from benchmarks.formats.official import SPEAKERS, Record, is_whole, lines, number
 from benchmarks.formats.rows import Row
 
-TEXTS = ("context", "response", "dialogue", "system")
+TEXTS = ("context", "response", "dialogue", "system", "language")
 LISTS = ("reference", "fact")
 COLUMNS = ("item", *TEXTS, *LISTS, "quality", "rating", "annotator")
 NEEDED = {"dialogue": ("item", "dialogue"), "turn": ("item", "context", "response")}

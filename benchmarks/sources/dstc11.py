@@ -54,8 +54,8 @@ def _dataset(file: Path, column: str, original: Dataset, card: DatasetCard) -> D
         rated = {rating.item for rating in original.ratings if rating.votes}
         ids = {item.id: renamed(item.id, original.card.name, card.name) for item in original.items
                if item.id in rated and (item.response is None or item.response.text)}
-        items = tuple(replace(_item(file.name, item, column, turns), id=ids[item.id]) for item in original.items
-                      if item.id in ids)
+        items = tuple(replace(_item(file.name, item, column, turns), id=ids[item.id], language=card.language)
+                      for item in original.items if item.id in ids)
         if extra := next(turns, None):
             raise BadRecord(extra[0], None, "SEG", f"{extra[1]!r:.60} is of no record of {original.card.name}")
     ratings = tuple(replace(rating, item=ids[rating.item]) for rating in original.ratings if rating.item in ids)

@@ -56,6 +56,6 @@ def _dataset(file: str, rows: Sequence[dict[str, str]], card: DatasetCard, langu
         context = alternating(turns) if card.level == "turn" else tuple(
             Utterance(("first", "second")[place % 2], text) for place, text in enumerate(turns))
         response = Utterance(SYSTEM, row[fields[1]].strip()) if card.level == "turn" else None
-        items.append(Item(name, context, response))
+        items.append(Item(name, context, response, language=code))
         ratings.append(Rating(name, quality, (rating,)))
     return Dataset(own, tuple(items), tuple(ratings), "imported")

@@ -118,7 +118,7 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
 def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
     folder = home / "datasets" / stored.folder
     try:
-        items = tuple(map(Item.of, rows(folder / "items")))
+        items = tuple(Item.of({"language": card.language, **row}) for row in rows(folder / "items"))
         ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in rows(folder / "ratings"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, card.name, error) from error
@@ -149,7 +149,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
         "items": pa.schema({
             "id": text, "context": pa.list_(turn), "response": turn,
             "references": pa.list_(pa.struct({"text": text, "weight": number})), "facts": pa.list_(text),
-            "system": text,
+            "system": text, "language": text,
         }),
         "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number)}),
     }

@@ -111,7 +111,7 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
     turns = pa.list_(pa.struct({"speaker": text, "text": text}))
     judged = {"dialogue": turns} if dataset.card.level == "dialogue" else {"context": turns, "response": text}
     items = pa.schema({"id": text, **judged, "references": pa.list_(pa.struct({"text": text, "weight": number})),
-                       "facts": pa.list_(text), "system": text})
+                       "facts": pa.list_(text), "system": text, "language": text})
     votes = [{"item": rating.item, "quality": rating.quality, "vote": vote}
              for rating in dataset.ratings for vote in rating.votes]
     return {"items": pa.Table.from_pylist(list(map(_row, dataset.items)), schema=items),
@@ -139,7 +139,7 @@ def readme(dataset: Dataset) -> str:
 def _row(item: Item) -> dict[str, Any]:
     turns = [{"speaker": turn.speaker, "text": turn.text} for turn in item.context]
     judged = {"dialogue": turns} if item.response is None else {"context": turns, "response": item.response.text}
-    return {"id": item.id, **judged, "facts": item.facts, "system": item.system,
+    return {"id": item.id, **judged, "facts": item.facts, "system": item.system, "language": item.language,
             "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references]}
 
 

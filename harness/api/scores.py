@@ -34,7 +34,7 @@ from metrics.errors import CannotScore
 from metrics.metric import Column
 from metrics.models.service import Choice, Models
 
-FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system")
+FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
 """What columns of a table may be called as well."""
 ALIKE = 0.75
@@ -107,7 +107,8 @@ def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
         context = _turns(where, "context", given, back)
         response = Utterance(SYSTEM, _text(f"{where}.response", given["response"] or ""))
     return Item(str(given.get("id", place)), context, response, tuple(_references(where, given)),
-                tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", given)), given.get("system"))
+                tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", given)), given.get("system"),
+                _text(f"{where}.language", given.get("language") or "en"))
 
 
 def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:

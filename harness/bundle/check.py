@@ -194,11 +194,10 @@ def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str
 
 def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
-    whole, _, dimension = board.partition(":")
-    split, _, references = whole.partition("-")
+    dimension = board.partition(":")[2]
     targets = set()
     for entry in bundle.datasets:
-        if (entry.split, entry.kind) == (split, origin) and (not references or "references" in entry.has):
+        if entry.on(board) and entry.kind == origin:
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
             if entry.name in here:
                 usable = {one.quality.name for one in judged(bundle, here[entry.name]) if one.usable}

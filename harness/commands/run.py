@@ -43,6 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         **many)
     parser.add_argument("--quality", help="a quality or dimension; may be repeated", **many)
     parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
+    parser.add_argument("--language", help="only datasets in this language, by its code; all: the translated ones in "
+                                           "every language; may be repeated", **{**many, "metavar": "CODE"})
     parser.add_argument("--data", choices=("auto", "real", "sample"),
                         help="auto: what was imported or fetched, else the sample (default)")
     parser.add_argument("--aggregate", choices=("mean", "sum", "max", "product"), action="append",

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from benchmarks import registry
 from benchmarks.corpora import overlap
-from benchmarks.dataset import Dataset, Utterance
+from benchmarks.dataset import Dataset, Item, Utterance
 from benchmarks.errors import nearest
 
 SHOWN = 5
 """Items that a remark names."""
+LATIN = "\u024f"
+"""The last letter of the Latin alphabets of Europe."""
 
 
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
@@ -50,8 +52,11 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     unrated = [name for name in items if name not in rated]
     empty = [item.id for item in dataset.items if item.response and not item.response.text]
+    foreign = [item.id for item in dataset.items if item.language == "en" and _foreign(item)]
     repeated = [item.id for item in dataset.items if item.id != said.setdefault(item.utterances, item.id)]
     for names, one, many in (
+            (foreign, "item is mostly in letters that are not Latin, and of the language en; say another in the card",
+             "items are mostly in letters that are not Latin, and of the language en; say another in the card"),
             (unrated, "item has no vote", "items have no vote"), (empty, "response is empty", "responses are empty"),
             (repeated, "item repeats the dialogue and response of another one",
              "items repeat the dialogue and response of another one")):
@@ -63,6 +68,12 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(own) == 1 for own in votes):
             yield f"{quality.name}: one vote per item, so how far raters agree is not known"
+
+
+def _foreign(item: Item) -> bool:
+    """Whether most letters of an item are not Latin."""
+    letters = [sign for turn in item.utterances for sign in turn.text if sign.isalpha()]
+    return 2 * sum(sign > LATIN for sign in letters) > len(letters)
 
 
 def _which(names: Sequence[str]) -> str:

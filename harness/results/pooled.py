@@ -69,13 +69,10 @@ class Pool:
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
-        """The rated targets of a board (dev, test-references, dev:fluency) and kind of data, and of a dimension."""
-        whole, _, own = split.partition(":")
-        part, _, need = whole.partition("-")
-        dimension = dimension or own
+        """The rated targets of a board (dev, more-zh, dev:fluency) and kind of data, and of a dimension."""
+        dimension = dimension or split.partition(":")[2]
         return tuple((entry.name, quality.name) for entry, quality in self._usable()
-                     if part in ("", entry.split) and (not need or need in entry.has)
-                     and origin in ("", entry.kind)
+                     if entry.on(split) and origin in ("", entry.kind)
                      and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))
 
     def means(self, targets: Sequence[Target], rule: str = "dev") -> dict[ColumnKey, float]:

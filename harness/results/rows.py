@@ -56,6 +56,11 @@ class DatasetEntry:
         """Sample or real, which never share a board."""
         return "sample" if self.origin == "sample" else "real"
 
+    def on(self, board: str) -> bool:
+        """Whether it is on a board by name: dev, test-references, more-zh, dev:fluency; on all where none is named."""
+        split, _, part = board.partition(":")[0].partition("-")
+        return split in ("", self.split) and part in ("", self.language, *self.has)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
@@ -244,11 +249,12 @@ class Reliability:
 class RankingRow:
     """A column's place on a board under a ranking rule.
 
-    `board` is dev or test, dev-references or test-references for the datasets that have some, dev:fluency for one
-    dimension; `origin` is sample or real, which never share an average. `value` is NaN and `rank` None where the column
-    has no correlation on some target of the board; it has one on `covered` of `targets`. `low` to `high` is the 95 %
-    interval of the rank, on other contexts and datasets, where it was computed; `error` is the standard error of the
-    value on other contexts of these datasets. `letters`: columns that share one cannot be distinguished by the draws.
+    `board` is dev or test, dev-references or test-references for the datasets that have some, more-zh for those of one
+    language, dev:fluency for one dimension; `origin` is sample or real, which never share an average. `value` is NaN
+    and `rank` None where the column has no correlation on some target of the board; it has one on `covered` of
+    `targets`. `low` to `high` is the 95 % interval of the rank, on other contexts and datasets, where it was computed;
+    `error` is the standard error of the value on other contexts of these datasets. `letters`: columns that share one
+    cannot be distinguished by the draws.
     """
 
     board: str

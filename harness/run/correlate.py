@@ -171,4 +171,4 @@ def _words(item: Item) -> int:
     from metrics.text.words import words
 
     turns = item.context if item.response is None else (item.response,)
-    return sum(len(words(turn.text)) for turn in turns)
+    return sum(len(words(turn.text, item.language)) for turn in turns)

@@ -24,13 +24,15 @@ from metrics.registry import Chosen
 class Selection:
     """Which datasets, qualities and metrics; an empty choice means all. `beside` are metrics on top of those.
 
-    `limit` is for the first items of each dataset, `sample` for about as many by `sampled`.
+    Of `languages`, "all" are those of the split more, unless datasets or a split are chosen. `limit` is for the
+    first items of each dataset, `sample` for about as many by `sampled`.
     """
 
     metrics: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     split: Split | None = None
+    languages: tuple[str, ...] = ()
     qualities: tuple[str, ...] = ()
     limit: int | None = None
     sample: int | None = None
@@ -95,6 +97,11 @@ def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0,
              if card.name in requested and selection.split in (None, card.split)]
     if not cards:
         raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is of the split {selection.split}")
+    cards = [card for card in cards if _in(card, selection)]
+    if not cards:
+        spoken = sorted({card.language for card in datasets.cards().values()})
+        raise BadConfig(f"no dataset here is in the language {' or '.join(selection.languages)}; there are "
+                        f"{', '.join(spoken)} (`harness import` takes translations)")
     known = sorted({name for card in cards for quality in card.qualities
                     for name in (quality.name.casefold(), quality.dimension)})
     for name in selection.qualities:
@@ -103,6 +110,13 @@ def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0,
     cards = [card for card in cards if _matching(card.qualities, selection.qualities)]
     chosen, broken = _choose(selection)
     return Plan(selection, tuple(cards), chosen, broken, draws or Draws(), examples, rescore, ratings, command)
+
+
+def _in(card: DatasetCard, selection: Selection) -> bool:
+    """Whether a dataset is in a language of the selection."""
+    if "all" in selection.languages:
+        return bool(selection.datasets or selection.split) or card.split == "more"
+    return not selection.languages or card.language in selection.languages
 
 
 def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:

@@ -37,7 +37,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     requested = dataclasses.replace(requested, dataset=tuple(sorted(own.named(requested.dataset, home))))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
-        qualities=requested.quality, limit=requested.limit, sample=requested.sample,
+        languages=requested.language, qualities=requested.quality, limit=requested.limit, sample=requested.sample,
         seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
@@ -51,11 +51,11 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 def check(requested: Settings) -> None:
     """Refuse a run of nothing, and flags that mean nothing."""
     selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
-                  requested.split)
+                  requested.split, requested.language)
     jobs, executor, ray = requested.jobs, requested.executor, requested.executor == "ray"
     for wrong, message in (
             (not any(selections),
-             "say what to run: --all, or a selection by --metric, --dataset, --split or --quality"),
+             "say what to run: --all, or a selection by --metric, --dataset, --split, --language or --quality"),
             (requested.limit is not None and requested.limit < 1,
              f"--limit should be 1 or more, not {requested.limit}"),
             (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),

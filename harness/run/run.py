@@ -253,12 +253,14 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metri
           ) -> Iterator[RankingRow]:
     """The boards of each split and kind of data; metrics with references also compete where all can take part.
 
-    A dimension has a board of its own, under the first rule: the mean over the datasets that have it.
+    A dimension has a board of its own, under the first rule: the mean over the datasets that have it. So has a language
+    where there are several.
 
     The correlation of a column whose weights were learned on the dataset's ratings does not count.
     """
     known = [entry for rows in datasets for entry in rows.datasets]
     referenced = {entry.name for entry in known if "references" in entry.has}
+    languages = {entry.name: entry.language for entry in known}
     dimensions = {(entry.name, quality.name): quality.dimension for entry in known for quality in entry.qualities}
     correlations = unseen(chain.from_iterable(rows.correlations for rows in datasets), metrics, known)
     boards: dict[tuple[str, str], frozenset[Target]] = {}
@@ -272,6 +274,9 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metri
         own = [Board(split, kind, targets)]
         if some and some != targets:
             own.append(Board(f"{split}-references", kind, some))
+        spoken = sorted({languages[name] for name, _ in targets})
+        own += [Board(f"{split}-{language}", kind, frozenset(one for one in targets if languages[one[0]] == language))
+                for language in spoken if len(spoken) > 1]
         own += [Board(f"{split}:{dimension}", kind, frozenset(
                     one for one in targets if dimensions.get(one) == dimension))
                 for dimension in sorted({dimensions[one] for one in targets if one in dimensions})]

@@ -31,6 +31,7 @@ class Settings:
     dataset: tuple[str, ...] = ()
     quality: tuple[str, ...] = ()
     split: Split | None = None
+    language: tuple[str, ...] = ()
     data: Literal["auto", "real", "sample"] = "auto"
     aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ()
     limit: int | None = None

@@ -69,8 +69,15 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
     def value(one: Question, column: Column) -> Cell:
         row = one.row(column)
         if row is None:
-            return Cell(MISSING, title="a value is missing")
+            return Cell(MISSING, title=lacking(one, column))
         return value_cell(row.value, lead[one.board.name], shaded=True)
+
+    def lacking(one: Question, column: Column) -> str:
+        gone = [target for target in one.targets if not math.isfinite(index.value(target, column))]
+        if not gone:
+            return "a value is missing"
+        why = "fitted on its ratings" if index.is_fitted(column, gone[0][0]) else index.why(gone[0], column)
+        return f"no value on {', '.join(gone[0])}: {why}" + (f"; likewise {len(gone) - 1} more" if gone[1:] else "")
 
     def line(column: Column) -> Row:
         row, cost = question.row(column), known.get(column)

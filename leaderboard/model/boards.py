@@ -32,7 +32,8 @@ class Board:
     @property
     def title(self) -> str:
         """The title of the board."""
-        return BOARDS.get(self.name, self.name)
+        split, _, language = self.name.partition("-")
+        return BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if split in BOARDS else self.name)
 
     @property
     def caption(self) -> str:

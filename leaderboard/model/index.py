@@ -81,9 +81,7 @@ class Index:
 
     def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
         """List the datasets, those of a board if one is named."""
-        split, _, need = board.partition("-")
-        return tuple(entry for entry in self.datasets
-                     if split in ("", entry.split) and (not need or need in entry.has))
+        return tuple(entry for entry in self.datasets if entry.on(board))
 
     def data(self, board: str = "") -> str:
         """Say on how many datasets a board is, whether they are one's own, and what of them is left out."""

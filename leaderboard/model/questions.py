@@ -144,10 +144,11 @@ def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
 def _question(index: Index, board: Board) -> Question:
     whole, _, dimension = board.name.partition(":")
     split, _, need = whole.partition("-")
-    targets = tuple((entry.name, quality.name) for entry in index.on(board.name.partition(":")[0])
+    targets = tuple((entry.name, quality.name) for entry in index.on(board.name)
                     for quality in entry.qualities if dimension in ("", quality.dimension)
                     and quality.rated and (entry.name, quality.name) in index.valued)
-    title = (dimension or ALL) + (f", datasets with {need}" if need else "") + SPLITS.get(split, f", {split}")
+    part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
+    title = (dimension or ALL) + part + SPLITS.get(split, f", {split}")
     return Question(board, dimension, title, targets, _mean(index, targets, board, ONE_RATER),
                     _mean(index, targets, board, LIMIT))
 

@@ -30,8 +30,8 @@ class ContextOverlap:
 
 
 def _overlap(item: Item) -> float:
-    said = {word for turn in item.context for word in words(turn.text)}
-    response = words(item.response.text) if item.response else ()
+    said = {word for turn in item.context for word in words(turn.text, item.language)}
+    response = words(item.response.text, item.language) if item.response else ()
     if not said or not response:
         return np.nan
     return sum(word in said for word in response) / len(response)

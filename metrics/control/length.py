@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,15 +16,19 @@ from metrics.text.words import words
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Words of the response; longer is taken to be better."""
+    """Words or characters of the response, blanks not counted; longer is taken to be better."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="length", title="Length", columns=("length",), family="control",
         notes="Words of the response.",
         system="baseline",
     )
+    unit: Literal["words", "characters"] = "words"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """Number of words, 0 or more."""
-        counts = (len(words(item.response.text)) if item.response else np.nan for item in items)
+        """Number of words or characters, 0 or more."""
+        counts = (self._count(item.response.text, item.language) if item.response else np.nan for item in items)
         return {"length": np.fromiter(counts, dtype=np.float64, count=len(items))}
+
+    def _count(self, text: str, language: str) -> int:
+        return len(words(text, language)) if self.unit == "words" else len("".join(text.split()))

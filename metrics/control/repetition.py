@@ -43,7 +43,7 @@ def _repeated(item: Item) -> float:
     used: set[tuple[str, str]] = set()
     repeats = total = 0
     for turn, judged in turns:
-        for bigram in pairwise(words(turn.text)):
+        for bigram in pairwise(words(turn.text, item.language)):
             total += judged
             repeats += judged and bigram in used
             used.add(bigram)

@@ -52,14 +52,15 @@ class EmbeddingAverage:
 def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
              pool: Callable[[Vectors], Vectors]) -> Column:
     """The cosine of response and reference, each pooled from the vectors of its words; NaN without a reference."""
-    def pooled(text: str) -> Vectors:
-        known = vectors.of(words(text))
+    def pooled(text: str, language: str) -> Vectors:
+        known = vectors.of(words(text, language))
         return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
 
     standing: Aggregation = "max" if references == "standard" else references
     [column] = unscored(1, len(items))
     for together, replies in sharing(items, standing):
-        truths = np.stack([pooled(reference.text) for reference in together])
+        language = items[replies[0][0]].language
+        truths = np.stack([pooled(reference.text, language) for reference in together])
         for row, text in replies:
-            column[row] = over_references(cosines(pooled(text)[None], truths).tolist(), standing)
+            column[row] = over_references(cosines(pooled(text, language)[None], truths).tolist(), standing)
     return np.asarray(np.clip(column, -1, 1))

@@ -44,15 +44,16 @@ class GreedyMatching:
         standing: Aggregation = "max" if self.references == "standard" else self.references
         [column] = unscored(1, len(items))
         for together, replies in sharing(items, standing):
-            pool = _ReferenceWords([_read(reference.text, vectors) for reference in together])
+            language = items[replies[0][0]].language
+            pool = _ReferenceWords([_read(reference.text, vectors, language) for reference in together])
             for row, text in replies:
-                column[row] = over_references(pool.matched(*_read(text, vectors)).tolist(), standing)
+                column[row] = over_references(pool.matched(*_read(text, vectors, language)).tolist(), standing)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _read(text: str, vectors: WordVectors) -> tuple[Vectors, Column]:
+def _read(text: str, vectors: WordVectors, language: str) -> tuple[Vectors, Column]:
     """The vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
-    counts = Counter(word for word in words(text) if word in vectors)
+    counts = Counter(word for word in words(text, language) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
     return unit(vectors.of(counts)), times / max(1, times.sum())
 

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, TypeAlias
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, SideBySide, over_references, sharing, tokens, unscored
+from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_references, sharing, tokens, unscored
 
 ORDERS = (1, 2, 3, 4)
 
@@ -31,21 +31,23 @@ class Bleu:
     card: ClassVar[MetricCard] = MetricCard(
         name="bleu", title="BLEU", columns=tuple(f"bleu-{order}" for order in ORDERS), family="lexical",
         needs=("references",), paper="https://aclanthology.org/P02-1040",
-        notes="Equals sacreBLEU's sentence BLEU (13a, effective order), 0 to 100.",
+        notes="Equals sacreBLEU's sentence BLEU (effective order; 13a, or the language's tokenizer), 0 to 100.",
         system="as published",
     )
     references: Aggregation = "standard"
     smoothing: Smoothing = "exp"
     lowercase: bool = False
+    tokenize: Tokenizer = "language"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
         """BLEU, 0 to 100; NaN without a reference."""
         table = unscored(len(ORDERS), len(items))
         for references, replies in sharing(items, self.references):
-            split = [tokens(reference.text, self.lowercase) for reference in references]
+            language = items[replies[0][0]].language
+            split = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
             pools = [SideBySide(pool) for pool in ([split] if self.references == "standard" else zip(split))]
             for row, text in replies:
-                response = tokens(text, self.lowercase)
+                response = tokens(text, self.lowercase, language, self.tokenize)
                 scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
                                           self.smoothing) for pool in pools]
                 table[:, row] = scores[0] if len(pools) == 1 else [over_references(order, self.references)

@@ -43,9 +43,10 @@ class DeltaBleu:
             if best <= 0:
                 continue
             weights = [reference.weight for reference in references]
-            pool = SideBySide([tokens(reference.text, self.lowercase) for reference in references])
+            language = items[replies[0][0]].language
+            pool = SideBySide([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
-                response = tokens(text, self.lowercase)
+                response = tokens(text, self.lowercase, language)
                 matches = tuple(max(0.0, total / best) for total in _weighted_matches(response, pool, weights))
                 nearest = closest(len(response), pool.lengths)
                 table[0, row] = geometric_means(matches, len(response), nearest, self.smoothing)[-1]

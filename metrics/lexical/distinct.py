@@ -20,7 +20,7 @@ ORDERS = (1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """distinct-n = |different n-grams| / |n-grams|, over 13a tokens."""
+    """distinct-n = |different n-grams| / |n-grams|, over the tokens that BLEU has."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="distinct", title="Distinct", columns=tuple(f"distinct-{order}" for order in ORDERS),
@@ -37,7 +37,7 @@ class Distinct:
         """A share, 0 to 1; NaN for a response shorter than n tokens."""
         table = unscored(len(ORDERS), len(items))
         for row, item in enumerate(items):
-            response = tokens(reply(item), self.lowercase)
+            response = tokens(reply(item), self.lowercase, item.language)
             for place, order in enumerate(ORDERS):
                 if len(response) >= order:
                     table[place, row] = len(set(ngrams(response, order))) / (len(response) - order + 1)

@@ -3,7 +3,8 @@
 Words of response and reference are aligned in three passes: the same word, the same Porter stem, and a stem
 among the WordNet synonyms of the other. Each pass goes through the response from its end and takes the last free
 place in the reference; like NLTK, the third pass looks the stems up, not the words. Of several references the
-best counts, so `standard` and `max` are the same.
+best counts, so `standard` and `max` are the same. Stems and synonyms are English: in other languages the same word
+counts.
 
 What depends on the references alone is computed once for all responses that share them, and a word of the
 response that no reference can match is dropped before any alignment.
@@ -18,7 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -67,11 +68,13 @@ class Meteor:
         synonyms = remembered(resource.path, resource.digest).synonyms
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
-            indices = [_Index(_lowered(reference.text)) for reference in references]
-            known = {stemmed for index in indices for stemmed in index.stems}
+            language = items[replies[0][0]].language
+            stemmed, near = (stem, synonyms) if language == "en" else (str, _no_synonyms)
+            indices = [_Index(_lowered(reference.text, language), stemmed) for reference in references]
+            known = {base for index in indices for base in index.stems}
             for row, text in replies:
-                response = _lowered(text)
-                every = [_Candidate(place, word, stem(word), synonyms(stem(word)) & known)
+                response = _lowered(text, language)
+                every = [_Candidate(place, word, stemmed(word), near(stemmed(word)) & known)
                          for place, word in enumerate(response)]  # aligned from the end of the response
                 candidates = [word for word in reversed(every) if word.near or word.stemmed in known]
                 scores = [self._f(len(response), index, index.align(candidates)) for index in indices]
@@ -99,13 +102,13 @@ class _Candidate(NamedTuple):
 class _Index:
     """The places of each word and each stem of a reference, the last one first."""
 
-    def __init__(self, reference: Sequence[str]) -> None:
+    def __init__(self, reference: Sequence[str], stemmed: Callable[[str], str]) -> None:
         self.length = len(reference)
         self.words: dict[str, list[int]] = {}
         self.stems: dict[str, list[int]] = {}
         for place in range(len(reference) - 1, -1, -1):
             self.words.setdefault(reference[place], []).append(place)
-            self.stems.setdefault(stem(reference[place]), []).append(place)
+            self.stems.setdefault(stemmed(reference[place]), []).append(place)
 
     def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
         """Pairs of places in response and reference, by the place in the response."""
@@ -128,8 +131,13 @@ class _Index:
         return sorted(pairs)
 
 
-def _lowered(text: str) -> list[str]:
-    return [token.lower() for token in tokens(text)]
+def _lowered(text: str, language: str) -> list[str]:
+    return [token.lower() for token in tokens(text, language=language)]
+
+
+def _no_synonyms(_word: str) -> frozenset[str]:
+    """None: WordNet is English."""
+    return frozenset()
 
 
 @functools.lru_cache(maxsize=1)

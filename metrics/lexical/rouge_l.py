@@ -18,7 +18,7 @@ from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, SideBySide, over_references, sharing, stem, unscored
+from metrics.text.words import Aggregation, SideBySide, over_references, sharing, stem, unscored, words
 
 _WORD = re.compile("[a-z0-9]+")
 _SHORTEST_STEMMED = 4
@@ -46,9 +46,10 @@ class RougeL:
         """ROUGE-L, 0 to 1; NaN without a reference."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
-            pool = SideBySide([_words(reference.text, self.stem) for reference in references])
+            language = items[replies[0][0]].language
+            pool = SideBySide([_words(reference.text, self.stem, language) for reference in references])
             for row, text in replies:
-                response = _words(text, self.stem)
+                response = _words(text, self.stem, language)
                 table[0, row] = self._one(_precisions_and_recalls(response, pool))
         return {"rouge-l": table[0]}
 
@@ -64,7 +65,9 @@ def _f(precision: float, recall: float, beta: float) -> float:
     return (1 + square) * precision * recall / (square * precision + recall) if precision + recall > 0 else 0.0
 
 
-def _words(text: str, stemmed: bool) -> list[str]:
+def _words(text: str, stemmed: bool, language: str) -> list[str]:
+    if language != "en":  # the package knows no other letters, and Porter's stems are English
+        return words(text, language)
     plain = _WORD.findall(text.lower())
     return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain
 

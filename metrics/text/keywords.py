@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from metrics.errors import MissingResource
+from metrics.text.words import terms
 from metrics.training.negatives import STOP_WORDS
 
 Tagger: TypeAlias = Literal["lists", "nltk", "spacy", "weighed"]
@@ -105,6 +106,11 @@ def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     return tuple(ranked(frequency, shipped()))
 
 
+def _foreign(text: str) -> list[str]:
+    """The terms of a text in other letters than Latin ones, of which no list says which name a topic."""
+    return [] if text.isascii() else [term for term in terms(text) if term[0].isalpha() and not _WORD.match(term)]
+
+
 def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
     """Of the candidates the `MOST` with the largest tf · ln(N / df), in their order."""
     weights = {word: times * rarity for word, times in frequency.items()
@@ -183,6 +189,6 @@ def _spacy() -> Any:
 
 
 TAGGERS: dict[str, Callable[[str], list[str]]] = {
-    "lists": lambda text: [word for word in spelled(text) if topical(word)],
+    "lists": lambda text: [*(word for word in spelled(text) if topical(word)), *_foreign(text)],
     "nltk": lambda text: _tagged(_tags_by_nltk(text)),
     "spacy": lambda text: _tagged((token.text, token.tag_) for token in _spacy()(text))}

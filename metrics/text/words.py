@@ -4,6 +4,10 @@
 depends on the order of that script's substitutions (entities, `<skipped>`, a broken hyphen, a digit after two
 stops) are left to sacreBLEU; all others take one regular expression.
 
+English is as it always was. In every other language a word is, after Unicode's rules (UAX #29), letters and digits with
+their marks, and of a script that is written without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese) each character;
+BLEU's tokens are those of the tokenizer of sacreBLEU that fits. The language is the item's, never that of a text.
+
 A blank reference is none: `mean`, `max` and `first` pass it over. `standard` hands it on, as the packages do, and
 only the length that BLEU compares with can tell. Without any reference that holds text an item is not scorable.
 """
@@ -13,15 +17,16 @@ from __future__ import annotations
 import functools
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item, Reference
-from metrics.errors import CannotScore
+from metrics.errors import CannotScore, MissingResource
 
 Aggregation: TypeAlias = Literal["standard", "mean", "max", "first"]
 """How several references make one score: as the metric's paper does it, their mean, the best, only the first."""
@@ -35,17 +40,38 @@ _TOKEN = re.compile(
 _STOPS_BEFORE_DIGIT = re.compile(r"[.,]{2}[0-9]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
+Tokenizer: TypeAlias = Literal["language", "13a", "intl", "zh", "char", "ja-mecab", "ko-mecab", "flores200"]
+"""A tokenizer of sacreBLEU, or the one that fits the language: zh for Chinese, char where no spaces are, else 13a."""
 
-def words(text: str) -> list[str]:
+SPACELESS = ("\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"
+             "\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
+"""Characters of scripts that are written without spaces, as ranges of a regular expression."""
+
+_TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "lo", "km", "my"), "char")}
+
+
+def words(text: str, language: str = "en") -> list[str]:
     """The words of a text, lower-cased, without punctuation: what a person would count."""
-    return _WORD.findall(text.lower())
+    return (_WORD if language == "en" else _unicode_word()).findall(text.lower())
 
 
-def tokens(text: str, lowercase: bool = False) -> list[str]:
-    """The 13a tokens of a text, those of sacreBLEU."""
+def terms(text: str) -> list[str]:
+    """What a search looks for: words, but of characters without spaces each two neighbours, as in Lucene."""
+    if text.isascii():
+        return words(text)
+    runs = (_unicode_word().findall(run) for run in _unicode_word(runs=True).findall(text.lower()))
+    return [term for run in runs for term in (map("".join, pairwise(run)) if len(run) > 1 else run)]
+
+
+def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: Tokenizer = "language") -> list[str]:
+    """The tokens of a text, those of sacreBLEU: 13a for English."""
     text = (text.lower() if lowercase else text).rstrip()
+    if tokenizer == "language":
+        tokenizer = _TOKENIZERS.get(language.partition("-")[0], "13a")
+    if tokenizer != "13a":
+        return list(_sacrebleu(tokenizer)(text).split())
     if "&" in text or "-\n" in text or "<skipped>" in text or _STOPS_BEFORE_DIGIT.search(text):
-        split: list[str] = _sacrebleu_13a()(text).split()
+        split: list[str] = _sacrebleu("13a")(text).split()
         return split
     return _TOKEN.findall(text)
 
@@ -74,12 +100,14 @@ def sharing(
 ) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
     """The scorable items by the references they share: those to be used, then each item's position and response.
 
+    Those of a group are in the same language.
+
     Whatever is computed from references is thus computed once, and can be dropped before the next group.
     """
-    groups: dict[tuple[Reference, ...], list[int]] = {}
+    groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
     for row, item in enumerate(items):
-        groups.setdefault(item.references, []).append(row)
-    for together, rows in groups.items():
+        groups.setdefault((item.references, item.language), []).append(row)
+    for (together, _), rows in groups.items():
         if used := _used(together, references):
             yield used, [(row, reply(items[row])) for row in rows]
 
@@ -136,11 +164,25 @@ def _used(references: tuple[Reference, ...], aggregation: Aggregation) -> tuple[
     return with_text[:1] if aggregation == "first" else with_text
 
 
-@functools.lru_cache(maxsize=1)
-def _sacrebleu_13a() -> Any:
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+@functools.lru_cache
+def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
+    """A word outside English: letters and digits, or one character without spaces or a run of those, with marks."""
+    marks = "".join(sign for sign in map(chr, range(0x20000)) if unicodedata.category(sign)[0] == "M")
+    marks += "\u200c\u200d"
+    alone = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
+    letters = rf"(?:[^\W{SPACELESS}][{marks}]*)+"
+    return re.compile(rf"{alone}|{letters}(?:['’]{letters})*")
 
-    return Tokenizer13a()
+
+@functools.lru_cache
+def _sacrebleu(name: str) -> Any:
+    from sacrebleu.metrics import BLEU
+
+    try:
+        return BLEU(tokenize=name).tokenizer
+    except (ImportError, RuntimeError, OSError) as error:  # what it reads is not installed, or cannot be downloaded
+        reason = " ".join(str(error).split())
+        raise MissingResource(f"sacreBLEU's tokenizer {name} cannot be had ({reason:.200}); take another") from error
 
 
 @functools.lru_cache(maxsize=1)

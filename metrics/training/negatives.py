@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from benchmarks.dataset import Utterance
+from metrics.text.words import terms
 
 Rows = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.floating]
@@ -206,14 +207,15 @@ class Index:
         return rows, scores
 
     def _counts(self, texts: Sequence[str], grow: bool = False) -> scipy.sparse.csr_array:
-        terms, columns, ends = self._terms, [], [0]
+        known, columns, ends = self._terms, [], [0]
         for text in texts:
-            words = (word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
-            known = (terms.setdefault(word, len(terms)) if grow else terms.get(word, -1) for word in words)
-            columns += [column for column in known if column >= 0]
+            words = (term for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS for term in (
+                [word] if word.isascii() else terms(word)))
+            places = (known.setdefault(word, len(known)) if grow else known.get(word, -1) for word in words)
+            columns += [column for column in places if column >= 0]
             ends.append(len(columns))
         made = scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
-                                shape=(len(texts), max(len(terms), 1)))
+                                shape=(len(texts), max(len(known), 1)))
         made.sum_duplicates()
         return made
 

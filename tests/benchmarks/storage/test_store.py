@@ -52,7 +52,7 @@ def test_the_datasets_library_opens_what_is_kept(home: Path) -> None:
         assert ratings["votes"][:] == [list(rating.votes) for rating in dataset.ratings]
         assert items.features == library.Features({
             "id": text, "context": [turn], "response": turn, "references": [{"text": text, "weight": number}],
-            "facts": [text], "system": text})
+            "facts": [text], "system": text, "language": text})
         assert ratings.features == library.Features({"item": text, "quality": text, "votes": [number]})
 
 

@@ -130,6 +130,27 @@ def test_without_references_by_hand() -> None:
     assert repetition == pytest.approx([-1 / 3]), "of a whole dialogue the system alone"
 
 
+def test_other_languages_by_hand() -> None:
+    for requested, language, response, references, context, expected in (
+        ("length", "zh", "好的，OK！", (), (), [3]), ("length", "en", "好的，OK！", (), (), [2]),
+        ("length[unit=characters]", "zh", "好的 OK", (), (), [4]),
+        ("distinct", "zh", "好好吃", (), (), [2 / 3, 1]), ("repetition", "zh", "喝茶喝茶", (), (), [-1 / 3]),
+        ("context-overlap", "zh", "我喝茶", (), ("你想喝什么？",), [1 / 3]),
+        ("rouge-l", "zh", "我喝茶", ("我想喝茶",), (), [6 / 7]),  # P = 3/3, R = 3/4
+        ("rouge-l[stem=true]", "es", "el año", ("el ano",), (), [1 / 2]),
+        ("bleu", "zh", "我喝茶", ("我想喝茶",), (), [100 * math.exp(1 - 4 / 3)]),
+        ("delta-bleu", "zh", "我想喝茶", ("我想喝茶",), (), [100]),
+        ("bleu", "en", "我喝茶", ("我想喝茶",), (), [0]), ("bleu[tokenize=char]", "en", "喝茶", ("喝茶",), (), [100]),
+    ):
+        item = make_item("x", response, *references, context=context, language=language)
+        found = scores(registry.choose(requested).metric, item)
+        assert found[: len(expected)] == pytest.approx(expected), (requested, response)
+    for language, tokenizer, response, reference in (
+            ("zh", "zh", "我今天3点去北京。", "今天我去北京，OK?"), ("ja", "char", "お茶を飲む", "お茶を飲みます")):
+        oracle = BLEU(effective_order=True, tokenize=tokenizer).sentence_score(response, [reference]).score
+        assert scores(Bleu(), make_item("x", response, reference, language=language))[3] == oracle
+
+
 def test_random_is_uniform_by_id_and_seed() -> None:
     items = [make_item(f"i{number}", "same") for number in range(2000)]
     column, other = (registry.choose(requested).metric.score(items, Models(Path()))["random"]

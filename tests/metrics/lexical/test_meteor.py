@@ -120,6 +120,13 @@ def test_by_hand(small: Models, response: str, references: list[str], expected: 
     assert meteor(Meteor(), small, response, *references) == pytest.approx(expected)
 
 
+def test_elsewhere_than_in_english_the_same_word_counts(small: Models) -> None:
+    for language, response, reference, expected in (
+            ("zh", "我喝茶", "我喝茶", 1 - 0.5 / 27), ("de", "running", "runs", 0), ("de", "auto", "car", 0)):
+        item = make_item("x", response, reference, language=language)
+        assert Meteor().score([item], small)["meteor"][0] == pytest.approx(expected)
+
+
 def test_synonyms_of_a_small_wordnet(small: Models) -> None:
     wordnet = WordNet(small.resource("wordnet").path)
     for word, expected in [

@@ -24,7 +24,7 @@ from metrics.models.service import Models
 from metrics.text import concepts, keywords
 from metrics.text.keywords import Counts
 from metrics.text.topic_graph import Damaged, Graph, write
-from metrics.text.words import SideBySide, ngrams, sharing, tokens, words
+from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)
@@ -62,6 +62,29 @@ def test_words_are_what_a_person_counts() -> None:
         assert words(text) == expected
 
 
+def test_words_of_other_languages_follow_unicode() -> None:
+    for language, text, expected in (
+        ("zh", "你好，我想去3天。OK?", "你 好 我 想 去 3 天 ok"),
+        ("ja", "今日は東京タワーへ。", "今 日 は 東 京 タワー へ"),
+        ("hi", "नमस्ते, आप कैसे हैं?", "नमस्ते आप कैसे हैं"),  # vowel signs are marks, no letters
+        ("ar", "أحبّ القهوةَ!", "أحبّ القهوةَ"), ("th", "สวัสดี", "ส วั ส ดี"), ("ko", "안녕 하세요.", "안녕 하세요"),
+        ("es", "¿Qué tal, D’Ávila?", "qué tal d’ávila"), ("ru", "Ещё чай?", "ещё чай"),
+        ("en", "你好，我想去。", "你好 我想去"),  # as it always was
+    ):
+        assert words(text, language) == expected.split()
+    assert terms("Well, 我想喝茶 3 杯 tea") == ["well", "我想", "想喝", "喝茶", "3", "杯", "tea"]
+    assert terms("Tea!") == ["tea"]
+    assert tokens("好吃。Ok", language="zh-Hant") == ["好", "吃", "。", "Ok"]
+    assert tokens("お茶。", language="ja") == ["お", "茶", "。"]
+    assert tokens("お茶。", tokenizer="13a", language="ja") == ["お茶。"]
+
+
+def test_a_tokenizer_that_is_not_installed_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "MeCab", None)
+    with pytest.raises(MissingResource, match="tokenizer ja-mecab cannot be had"):
+        tokens("お茶", tokenizer="ja-mecab")
+
+
 @given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
 def test_side_by_side_finds_and_counts_what_a_plain_count_does(texts: list[list[str]], text: list[str]) -> None:
     pool = SideBySide(texts)
@@ -79,6 +102,7 @@ def test_items_that_share_references_come_together() -> None:
     spoken = Utterance("system", "a")
     weighed = [Item(str(weight), (), spoken, (Reference("x", weight),)) for weight in (1.0, 0.5)]
     assert len(list(sharing(weighed, "standard"))) == 2, "weights part references of the same text"
+    assert len(list(sharing([make_item("1", "a", "x"), make_item("2", "b", "x", language="es")], "standard"))) == 2
     ways: dict[Any, list[str]] = {"standard": ["", "x", " ", "y"], "mean": ["x", "y"], "max": ["x", "y"],
                                   "first": ["x"]}  # a blank reference is passed over but by the standard
     for aggregation, expected in ways.items():
@@ -91,7 +115,8 @@ def test_keywords_name_topics() -> None:
         ("I really don't know, do you like football?", ("football",)), ("Yes , I 'm fine , thanks !", ()),
         ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
         ("do n't go there , it rained in 1999", ("rained",)), ("he quickly called his family", ("called", "family")),
-        ("", ()), ("?!", ()), ("日本語 🙂", ()), ("x" * 100, ()),
+        ("", ()), ("?!", ()), ("日本語 🙂", ("日本", "本語")), ("x" * 100, ()),
+        ("أحب القهوة 3", ("أحب", "القهوة")),  # of other letters no list says which word names no topic
     ):
         assert keywords.keywords(text) == expected
 
