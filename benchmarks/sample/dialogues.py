@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.sample.raters import Crowd, scales
 from benchmarks.sample.texts import SAYINGS, TABLES, Long, garble, levels, pick
 
-SIZE = 40
+SIZE = 20
 LEVELS = levels("dialogue")
 
 

@@ -86,10 +86,10 @@ def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None
 
 
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
-    """The rows of a turn-level set, without ids: every system answers in every conversation."""
+    """The rows of a turn-level set, without ids: every system answers in every other conversation."""
     talks = [talk for talk in short_conversations() if talk.kind in recipe.kinds and talk.held_out == recipe.held_out]
     crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, TABLES["reply"]["weights"])
-    judged = [(talk, system) for talk in talks for system in recipe.answering]
+    judged = [(talk, system) for talk in talks[::2] for system in recipe.answering]
     free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
     holes = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
                      strict=True))
