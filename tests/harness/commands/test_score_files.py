@@ -11,7 +11,7 @@ import pytest
 from benchmarks import registry
 from harness.cli import main
 
-ID = "dstc10-task5.1_00008"
+ID = "dstc10-task5.1_00006"
 
 
 def filled(folder: Path, *flags: str, every: int = 1) -> Path:
@@ -51,7 +51,7 @@ def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.Capt
     assert set(problems["datasets"]) == set(items)
     assert main(["validate", str(mine), "--dataset", "fed-dial", "--dataset", "esl"]) == 1
     printed = capsys.readouterr().out
-    assert "esl: none of its 63 items has a score" in printed
+    assert "esl: none of its 36 items has a score" in printed
     assert "mine.csv: can be taken, but look at: " in printed
 
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_taken_or_read(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "unreadable: cannot be opened" in capsys.readouterr().out
     for content, status, message in (
             ("dialogue_id,score\njsalt_0,1\n", 1, "is refused: 2 unknown"),
-            (f"dialogue_id,score\n{ID},x\n", 1, "is refused: 1 no number, 83 missing"),
+            (f"dialogue_id,score\n{ID},x\n", 1, "is refused: 1 no number, 43 missing"),
             ("dialogue_id;value\n", 2, "is refused: 1 unreadable")):
         path.write_text(content)
         assert main(["validate", str(path), "--dataset", "jsalt"]) == status
