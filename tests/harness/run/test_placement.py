@@ -18,12 +18,12 @@ from harness.results.rows import RankingRow
 from harness.statistics.significance import holm
 from harness.statistics.williams import all_pairs_by_formula
 
-DATASETS = ("persona-usr", "dailydialog-gupta", "fed-turn")
+DATASETS = ("persona-usr", "dailydialog-zhao", "fed-turn")
 BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
 TRIED = ("repetition", "bleu")
 
 
-def run(folder: Path, metrics: tuple[str, ...], limit: int = 40) -> Path:
+def run(folder: Path, metrics: tuple[str, ...], limit: int = 45) -> Path:
     flags = [part for name in metrics for part in ("--metric", name)]
     flags += [part for name in DATASETS for part in ("--dataset", name)]
     assert main(["run", "--home", str(folder / "home"), "--out", str(folder / "out"), "--limit", str(limit), "--draws",
@@ -142,8 +142,8 @@ def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixt
 
 def test_with_a_limit_all_are_ranked_on_the_same_items(out: Path, tmp_path: Path,
                                                        capsys: pytest.CaptureFixture[str]) -> None:
-    (board,) = boards(capsys, out, "repetition", "--limit", "20")
-    short = run(tmp_path / "cut", (*BEFORE, "repetition"), limit=20)
+    (board,) = boards(capsys, out, "repetition", "--limit", "40")
+    short = run(tmp_path / "cut", (*BEFORE, "repetition"), limit=40)
     for row in board["neighbours"]:
         truth = standing(short, "dev", row["column"])
         assert row["value"] == pytest.approx(truth.value, abs=1e-12)
