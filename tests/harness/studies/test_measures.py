@@ -223,8 +223,8 @@ def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.Captu
 def test_measures_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*more: str) -> dict[str, bytes]:
         metrics = [word for name in ("distinct", "length", "random") for word in ("--metric", name)]
-        assert main(["study", "measures", "--dataset", "dailydialog-gupta", *metrics, "--draws", "40", "--out", str(tmp_path),
-                     *more]) == 0
+        assert main(["study", "measures", "--dataset", "dailydialog-gupta", *metrics, "--draws", "40", "--out",
+                     str(tmp_path), *more]) == 0
         return {path.name: path.read_bytes() for path in (tmp_path / "studies" / "measures").iterdir()}
 
     before = run()
