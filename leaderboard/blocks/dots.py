@@ -15,6 +15,8 @@ from leaderboard.model.numbers import half, marks
 from leaderboard.model.questions import Question
 
 ROWS = 12
+LONGEST = 24
+"""Signs of a name in the picture."""
 LOW, HIGH = -0.1, 1.0
 WIDTH, ROW = 1000, 10
 KINDS = ("length", "random", "rater", "limit")
@@ -33,10 +35,18 @@ def dots(index: Index, question: Question, columns: Sequence[Column]) -> Dots:
     text = "; ".join(f"{index.labels[column]} {row.value:.2f}" for column, row in shown)
     svg = (f'<svg class="dots-plot" viewBox="0 0 {WIDTH} {ROW * ROWS}" preserveAspectRatio="none" role="img" '
            f'aria-label="{escape(f"Spearman with 95 % intervals: {text}")}">{"".join(lines)}</svg>')
-    names = tuple(Cell(index.labels[column], link=index.metric_paths.get(column[0], "")) for column, _ in shown)
+    names = tuple(Cell(shortened(label := index.labels[column]), title=label,
+                       link=index.metric_paths.get(column[0], "")) for column, _ in shown)
     values = tuple(Cell(f"{row.value:.2f}".replace("-", "−")) for _, row in shown)
     return Dots(names, values, svg, tuple((kind, WORDS[kind]) for kind, mark in zip(
         KINDS, marks(question), strict=True) if mark), ROWS)
+
+
+def shortened(label: str) -> str:
+    """A name that fits: of long options the end, by which columns of one metric differ."""
+    name, bracket, options = label.partition("[")
+    left = LONGEST - len(name) - 2
+    return f"{name}[…{options[-left:]}" if bracket and len(label) > LONGEST and left > 4 else label
 
 
 def across(value: float) -> int:

@@ -29,6 +29,7 @@ LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "traini
 """The lists of leaderboard.json."""
 
 BOARD = ("board", "origin", "rule", "statistic")
+UNLISTED = ("value", "bh")
 LEFT_OUT = {"trainings": ("curve",)}
 
 
@@ -62,13 +63,14 @@ def correlations(results: Results) -> bytes:
 
 
 def comparisons(results: Results) -> bytes:
-    """List the comparisons of every two columns by Spearman, to three or four digits; report/ has all.
+    """List the comparisons of every two columns by Spearman, to two or three digits; report/ has all.
 
     They are hundreds of thousands: each distinct name is quoted once, and %-formatting takes a third of the time.
+    A test's own statistic and its adjustment by Benjamini and Hochberg are in report/ alone.
     """
     heads = {f"{_quoted(own.dataset)},{_quoted(own.quality)},{own.statistic},{own.test},": own
              for own in results.comparisons if own.statistic == STATISTIC}
-    names = ",".join(field.name for field in dataclasses.fields(Comparison)) + "\n"
+    names = ",".join(field.name for field in dataclasses.fields(Comparison) if field.name not in UNLISTED) + "\n"
     # as text one target at a time: all lines would be the most memory that a site takes
     texts = ("".join([f"{head}{line}\n" for line in _lines(heads[head])]) for head in sorted(heads))
     return b"".join([names.encode(), *(text.encode(errors="backslashreplace") for text in texts)])
@@ -80,11 +82,11 @@ def _lines(own: Comparisons) -> list[str]:
     place = np.argsort(np.argsort([f"{name}," for name in names]))
     order = np.lexsort((place[own.worse], place[own.better]))
     sides = ([names[side] for side in column[order].tolist()] for column in (own.better, own.worse))
-    numbers = [column[order] for column in (own.n, own.delta, own.value, own.p, own.holm, own.bh)]
+    numbers = [column[order] for column in (own.n, own.delta, own.p, own.holm)]
     rows = zip(*sides, *(column.tolist() for column in numbers), strict=True)
     if np.isfinite(numbers).all():
-        return ["%s,%s,%d,%.4g,%.4g,%.3g,%.3g,%.3g" % row for row in rows]  # noqa: UP031
-    return [",".join((better, worse, str(n), *(f"{one:.4g}" if math.isfinite(one) else "" for one in values)))
+        return ["%s,%s,%d,%.3f,%.2g,%.2g" % row for row in rows]  # noqa: UP031
+    return [",".join((better, worse, str(n), *(f"{one:.3g}" if math.isfinite(one) else "" for one in values)))
             for better, worse, n, *values in rows]
 
 

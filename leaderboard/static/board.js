@@ -70,13 +70,20 @@ document.addEventListener("DOMContentLoaded", () => {
     box.querySelector(".people").textContent = question.people;
   }
 
+  /* A name that fits the picture, as blocks/dots.py writes it. */
+  function shortened(name) {
+    const [metric, ...options] = name.split("[");
+    const left = 22 - metric.length;
+    return options.length && name.length > 24 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
+  }
+
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
   function picture(question, shown, places) {
     const figure = document.querySelector("figure.dots");
     if (!figure) return;
     const first = shown.slice(0, 12);
-    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", {}, link(row))));
+    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", { title: label(row) }, make("a", { href: Numbers.columns[row][1] }, shortened(label(row))))));
     figure.querySelector(".values").replaceChildren(...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−"))));
     const plot = figure.querySelector("svg");
     ["length", "random", "rater", "limit"].forEach((kind, place) => {

@@ -21,7 +21,7 @@ from metrics.training import trainables
 from tests.conftest import ROOT, make_item
 from tests.docs import reference
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(path for path in (ROOT / "docs").rglob("*.md") if "example" not in path.parts)])
 
 
 def blocks(page: str, language: str) -> list[str]:

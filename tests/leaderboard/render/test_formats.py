@@ -43,11 +43,11 @@ def test_the_csv_files_hold_every_row_in_full_precision(results: Results, site: 
 def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
     (row,) = results.comparisons[0]
-    rows = [replace(row, better=name, worse=name[::-1], value=math.nan if name == "nan" else 1 / 3) for name in names]
+    rows = [replace(row, better=name, worse=name[::-1], delta=math.nan if name == "nan" else 1 / 3) for name in names]
     written = exports.comparisons(replace(results, comparisons=Comparisons.gathered(rows))).decode()
     read = list(csv.DictReader(io.StringIO(written, newline="")))
-    assert {(row["better"], row["worse"], row["value"]) for row in read} == {
-        (row.better, row.worse, "" if row.better == "nan" else "0.3333") for row in rows}
+    assert {(row["better"], row["worse"], row["delta"]) for row in read} == {
+        (row.better, row.worse, "" if row.better == "nan" else "0.333") for row in rows}
     assert {row["holm"] for row in read} == {"0.03"}
 
 
