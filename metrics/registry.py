@@ -83,7 +83,7 @@ def names() -> tuple[str, ...]:
 def metric_class(name: str) -> type[Metric]:
     """The class behind a name; an unknown name is answered with the nearest."""
     if name in _built_in():
-        return _class_in(importlib.import_module(_built_in()[name]), name)
+        return class_in(importlib.import_module(_built_in()[name]), name)
     if name in _plugged_in():
         return _load(_plugged_in()[name])
     raise UnknownMetric(f"no metric {name!r}; {_hint(name)}")
@@ -150,7 +150,7 @@ def _load(point: EntryPoint) -> type[Metric]:
 
     try:
         loaded = isolation.plugged_in(point) or point.load()
-        kind = as_metric(loaded) if inspect.isclass(loaded) else _class_in(loaded, point.name)
+        kind = as_metric(loaded) if inspect.isclass(loaded) else class_in(loaded, point.name)
     except MetricError as error:
         raise BrokenPlugin(f"{point.name}{_package(point)}: {error}") from error
     except (Exception, SystemExit) as error:
@@ -221,7 +221,8 @@ def split(requested: str) -> tuple[str, str]:
     return before.strip(), rest.removesuffix("]")
 
 
-def _class_in(module: Any, name: str) -> type[Metric]:
+def class_in(module: Any, name: str) -> type[Metric]:
+    """The metric of that name that a module holds."""
     for value in vars(module).values() if inspect.ismodule(module) else ():
         own = getattr(value, "card", None)
         if inspect.isclass(value) and isinstance(own, MetricCard) and own.name == name:

@@ -89,19 +89,23 @@ def from_encoder(encoder: Encoder) -> WordVectors:
 
 def from_file(resource: Resource, home: Path) -> WordVectors:
     """The vectors in a file, converted under `home` when it is first needed."""
-    file = _File(resource, home / "vectors" / f"{resource.digest[:16]}.table")
-    return WordVectors(resource.name, file.table.width, file.look_up)
+    table = _Table(resource.path, home / "vectors" / f"{resource.digest[:16]}.table")
+    return WordVectors(resource.name, table.width, table.look_up)
 
 
-class _File:
-    """A file of word vectors and what it was converted to."""
+class Damaged(MissingResource):
+    """A converted file is not what was written."""
 
-    def __init__(self, resource: Resource, path: Path) -> None:
-        self._source, self._path = resource.path, path
+
+class _Table:
+    """A file of word vectors as it was converted, mapped into memory; what is damaged is converted anew."""
+
+    def __init__(self, source: Path, path: Path) -> None:
+        self._source, self._path = source, path
         try:
-            self.table = _Table(path)
+            self._open()
         except (OSError, Damaged):
-            self.table = _converted(resource.path, path)
+            self._convert()
 
     def look_up(self, word: str) -> Vectors | None:
         """A word as it is, else lower-cased, else as the parts of a contraction, whose mean it is.
@@ -117,10 +121,58 @@ class _File:
 
     def _find(self, word: str) -> Vectors | None:
         try:
-            return self.table.find(word)
+            return self._exact(word)
         except Damaged:
-            self.table = _converted(self._source, self._path)
-            return self.table.find(word)
+            self._convert()
+            return self._exact(word)
+
+    def _exact(self, word: str) -> Vectors | None:
+        """The vector of exactly this word."""
+        key = np.uint64(_key(word.encode(errors="surrogatepass")))
+        place = int(np.searchsorted(self._keys, key))
+        if place == len(self._keys) or self._keys[place] != key:
+            return None
+        vector: Vectors = self._vectors[self._rows[place]].astype(np.float32)
+        if zlib.crc32(vector.data) != self._checks[place]:
+            raise self._damaged
+        return vector
+
+    @property
+    def _damaged(self) -> Damaged:
+        return Damaged(f"{self._path} is damaged; remove it")
+
+    def _open(self) -> None:
+        if self._path.stat().st_size < _HEADER:
+            raise self._damaged
+        whole = np.asarray(np.memmap(self._path, np.uint8, "r"))
+        mark, rows, self.width, words, check = map(int, whole[:40].view("<u8"))
+        end = _HEADER + 4 * rows * self.width
+        start = end + -end % 8
+        if mark != _MARK or whole.size != start + 16 * words or check != _checksum(rows, self.width, whole[start:]):
+            raise self._damaged
+        self._vectors = whole[_HEADER:end].view("<f4").reshape(rows, self.width)
+        self._keys = whole[start : start + 8 * words].view("<u8")
+        self._rows, self._checks = whole[start + 8 * words :].view("<u4").reshape(2, words)
+
+    def _convert(self) -> None:
+        """Convert beside, then rename; another process that converts at the same time writes the same."""
+        beside, path = None, self._path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sweep(path.parent)
+            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+            with os.fdopen(handle, "wb") as out:
+                _write(out, entries(self._source))
+                out.flush()
+                os.fsync(out.fileno())
+            Path(beside).chmod(0o644)
+            Path(beside).replace(path)
+            self._open()
+        except (OSError, EOFError, zlib.error) as error:
+            raise MissingResource(f"word vectors {self._source}: cannot be converted to {path}: {error}") from error
+        finally:
+            if beside is not None:
+                Path(beside).unlink(missing_ok=True)
 
 
 def _parts(word: str) -> tuple[str, ...]:
@@ -129,69 +181,12 @@ def _parts(word: str) -> tuple[str, ...]:
     return (word[:at], word[at:]) if at > 0 else ()
 
 
-class Damaged(MissingResource):
-    """A converted file is not what was written."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged; remove it")
-
-
-class _Table:
-    """A converted file, mapped into memory."""
-
-    def __init__(self, path: Path) -> None:
-        if path.stat().st_size < _HEADER:
-            raise Damaged(path)
-        whole = np.asarray(np.memmap(path, np.uint8, "r"))
-        mark, rows, self.width, words, check = map(int, whole[:40].view("<u8"))
-        end = _HEADER + 4 * rows * self.width
-        start = end + -end % 8
-        if mark != _MARK or whole.size != start + 16 * words or check != _checksum(rows, self.width, whole[start:]):
-            raise Damaged(path)
-        self.path = path
-        self._vectors = whole[_HEADER:end].view("<f4").reshape(rows, self.width)
-        self._keys = whole[start : start + 8 * words].view("<u8")
-        self._rows, self._checks = whole[start + 8 * words :].view("<u4").reshape(2, words)
-
-    def find(self, word: str) -> Vectors | None:
-        """The vector of exactly this word."""
-        key = np.uint64(_key(word.encode(errors="surrogatepass")))
-        place = int(np.searchsorted(self._keys, key))
-        if place == len(self._keys) or self._keys[place] != key:
-            return None
-        vector: Vectors = self._vectors[self._rows[place]].astype(np.float32)
-        if zlib.crc32(vector.data) != self._checks[place]:
-            raise Damaged(self.path)
-        return vector
-
-
 def _key(word: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
 
 
 def _checksum(rows: int, width: int, index: npt.NDArray[np.uint8]) -> int:
     return zlib.crc32(index.data, zlib.crc32(b"%d %d" % (rows, width)))
-
-
-def _converted(source: Path, path: Path) -> _Table:
-    """Convert beside, then rename; another process that converts at the same time writes the same."""
-    beside = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sweep(path.parent)
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as out:
-            _write(out, entries(source))
-            out.flush()
-            os.fsync(out.fileno())
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
-        return _Table(path)
-    except (OSError, EOFError, zlib.error) as error:
-        raise MissingResource(f"word vectors {source}: cannot be converted to {path}: {error}") from error
-    finally:
-        if beside is not None:
-            Path(beside).unlink(missing_ok=True)
 
 
 def _write(out: IO[bytes], words_and_vectors: Entries) -> None:

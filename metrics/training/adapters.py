@@ -81,12 +81,6 @@ class Adapted(Adapters):
             if hook:
                 hook.remove()
 
-    def merge_masking(self, encoder: Any, mask: int) -> None:
-        """Add the adapters and the mask's embedding to the encoder's own weights, once and for all."""
-        with torch.no_grad():
-            encoder.get_input_embeddings().weight[mask] += self.mask
-        self.merge(encoder)
-
 
 def _adapter(down: Any, up: Any) -> Any:
     def adapt(_: Any, inputs: Any, outputs: Any) -> Any:
@@ -110,7 +104,9 @@ class Merged(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
         super().__init__()
         table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask gets its own embedding
-        adapted.merge_masking(encoder, mask)
+        with torch.no_grad():
+            encoder.get_input_embeddings().weight[mask] += adapted.mask
+        adapted.merge(encoder)
         self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
         self.decoder = torch.nn.Linear(*table.shape[::-1], dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias

@@ -23,8 +23,9 @@ import numpy as np
 
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation.wire import LENGTHS, PROTOCOL, TYPES, Message, columns_body, items_of, parsed
-from metrics.metric import File, Metric, MetricCard
+from metrics.metric import File, Metric, as_metric
 from metrics.models.service import Choice, Models
+from metrics.registry import class_in
 
 
 def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
@@ -73,14 +74,10 @@ def loaded(name: str, place: str) -> type[Metric]:
     kind: Any = importlib.import_module(module)
     for part in filter(None, path.split(".")):
         kind = getattr(kind, part)
-    if inspect.ismodule(kind):
-        kind = next((value for value in vars(kind).values() if inspect.isclass(value)
-                     and getattr(getattr(value, "card", None), "name", None) == name), kind)
-    if not (dataclasses.is_dataclass(kind) and isinstance(getattr(kind, "card", None), MetricCard)):
-        raise BrokenPlugin(f"{place} is no dataclass with a card named {name!r}")
-    if hasattr(kind, "made_of"):
+    metric = class_in(kind, name) if inspect.ismodule(kind) else as_metric(kind)
+    if hasattr(metric, "made_of"):
         raise BrokenPlugin(f"{place} is a composition, whose inputs are scored where the harness runs; it runs there")
-    return typing.cast("type[Metric]", kind)
+    return metric
 
 
 def _questions(source: BinaryIO) -> Iterator[Message]:

@@ -100,17 +100,13 @@ class FinedEval(nn.Module):  # type: ignore[misc]
         return torch.stack([self.dimension(place, dialogues) for place in range(len(DIMENSIONS))], -1)
 
 
-def preference(better: Any, worse: Any, margin: float = MARGIN) -> Any:
-    """max(0, −(s₊ − s₋) + margin), the mean over pairs of scores."""
-    return functional.relu(margin - (better - worse)).mean()
-
-
 def loss(network: FinedEval, batch: Mapping[str, tuple[Any, Any]]) -> Any:
-    """The sum over the dimensions of the mean over their pairs; every strategy has as many."""
+    """max(0, −(s₊ − s₋) + MARGIN), the sum over dimensions of the mean over their pairs; each strategy has as many."""
     losses = []
     for place, name in enumerate(DIMENSIONS):
         pairs = [pair for strategy, pair in batch.items() if strategy.partition(":")[0] == name]
-        losses.append(preference(*scores(network, place, *map(stacked, zip(*pairs, strict=True)))))
+        better, worse = scores(network, place, *map(stacked, zip(*pairs, strict=True)))
+        losses.append(functional.relu(MARGIN - (better - worse)).mean())
     return torch.stack(losses).sum()
 
 

@@ -8,16 +8,16 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha1
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
+from metrics.embedding.cosine import Cosine
 from metrics.errors import MissingResource
-from metrics.metric import MetricCard, signature
+from metrics.metric import signature
 from metrics.models import hub as hub_of
 from metrics.models import networks, resources, weights
 from metrics.models.device import Machine
@@ -224,19 +224,8 @@ def test_a_missing_model_costs_only_the_metrics_that_use_it(home: Path, model: P
     models = Models(home, Choice(device="cpu"))
     for encoder in ("nobody/nothing", str(model)):
         with pytest.raises(MissingResource):
-            signature(Needing(encoder), models)
-    assert "encoder=all-MiniLM-L6-v2@53aa51172d14." in signature(Needing(""), models)
-
-
-@dataclass(frozen=True, slots=True)
-class Needing:
-    """A metric that takes an encoder."""
-
-    encoder: str = ""
-    card: ClassVar[MetricCard] = MetricCard("needing", "Needing", ("score",), "embedding", models=("encoder",))
-
-    def score(self, items: Any, models: Models) -> Any:
-        raise NotImplementedError
+            signature(Cosine(encoder), models)
+    assert "encoder=all-MiniLM-L6-v2@53aa51172d14." in signature(Cosine(), models)
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -20,6 +20,7 @@ from metrics.errors import BadOption  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import checkpoint, tuned  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
+from metrics.training.loop import fit  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
 from metrics.training.recipe import of as recipe_of  # noqa: E402
 from metrics.training.tuned import Classifier, Parts, Tuned, contrasts, tokenized  # noqa: E402
@@ -108,7 +109,11 @@ def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
     data.recipe = dataclasses.replace(recipe_of(metric), steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
     objective = metric.objective(data)
     before = models.encoder().sentences(["do you like tea"])
-    fitted = tuned_weights("dialogue", objective, data)
+    fitted = fit(objective, data.recipe, models.machine, seed=0)
+    identity = models.encoder().weights.identity
+    checkpoint.save(checkpoint.place("dialogue", identity, models.home), fitted.weights,
+                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
+                    {"name": "dialogue"})
     after = models.encoder("+dialogue")
     assert after.name.endswith("+dialogue")
     assert after.weights.identity != models.encoder().weights.identity
@@ -118,21 +123,6 @@ def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
     assert fitted.steps == 4
     assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
     np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # kept as float16
-
-
-def tuned_weights(name: str, objective: Any, data: TrainingData) -> Any:
-    fitted = tuned_fit(objective, data)
-    identity = data.models.encoder().weights.identity
-    checkpoint.save(checkpoint.place(name, identity, data.models.home), fitted.weights,
-                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
-                    {"name": name})
-    return fitted
-
-
-def tuned_fit(objective: Any, data: TrainingData) -> Any:
-    from metrics.training.loop import fit
-
-    return fit(objective, data.recipe, data.models.machine, seed=0)
 
 
 def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus: Path, tiny_encoder: Path,
