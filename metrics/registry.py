@@ -112,15 +112,15 @@ def is_built_in(name: str) -> bool:
     return name in _built_in()
 
 
-def without_folders(requested: str, here: str = paths.HERE) -> str:
+def without_folders(requested: str) -> str:
     """The name of a metric without the folders of this machine: ./my_metric.py for /home/me/my_metric.py."""
     name, options = split(requested)
     prefix, _, path = name.partition(":")
     if is_path(name):
-        name = here + paths.last(name)
+        name = paths.HERE + paths.last(name)
     elif prefix == "scores":
-        name = f"scores:{here}{paths.last(path)}"
-    return paths.bare(f"{name}[{options}]" if options else name, here)
+        name = f"scores:{paths.HERE}{paths.last(path)}"
+    return paths.bare(f"{name}[{options}]" if options else name, paths.HERE)
 
 
 def _kind(name: str) -> type[Metric]:

@@ -87,6 +87,13 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_bytes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny RoBERTa over bytes."""
+    pytest.importorskip("torch")
+    return tiny.byte_encoder(tmp_path_factory.mktemp("models") / "tiny-bytes")
+
+
+@pytest.fixture(scope="session")
 def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with weights of every trained metric for the tiny encoder, after a few steps each."""
     from metrics.models.service import Choice, Models

@@ -14,8 +14,9 @@ from metrics.metric import Columns
 from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.conftest import make_item
+from tests.metrics.models.test_causal import negative_loss, numbers
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
 END = "<|endoftext|>"
 ITEMS = [
@@ -47,11 +48,7 @@ def scores(name: str, models: Models, items: list[Item]) -> Columns:
 def loss(models: Models, text: str, last: str = "") -> float:
     """What transformers gives for the text, of all tokens or of the last part's alone."""
     model = models.lm()
-    ids, tail = model.tokenizer.plain([text + last, last])
-    labels = torch.tensor([ids])
-    if last:
-        labels[0, : -len(tail)] = -100
-    return float(model.networks[0](input_ids=torch.tensor([ids]), labels=labels).loss)
+    return -negative_loss(model, numbers(model, text) if last else [], numbers(model, last or text))
 
 
 def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:

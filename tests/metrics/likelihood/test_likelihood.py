@@ -16,8 +16,9 @@ from metrics.likelihood._context import scaled
 from metrics.metric import Columns, signature
 from metrics.models.service import Choice, Models
 from tests.conftest import make_item
+from tests.metrics.models.test_causal import negative_loss, numbers
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
 NAMES = ("perplexity", "holistic", "deep-am-fm", "fed")
 ITEMS = [
@@ -43,11 +44,7 @@ def scores(name: str, models: Models, items: list[Item] | None = None) -> Column
 def mean(models: Models, before: str, after: str) -> float:
     """The mean log p of a text after another, as transformers' loss has it."""
     model = models.lm()
-    start, end = model.tokenizer.plain([before, after])
-    ids = torch.tensor([[*(start or [0]), *end]])
-    labels = ids.clone()
-    labels[0, : len(start) or 1] = -100
-    return -float(model.networks[0](input_ids=ids, labels=labels).loss)
+    return negative_loss(model, numbers(model, before) or [0], numbers(model, after))
 
 
 def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path) -> None:
