@@ -63,7 +63,7 @@ def killed_and_continued(argv: list[str], out: Path, kills: int, stages: tuple[s
         with begun(*argv, *QUICK, "--out", str(out), start_new_session=True) as process:
             if wait_for(stage, process, out, rng):
                 (os.killpg if everybody else os.kill)(process.pid, signal.SIGKILL)
-            process.communicate(timeout=60)
+            process.communicate(timeout=120)
         done += scored(out)
         killed += process.returncode == -signal.SIGKILL
         if killed == kills:
@@ -118,7 +118,7 @@ def test_killed_workers_are_replaced(kills: int, tmp_path: Path, undisturbed: Wh
             if living:
                 killed.append(int(rng.choice(living)))
                 os.kill(killed[-1], signal.SIGKILL)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=120)[1]
     assert len(killed) == kills, "the run was over before they were killed"
     assert process.returncode == 0, said
     assert report(out) == undisturbed(*argv)

@@ -152,7 +152,7 @@ def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, und
             "print('\\ud800 {\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     with begun(*argv, *QUICK, "--executor", "local:2", "--json", "--out", str(tmp_path / "out")) as process:
-        printed, said = process.communicate(timeout=60)
+        printed, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     lines = [json.loads(line) for line in printed.splitlines()]
     assert {line["metric"] for line in lines} == {"length", "distinct", "toy"}
@@ -175,7 +175,7 @@ def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undistu
     limit = 3 << 30
     with begun(*argv, *QUICK, "--out", str(tmp_path / "out"),
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=120)[1]
     assert process.returncode == 1, said
     assert failures(tmp_path / "out") == {"toy": "MemoryError: "}
     assert correlations(report(tmp_path / "out"), "length", "distinct") == correlations(
