@@ -1,0 +1,288 @@
+/* The front page as the reader asks it: the answer, the picture, the board, a drawer for each row, two compared.
+
+   Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
+                           sort=COLUMN.ascending | descending  open=ROW  one=LABEL  other=LABEL  y=PIXELS
+   An address without "=" is a place in the page, and chooses nothing. */
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const { make, three } = Compare;
+  const table = document.querySelector("table.ranked");
+  if (!table) return;
+  const heads = [...table.tHead.rows[0].cells];
+  const [body] = table.tBodies;
+  const lines = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-row]"))
+    .map((row) => ({ row, place: Number(row.querySelector("[data-row]").dataset.row) }));
+  const at = Object.assign(Object.create(null), Object.fromEntries(heads.map((head, place) => [head.dataset.key, place])));
+  const form = document.querySelector("form.ask");
+  const initial = form.elements.namedItem("q").value;
+  const STEPS = [0.05, 0.15, 0.3, 0.45, 0.6];
+
+  function read() {
+    const hash = location.hash.slice(1);
+    const given = new URLSearchParams(hash.includes("=") ? hash : "");
+    const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
+    return {
+      q: among("q", Numbers.questions.map((one) => one.board)) || initial,
+      ratings: given.get("ratings") === "1", models: among("models", Numbers.sizes.map(([key]) => key)),
+      stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
+      without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
+      find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
+      one: given.get("one") ?? "", other: given.get("other") ?? "", y: Number(given.get("y")) || 0,
+    };
+  }
+
+  function written(choice) {
+    const given = new URLSearchParams();
+    if (choice.q !== initial) given.set("q", choice.q);
+    if (choice.ratings) given.set("ratings", "1");
+    for (const key of ["models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
+    for (const name of choice.without) given.append("without", name);
+    return given.toString();
+  }
+
+  let choice = read();
+
+  function change(part, typing = false) {
+    choice = { ...choice, ...part };
+    const hash = `#${written(choice) || "q="}`;
+    if (hash !== (location.hash || "#q=")) history[typing ? "replaceState" : "pushState"](null, "", hash);
+    draw();
+  }
+
+  const asked = () => Numbers.questions.find((one) => one.board === choice.q);
+  const label = (row) => Numbers.columns[row][0];
+  const link = (row) => make("a", { href: Numbers.columns[row][1] }, label(row));
+
+  function sentence(question, shown) {
+    const box = document.getElementById("sentence");
+    const answer = Ranking.untouched(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
+    const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
+    const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ");
+    const quality = question.title.replace(/^overall/, "overall quality");
+    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "whatever it takes"}:`;
+    const best = answer ? answer[0] : shown[0];
+    box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
+    const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
+    about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";
+    box.querySelector(".evidence").textContent = answer ? answer[2] : best === undefined ? ""
+      : "A choice of your own: its intervals are not available, and no lead is tested.";
+    box.querySelector(".people").textContent = question.people;
+  }
+
+  /* A name that fits the picture, as blocks/dots.py writes it. */
+  function shortened(name) {
+    const [metric, ...options] = name.split("[");
+    const left = 22 - metric.length;
+    return options.length && name.length > 24 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
+  }
+
+  const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
+
+  function picture(question, shown, places) {
+    const figure = document.querySelector("figure.dots");
+    if (!figure) return;
+    const first = shown.slice(0, 12);
+    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", { title: label(row) }, make("a", { href: Numbers.columns[row][1] }, shortened(label(row))))));
+    figure.querySelector(".values").replaceChildren(...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−"))));
+    const plot = figure.querySelector("svg");
+    ["length", "random", "rater", "limit"].forEach((kind, place) => {
+      const mark = Ranking.untouched(choice) ? question.marks[place] : null;
+      plot.querySelector(`.${kind}`).setAttribute("d", mark ? `M${across(mark[0] - mark[1])} 0H${across(mark[0] + mark[1])}V120H${across(mark[0] - mark[1])}z` : "");
+    });
+    const [spans, dots] = [".span", ".dot"].map((name) => plot.querySelectorAll(name));
+    for (let place = 0; place < 12; place += 1) {
+      const own = place < first.length ? places[first[place]] : null;
+      spans[place].setAttribute("d", own ? `M${across(own[3] - own[4])} ${10 * place + 5}H${across(own[3] + own[4])}` : "");
+      dots[place].setAttribute("d", own ? `M${across(own[3])} ${10 * place + 5}h0` : "");
+    }
+    plot.setAttribute("aria-label", `The best: ${first.map((row) => `${label(row)} ${places[row][3].toFixed(2)}`).join("; ")}`);
+  }
+
+  function shade(value) {
+    const step = STEPS.filter((edge) => Math.abs(value) >= edge).length;
+    return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
+  }
+
+  function fill(cell, own, lead, small) {
+    const text = own === null ? "–" : three(own);
+    const tag = { [lead[1]]: "u", [lead[0]]: "strong" }[text];
+    cell.replaceChildren(own !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
+  }
+
+  const leaders = (values) => [...new Set(values.filter((own) => own !== null))].sort((one, other) => other - one).slice(0, 2).map(three);
+
+  /* Rank, score and the means on the qualities of every row. */
+  function numbers(question, places) {
+    const known = Ranking.untouched(choice);
+    const lead = leaders(places.map((own) => own && own[3]));
+    const control = places[Numbers.columns.findIndex((column) => column[2] === "length")];
+    for (const { row, place } of lines) {
+      const own = places[place];
+      row.cells[at.rank].replaceChildren(own ? String(own[0]) : "", ...(own ? [make("small", {}, own[1] === null ? (known ? "" : "not available") : `${own[1]}–${own[2]}`)] : []));
+      fill(row.cells[at.score], own && own[3], lead, own && own[4] ? `± ${own[4].toFixed(2)}` : "");
+      const name = row.cells[at.metric];
+      name.querySelector(".sign")?.remove();
+      if (own && control && own[3] <= control[3] && Numbers.columns[place][2] !== "length") {
+        const words = "no better than counting words";
+        name.querySelector("a, small")?.after(make("span", { className: "sign", role: "img", title: words, ariaLabel: words }, "▽"));
+      }
+    }
+    for (const other of Numbers.questions.filter((one) => at[one.board] !== undefined)) {
+      const means = Ranking.places(other, choice);
+      const best = leaders(means.map((own) => own && own[3]));
+      for (const { row, place } of lines) {
+        const cell = row.cells[at[other.board]];
+        fill(cell, means[place] && means[place][3], best, "");
+        cell.className = means[place] ? `number ${shade(means[place][3])}` : "number";
+      }
+    }
+  }
+
+  function drawer(question, shown, place) {
+    const below = shown[shown.indexOf(place) + 1];
+    const values = question.targets.map((target) => [Numbers.targets[target], Ranking.value(choice.stat, place, target)]);
+    const others = Numbers.columns.map((column, row) => [column, row]).filter(([column, row]) => row !== place && column[2] === Numbers.columns[place][2]);
+    const places = Ranking.places(question, choice);
+    const items = make("dl", {}, ...[
+      ["Against the next", below === undefined ? "it is the last" : Compare.sentence(question, place, below)],
+      ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
+      ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
+    ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
+    if (Numbers.worst) reply(Numbers.columns[place][2], items);
+    const page = make("a", { href: Numbers.columns[place][1] }, "Its page: where it departs from its paper, what it gets wrong, how much of it is length");
+    return make("tr", { className: "drawer" }, make("td", { colSpan: heads.length }, make("div", {}, items, page)));
+  }
+
+  /* The reply that a metric gets most wrong, from a script that is asked for with the first drawer. */
+  let replies = null;
+
+  function reply(metric, items) {
+    replies ??= new Promise((loaded) => {
+      const script = make("script", { src: "worst.js" });
+      script.addEventListener("load", loaded);
+      document.head.append(script);
+    });
+    replies.then(() => {
+      if (!Object.hasOwn(Worst, metric)) return;
+      const [dataset, people, own, ...turns] = Worst[metric];
+      const high = own > people ? "high" : "low";
+      items.append(make("div", {}, make("dt", {}, `The reply it rates furthest too ${high}`), make("dd", {},
+        ...turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text)),
+        make("small", {}, `${dataset}; of all its replies people place it at ${people.toFixed(2)}, the metric at ${own.toFixed(2)}: 0 is the lowest, 1 the highest`))));
+    });
+  }
+
+  function arrange(question, shown) {
+    for (const own of table.querySelectorAll(".drawer")) own.remove();
+    for (const own of [...table.tBodies].slice(1)) own.remove();
+    const order = new Map(shown.map((row, place) => [row, place]));
+    const find = choice.find.toLowerCase();
+    lines.sort((one, other) => (order.get(one.place) ?? 1e6) - (order.get(other.place) ?? 1e6));
+    for (const { row, place } of lines) {
+      const matches = !find || Numbers.columns[place].filter((part) => typeof part === "string").join(" ").toLowerCase().includes(find);
+      row.hidden = find ? !matches || !Ranking.allowed(choice, place) : !order.has(place);
+      const open = choice.open === label(place);
+      row.querySelector(".more").setAttribute("aria-expanded", String(open));
+    }
+    body.replaceChildren(...lines.map(({ row }) => row));
+    const [key, direction] = choice.sort.split(/\.(?=[a-z]+$)/);
+    if (at[key] !== undefined) Tables.sort(table, at[key], direction === "ascending" ? direction : "descending");
+    else for (const head of heads) head.removeAttribute("aria-sort");
+    const opened = lines.find(({ place, row }) => choice.open === label(place) && !row.hidden);
+    if (opened) opened.row.after(drawer(question, shown, opened.place));
+    table.caption.firstElementChild.textContent = `${choice.stat === "corrected" ? "Spearman, corrected for rater noise" : title(choice.stat || Numbers.statistics[0])}, with people: ${question.title}`;
+  }
+
+  const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ");
+
+  function compared(question) {
+    const [one, other] = [choice.one, choice.other].map((name) => Numbers.columns.findIndex((column) => column[0] === name));
+    return one < 0 || other < 0 || one === other ? [] : Compare.view(question, one, other);
+  }
+
+  /* At first the page is as it came, unless the address says otherwise. */
+  let came = true;
+
+  function draw() {
+    const question = asked();
+    const shown = Ranking.best(question, choice);
+    const places = Ranking.places(question, choice);
+    came = came && !written(choice);
+    if (came) {
+      arrange(question, shown);
+      controls.sync();
+      return;
+    }
+    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models]]) form.elements.namedItem(name).value = value;
+    sentence(question, shown);
+    picture(question, shown, places);
+    numbers(question, places);
+    arrange(question, shown);
+    controls.sync();
+    pair.replaceChildren(...compared(question));
+  }
+
+  function select(text, options, key) {
+    const made = make("select", { name: key, autocomplete: "off" }, ...options.map(([value, words]) => make("option", { value }, words)));
+    made.addEventListener("change", () => change({ [key]: made.value }));
+    return [make("label", { className: "field" }, make("span", {}, text), made), () => { made.value = choice[key]; }];
+  }
+
+  /* What stands above the board: the statistic, the datasets, a search, two to compare, the link, the way back. */
+  function panel() {
+    const names = [["", "–"], ...Numbers.columns.map((column) => [column[0], column[0]])];
+    const selects = [
+      select("Score", [["", title(Numbers.statistics[0])], ["corrected", "corrected for rater noise"], ...Numbers.statistics.slice(1).map((name) => [name, title(name)])], "stat"),
+      select("Compare", names, "one"), select("with", names, "other")];
+    const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
+    find.addEventListener("input", () => change({ find: find.value }, true));
+    const boxes = Numbers.datasets.map((name) => {
+      const box = make("input", { type: "checkbox", autocomplete: "off" });
+      box.addEventListener("change", () => {
+        const without = new Set(choice.without);
+        if (box.checked) without.delete(name);
+        else without.add(name);
+        change({ without });
+      });
+      return [make("label", { className: "choice" }, box, make("span", {}, name)), () => { box.checked = !choice.without.has(name); }];
+    });
+    const button = (text, pressed) => {
+      const made = make("button", { type: "button" }, text);
+      made.addEventListener("click", () => pressed(made));
+      return made;
+    };
+    const reset = button("Reset", () => change({ q: initial, ratings: false, models: "", stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
+    const copy = button("Copy link", (made) => {
+      const address = `${location.href.split("#")[0]}#${[written(choice) || "q=", `y=${Math.round(scrollY)}`].join("&")}`;
+      history.replaceState(null, "", address);
+      navigator.clipboard?.writeText(address).catch(() => {});
+      made.textContent = "In the address";
+    });
+    const datasets = make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {}, make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([box]) => box)));
+    const made = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, selects[0][0], make("label", { className: "field" }, make("span", {}, "Find"), find), datasets,
+      selects[1][0], selects[2][0], copy, reset);
+    return { made, sync: () => { for (const [, own] of [...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
+  }
+
+  for (const { row, place } of lines) {
+    const more = make("button", { type: "button", className: "more", ariaLabel: `More about ${label(place)}` });
+    more.addEventListener("click", () => change({ open: choice.open === label(place) ? "" : label(place) }));
+    row.cells[at.metric].prepend(more);
+  }
+  for (const name of ["q", "ratings", "models"]) {
+    form.elements.namedItem(name).addEventListener("change", (event) => {
+      const { value } = event.target;
+      change({ [name]: name === "ratings" ? value === "1" : value });
+    });
+  }
+  form.addEventListener("submit", (event) => event.preventDefault());
+  Tables.equip(table, (column, direction) => change({ sort: `${heads[column].dataset.key}.${direction}` }));
+  const controls = panel();
+  const pair = make("div", { className: "compared" });
+  table.closest(".scroll").before(controls.made, pair);
+  addEventListener("popstate", () => { choice = read(); draw(); });
+  addEventListener("hashchange", () => { choice = read(); draw(); });
+  draw();
+  if (choice.y) scrollTo(0, choice.y);
+});

@@ -1,0 +1,73 @@
+/* The places of columns on a question, as the run has them or, for a choice of one's own, worked out here. No page.
+
+   Numbers are in numbers.js, whose parts leaderboard/model/numbers.py names. A column that lacks a target of the
+   question has no place. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
+   targets (rule test). */
+"use strict";
+
+const Ranking = (() => {
+  const MILLION = 1e6;
+  const SAME = 1e-9; // sums in another order are not another value
+
+  /* Whether a choice leaves the numbers as the run has them: only then there are intervals and a tested lead. */
+  function untouched(choice) {
+    return !choice.stat && choice.without.size === 0;
+  }
+
+  function competes(row, target) {
+    return !Numbers.fitted.some(([one, dataset]) => one === row && dataset === Numbers.targets[target][0]);
+  }
+
+  /* The correlation of a row on a target by a statistic; "corrected" is the first, divided by the raters' limit. */
+  function value(stat, row, target) {
+    const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
+    const shown = Numbers.values[name][row][target];
+    if (shown === null) return null;
+    const limit = Numbers.targets[target][3];
+    if (stat === "corrected") return limit ? shown / MILLION / limit : null;
+    return shown / MILLION;
+  }
+
+  function average(values) {
+    return values.length && values.every((one) => one !== null) ? values.reduce((sum, one) => sum + one, 0) / values.length : null;
+  }
+
+  function mean(question, choice, row) {
+    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[Numbers.targets[target][0]])
+      && (choice.stat !== "corrected" || Numbers.targets[target][3]));
+    const own = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
+    if (question.rule === "test") return average(own.map(([, one]) => one));
+    const datasets = [...new Set(own.map(([dataset]) => dataset))];
+    return average(datasets.map((dataset) => average(own.filter(([one]) => one === dataset).map(([, one]) => one))));
+  }
+
+  /* The place of every row: rank, low, high, value, half its interval; null where it has none. */
+  function places(question, choice) {
+    if (untouched(choice)) return question.places;
+    const means = Numbers.columns.map((_, row) => mean(question, choice, row));
+    return means.map((own) => (own === null ? null
+      : [1 + means.filter((other) => other !== null && other > own + SAME).length, null, null, own, 0]));
+  }
+
+  function allowed(choice, row) {
+    const [, , , , , fitted, parameters] = Numbers.columns[row];
+    return (choice.ratings || !fitted) && (!choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION));
+  }
+
+  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
+  function best(question, choice) {
+    const own = places(question, choice);
+    const [metrics, taken] = [new Set(), new Set()];
+    return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
+      .sort((one, other) => own[one][0] - own[other][0] || one - other)
+      .filter((row) => {
+        const [, , metric, , , , , equals] = Numbers.columns[row];
+        if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
+        metrics.add(metric);
+        taken.add(row);
+        return true;
+      });
+  }
+
+  return { untouched, places, best, value, allowed };
+})();
