@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -84,14 +84,16 @@ class Pool:
 
     def leads(self, targets: Sequence[Target], pairs: Iterable[tuple[ColumnKey, ColumnKey]], rule: str = "dev",
               draws: int = DRAWS) -> list[Lead]:
-        """Each pair of columns over the targets; one that lacks a value on some has a difference of NaN."""
+        """Each pair of columns over the targets, p by PERM-BOTH; one that lacks a value on some has a NaN."""
         wanted = list(pairs)
         if not wanted:  # a column alone leads nobody
             return []
         names = list(dict.fromkeys(name for pair in wanted for name in pair))
         places = [(names.index(first), names.index(second)) for first, second in wanted]
-        tested = differences([self._scores(target, names) for target in targets], places,
-                             np.random.default_rng(self.seed), rule, draws, STATISTIC)
+        scores = [self._scores(target, names) for target in targets]
+        intervals = differences(scores, places, np.random.default_rng(self.seed), rule, draws, STATISTIC)
+        p = permuted(scores, places, np.random.default_rng(self.seed), rule, draws, STATISTIC)
+        tested = [replace(own, p=float(each)) for own, each in zip(intervals, p, strict=True)]
         return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
                 else Lead(first, second, own) for (first, second), own in zip(wanted, tested, strict=True)]
 

@@ -37,7 +37,7 @@ STATISTICS = (
       "leader against the five metrics that follow. The interval is from resamples of whole contexts. A lead that is "
       "not established may be there all the same. Nothing is adjusted for looking at several questions.")),
     ("Two metrics on one dataset",
-     ("PERM-BOTH swaps the scores of whole contexts, where the run drew it (harness run --permutations 20000). "
+     ("PERM-BOTH swaps the scores of whole contexts, and says which metric is better. "
       "Williams’ test takes items as independent: where several share a context it finds a false difference in "
       "11 to 14 % of cases, not in 5 %. Both are adjusted by Holm over all pairs of columns.")),
     ("One rater",

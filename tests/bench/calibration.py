@@ -38,18 +38,19 @@ from scipy import stats
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
 from harness.statistics.panel import Panel
-from harness.statistics.permutation import all_pairs_by_permutation
-from harness.statistics.pooled import differences, permuted
+from harness.statistics.permutation import all_pairs_by_permutation, below_draws
+from harness.statistics.pooled import all_pairs, differences, permuted
 from harness.statistics.rank_intervals import TargetScores
-from harness.statistics.williams import FORMULAS, correlation_matrix
+from harness.statistics.significance import over_pairs
+from harness.statistics.williams import FORMULAS, all_pairs_by_context, correlation_matrix
 from tests.bench.processes import show
 
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
 DESIGNS = {"mean of three ratings": (3, 1), "one rating, 1 to 5": (1, 1), "mean of three, five items a context": (3, 5)}
 """How many raters an item has, and how many items share a context."""
-DATASETS = 4
-"""How many datasets a board has."""
+DATASETS, METRICS = 4, 15
+"""How many datasets a board has, and how many metrics are compared at once."""
 
 
 def main() -> None:
@@ -101,7 +102,8 @@ def block(design: str, items: int, draws: int, truth: dict[str, float], number: 
     counts = Counter[tuple[str, bool]]()
     for _ in range(BLOCK):
         board = [sample(DESIGNS[design], items, rng) for _ in range(DATASETS)]
-        for check, so in itertools.chain(checks(*board[0], truth, draws, rng), pooled(board, draws, rng)):
+        for check, so in itertools.chain(checks(*board[0], truth, draws, rng), pooled(board, draws, rng),
+                                         family(DESIGNS[design], items, draws, rng)):
             if so is not None:
                 counts[check, so] += 1
     return counts
@@ -118,6 +120,9 @@ def checks(first: Panel, second: Panel, truth: dict[str, float], draws: int, rng
         own = estimate(first, name)
         yield f"{name}, interval: formula", holds(own.low, own.high, truth[name])
     contexts = {"row": np.arange(first.n), **({"context": first.context} if len(set(first.context)) < first.n else {})}
+    for name in RESAMPLED:
+        robust = all_pairs_by_context(first.human, scores, first.context, name)
+        yield f"{name}, test: Williams by context", below(float(robust.p[0, 1]))
     for by, context in contexts.items():
         for name in RESAMPLED:
             permuted = all_pairs_by_permutation(first.human, scores, name, draws, rng=rng, context=context)
@@ -138,6 +143,21 @@ def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Gene
         yield f"spearman, test: pooled over {size}", below(found.p)
         p = permuted(targets[:size], [(0, 1)], rng, draws=draws)
         yield f"spearman, test: PERM-BOTH over {size}", below(float(p[0]))
+        (quick,) = all_pairs(targets[:size], np.full((1, size), 1 / size), rng, draws)
+        yield f"spearman, test: PERM-BOTH to first order over {size}", below(float(quick.p[0, 1]))
+
+
+def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Iterator[tuple[str, bool]]:
+    """Whether of METRICS that agree with people alike any two are told apart, adjusted by Holm over all pairs."""
+    raters, per_context = design
+    quality, shared = part(per_context, items, rng), part(per_context, items, rng)
+    seen = quality[:, None] + rng.normal(size=(items, raters))
+    human, context = np.clip(np.rint(3 + 0.8 * seen), 1, 5).mean(axis=1), np.arange(items) // per_context
+    scores = quality + shared + np.stack([part(per_context, items, rng) for _ in range(METRICS)])
+    for name in RESAMPLED:
+        tests = all_pairs_by_permutation(human, scores, name, draws, rng=rng, context=context)
+        adjusted = over_pairs(below_draws(tests, draws))
+        yield f"{name}, any of {METRICS} by PERM-BOTH and Holm", bool(np.nanmin(adjusted) < ALPHA)
 
 
 def below(p: float) -> bool | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from harness.errors import BadConfig
 from harness.results.exhibits import number
@@ -18,7 +19,16 @@ from harness.statistics.estimates import STATISTICS
 from harness.statistics.resampled_levels import Measure
 from harness.studies import Findings, StudyRequest, TargetGroup
 from harness.studies._picture import Map, heat_maps
-from harness.studies.measures.comparison import DEFAULT, MOST, Amount, MeasureBoard, MeasureRow, board, measured
+from harness.studies.measures.comparison import (
+    DEFAULT,
+    MOST,
+    Amount,
+    MeasureBoard,
+    MeasureRow,
+    Name,
+    board,
+    measured,
+)
 
 TITLE = "How much the choice of a measure matters for the ranking of metrics"
 FLAGS = ("metric", "dataset", "quality", "split")
@@ -49,8 +59,9 @@ def compare(groups: Sequence[TargetGroup], seed: int, draws: int) -> Findings:
         Map(f"Correlation of rankings, {each.title}", tuple(_label(row.measure, short=True) for row in each.rows),
             each.tau) for each in boards])
     return Findings(
-        tables=tuple(Grid(each.name, "Measures of agreement", HEAD, tuple(_line(row, each) for row in each.rows),
-                          each.title) for each in boards),
+        tables=tuple(table for each in boards for table in (
+            Grid(each.name, "Measures of agreement", HEAD, tuple(_line(row, each) for row in each.rows), each.title),
+            _values(each))),
         remarks=tuple(_remarks(boards, seed, amount)),
         objects={"measure": [entry for each in boards for entry in _measures(each)],
                  "agreement": [entry for each in boards for entry in _agreements(each)]},
@@ -69,6 +80,26 @@ def _line(row: MeasureRow, board: MeasureBoard) -> tuple[str, ...]:
     return (_label(row.measure), f"{row.cells} of {board.cells}", str(row.metrics), _share(row.power),
             _share(row.power_default), number(row.consistency) + spread, number(row.consistency_default),
             number(row.tau))
+
+
+def _values(board: MeasureBoard) -> Grid:
+    """The mean of each metric by each measure, over the cells on which the measure exists; best by the default first.
+
+    A metric that lacks one of these cells has none.
+    """
+    default = next((row.values for row in board.rows if row.measure == DEFAULT), {})
+    every = sorted({name for row in board.rows for name in row.values},
+                   key=lambda name: (-default.get(name, -math.inf), name))
+    names = _named(every)
+    rows = tuple((names[name], *(number(row.values.get(name, math.nan)) for row in board.rows)) for name in every)
+    return Grid(f"{board.name}-values", "Every metric by every measure",
+                ("metric", *(_label(row.measure, short=True) for row in board.rows)), rows, board.title)
+
+
+def _named(every: Iterable[Name]) -> dict[Name, str]:
+    """Columns by name, with their metric's where two share one."""
+    counts = Counter(column for _, column in every)
+    return {(metric, column): column if counts[column] == 1 else f"{metric}/{column}" for metric, column in every}
 
 
 def _share(value: float) -> str:
@@ -95,14 +126,12 @@ def _remarks(boards: Sequence[MeasureBoard], seed: int, amount: Amount) -> Itera
 
 def _measures(board: MeasureBoard) -> Iterator[dict[str, object]]:
     """Every measure with its figures and ranking, in which a column has its metric's name too where two share one."""
-    every = {name for row in board.rows for tied in row.ranking for name in tied}
-    columns = [column for _, column in every]
-    names = {(metric, column): column if columns.count(column) == 1 else f"{metric}/{column}"
-             for metric, column in every}
+    names = _named({name for row in board.rows for name in row.values})
     for row in board.rows:
-        figures = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)[1:-1]}
+        figures = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)[1:-2]}
         yield {"data": board.name, "grouping": row.measure[0], "coefficient": row.measure[1], "of": board.cells,
-               **figures, "ranking": [[names[name] for name in tied] for tied in row.ranking]}
+               **figures, "ranking": [[names[name] for name in tied] for tied in row.ranking],
+               "values": {names[name]: value for name, value in row.values.items()}}
 
 
 def _agreements(board: MeasureBoard) -> Iterator[dict[str, object]]:

@@ -168,7 +168,8 @@ def power(shared: SharedTargets, first: Measure, second: Measure) -> tuple[float
 class MeasureRow:
     """A measure; `*_default` is what the default has on the same cells and metrics.
 
-    `ranking` has the metrics that are measured on all cells on which the measure exists, best first, ties together.
+    `ranking` has the metrics that are measured on all cells on which the measure exists, best first, ties together;
+    `values` their means over these cells.
     """
 
     measure: Measure
@@ -181,6 +182,7 @@ class MeasureRow:
     consistency_default: float
     tau: float
     ranking: tuple[tuple[Name, ...], ...]
+    values: Mapping[Name, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ def _row(cells: Sequence[MeasuredTarget], measure: Measure, amount: Amount) -> M
     own_power, default = power(beside, measure, DEFAULT)
     same, spread = consistency(beside, measure, amount)
     return MeasureRow(measure, len(own.targets), len(beside.names), own_power, default, same, spread,
-                      consistency(beside, DEFAULT, amount)[0], _tau(beside, measure, DEFAULT), _tied(own, measure))
+                      consistency(beside, DEFAULT, amount)[0], _tau(beside, measure, DEFAULT), _tied(own, measure),
+                      dict(zip(own.names, ranking(own, measure).tolist(), strict=True)) if own.names else {})
 
 
 def _tau(shared: SharedTargets, first: Measure, second: Measure) -> float:

@@ -69,6 +69,11 @@ def test_on_the_whole_data_a_measure_is_that_of_the_estimates(rng: np.random.Gen
         expected = [at_level(statistic, level)(cell.panel(row)) for row in range(5)]
         np.testing.assert_allclose(value[0], expected, atol=1e-9, equal_nan=True, err_msg=f"{statistic} {level}")
     assert {level for level, _ in found} == set(LEVELS)
+    for row in one_board(cell).rows:
+        assert row.values.keys() == {name for tied in row.ranking for name in tied}
+        for (name, _), value in row.values.items():
+            place = [own for own, _ in cell.names].index(name)
+            assert value == pytest.approx(found[row.measure][0, place])
 
 
 def test_on_a_resample_a_measure_is_that_of_the_rows_drawn(rng: np.random.Generator) -> None:
