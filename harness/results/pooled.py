@@ -15,8 +15,8 @@ import numpy as np
 
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
-from harness.statistics.panel import Vector
-from harness.statistics.pooled import Difference, differences, permuted, share_reached, weights
+from harness.statistics.panel import Array, Vector
+from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
 
@@ -92,8 +92,8 @@ class Pool:
         places = [(names.index(first), names.index(second)) for first, second in wanted]
         scores = [self._scores(target, names) for target in targets]
         intervals = differences(scores, places, np.random.default_rng(self.seed), rule, draws, STATISTIC)
-        p = permuted(scores, places, np.random.default_rng(self.seed), rule, draws, STATISTIC)
-        tested = [replace(own, p=float(each)) for own, each in zip(intervals, p, strict=True)]
+        p = self._p(scores, rule, draws)
+        tested = [replace(own, p=float(p[place])) for own, place in zip(intervals, places, strict=True)]
         return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
                 else Lead(first, second, own) for (first, second), own in zip(wanted, tested, strict=True)]
 
@@ -101,9 +101,12 @@ class Pool:
               draws: int = DRAWS) -> float:
         """The p of PERM-BOTH for a column against the first of some others, adjusted by Holm over all of them."""
         scores = [self._scores(target, [best, *others]) for target in targets]
-        pairs = [(0, place) for place in range(1, len(others) + 1)]
-        p = permuted(scores, pairs, np.random.default_rng(self.seed), rule, draws, STATISTIC)
-        return float(holm(p)[0])
+        return float(holm(self._p(scores, rule, draws)[0, 1:])[0])
+
+    def _p(self, scores: Sequence[TargetScores], rule: str, draws: int) -> Array:
+        """PERM-BOTH of every two columns over the targets."""
+        weight = weights([target.dataset for target in scores], rule)
+        return all_pairs(scores, weight[None], np.random.default_rng(self.seed), draws, STATISTIC)[0].p
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """The share of what the raters' reliability allows, over the targets on which that is known."""

@@ -6,8 +6,8 @@
     p     two-sided, of D / se as Student's t with (sum v)^2 / sum v^2 / (n - 1) degrees of freedom, v the terms of se^2
           (Welch 1947, Satterthwaite 1946); the interval is D -+ t se
 
-`permuted` is PERM-BOTH (permutation.py) of the same difference: in a draw each context swaps the two scores of all its
-items, on all qualities of its dataset. It assumes no distribution.
+`all_pairs` is PERM-BOTH (permutation.py) of the same difference, to first order: in a draw each context swaps what it
+adds to the two means, on all qualities of its dataset. It assumes no distribution.
 
 The datasets are kept: it is an answer about these, on other contexts. That of other datasets is the rank interval.
 Nothing is adjusted. For a leader and its runner-up nothing need be: where all are alike, those at the top are closer
@@ -19,15 +19,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from harness.statistics.mixtures import TOLERANCE, Masks
+from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector, alike
-from harness.statistics.permutation import MIXTURES, mask_bits
+from harness.statistics.permutation import mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
 from harness.statistics.williams import INFLUENCE, PairTests, RankedRows, UnitRows
 
@@ -71,33 +70,6 @@ def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]
             for pair in pairs]
 
 
-def permuted(targets: Sequence[TargetScores], pairs: Sequence[tuple[int, int]], rng: np.random.Generator,
-             rule: str = "dev", draws: int = 500, statistic: str = "spearman") -> Vector:
-    """The two-sided p of PERM-BOTH for each pair of rows of the targets' scores, whole contexts swapped."""
-    listed, observed, deltas = np.array(pairs), np.zeros(len(pairs)), np.zeros((len(pairs), draws))
-    groups = [_rated(group) for group in by_dataset(targets)]
-    weight = iter(weights([target.dataset for group in groups for target in group], rule))
-    with ThreadPoolExecutor(1) as pool:  # many small tasks
-        for group in groups:
-            bits = mask_bits(_units(group), draws, rng)
-            for target in group:
-                own = next(weight)
-                present = np.isfinite(target.scores) & np.isfinite(target.human)
-                context = np.arange(len(target.human)) if target.context is None else target.context
-                shared = present[listed].all(axis=1)  # (pairs, items)
-                for rows in np.unique(shared, axis=0):
-                    alike = (shared == rows).all(axis=1)
-                    if rows.sum() < 3:
-                        observed[alike] = math.nan
-                        continue
-                    mixtures = MIXTURES[statistic](target.human[rows], np.where(present, target.scores, 0.0)[:, rows],
-                                                   Masks(bits, context[rows]), pool)
-                    observed[alike] += own * np.subtract(*mixtures.values[listed[alike].T])
-                    deltas[alike] += own * np.concatenate(list(mixtures.deltas(listed[alike])), axis=1)
-    extreme = (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)  # a NaN is not inside
-    return np.where(np.isfinite(observed), (extreme + 1) / (draws + 1), np.nan)
-
-
 def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Generator, draws: int = 1000,
               statistic: str = "spearman", *, absolute: bool = False, one_sided: bool = False) -> list[PairTests]:
     """PERM-BOTH of every two metrics' weighted means, to first order; weights (boards, targets), a result for each.
@@ -107,6 +79,8 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     one matrix: it serves hundreds of metrics. `absolute` takes correlations without their sign.
     """
     size, place = len(targets[0].scores), 0
+    names = [target.dataset for target in targets]
+    weight = weight[:, sorted(range(len(names)), key=lambda target: names.index(names[target]))]  # as by_dataset
     means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
     for group in by_dataset(targets):
         sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows] = {}
@@ -150,7 +124,6 @@ def _tests(means: Vector, chance: Array, one_sided: bool) -> PairTests:
         tests.delta[row], tests.p[row] = delta, np.where(np.isnan(delta), np.nan, (count + 1) / (draws + 1))
         spread = np.sqrt((apart**2).mean(axis=1))
         tests.value[row] = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
-    np.fill_diagonal(tests.p, np.nan)
     return tests
 
 

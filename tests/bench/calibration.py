@@ -39,7 +39,7 @@ from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
 from harness.statistics.panel import Panel
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
-from harness.statistics.pooled import all_pairs, differences, permuted
+from harness.statistics.pooled import all_pairs, differences
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import over_pairs
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, correlation_matrix
@@ -141,8 +141,6 @@ def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Gene
     for size in (1, len(targets)):
         (found,) = differences(targets[:size], [(0, 1)], rng, draws=draws)
         yield f"spearman, test: pooled over {size}", below(found.p)
-        p = permuted(targets[:size], [(0, 1)], rng, draws=draws)
-        yield f"spearman, test: PERM-BOTH over {size}", below(float(p[0]))
         (quick,) = all_pairs(targets[:size], np.full((1, size), 1 / size), rng, draws)
         yield f"spearman, test: PERM-BOTH to first order over {size}", below(float(quick.p[0, 1]))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.statistics.permutation import all_pairs_by_permutation
-from harness.statistics.pooled import all_pairs, differences, permuted, share_reached, weights
+from harness.statistics.pooled import all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import williams
 
@@ -55,39 +55,28 @@ def test_of_two_that_are_alike_few_are_found_to_differ(datasets: int, contexts: 
     rng = np.random.default_rng(1)
     boards = [[target(str(name), rng, contexts, each) for name in range(datasets)] for _ in range(800)]
     assert 0.01 <= np.mean([differences(board, [(0, 1)], rng, draws=100)[0].established for board in boards]) <= 0.06
-    assert 0.01 <= np.mean([permuted(board, [(0, 1)], rng, draws=100)[0] < 0.05 for board in boards]) <= 0.06
+    weight = np.full((1, datasets), 1 / datasets)
+    assert 0.01 <= np.mean([all_pairs(board, weight, rng, 100)[0].p[0, 1] < 0.05 for board in boards]) <= 0.06
 
 
-def test_on_one_target_the_permutation_is_that_of_all_pairs_and_on_two_qualities_contexts_swap_together(
-        rng: np.random.Generator) -> None:
-    one = target("a", rng, 40, 3, better=0.3)
+def test_on_one_target_all_pairs_are_nearly_those_of_draws_that_are_measured_anew(rng: np.random.Generator) -> None:
+    """Two qualities of a dataset swap their contexts together: twice the same target is as once."""
+    one = target("a", rng, 60, 3, better=0.3)
     one.scores[0, :4] = math.nan
     one.human[10:14] = math.nan
-    one.scores[1, 10:14] = math.nan
-    rated = np.isfinite(one.human)
-    alone = all_pairs_by_permutation(one.human[rated], one.scores[:, rated], "spearman", 300,
-                                     rng=np.random.default_rng(5), context=one.context[rated])
-    assert permuted([one], [(0, 1), (1, 1)], np.random.default_rng(5), draws=300) == pytest.approx([alone.p[0, 1], 1])
-    twice = permuted([one, one], [(0, 1)], np.random.default_rng(5), draws=300)
-    assert twice == pytest.approx([alone.p[0, 1]])
-
-
-def test_to_first_order_all_pairs_are_tested_as_draw_by_draw(rng: np.random.Generator) -> None:
-    boards = [target("a", rng, 60, 3, better=0.4), target("a", rng, 60, 3), target("b", rng, 80, 2, better=0.2)]
-    weight = np.array([weights(["a", "a", "b"], "dev"), [0, 1, 0]])
     for statistic in ("spearman", "pearson"):
-        both, alone = all_pairs(boards, weight, np.random.default_rng(1), 4000, statistic)
-        p = permuted(boards, [(0, 1)], np.random.default_rng(2), draws=4000, statistic=statistic)
-        assert both.p[0, 1] == both.p[1, 0] == pytest.approx(p[0], rel=0.25, abs=0.01)
-        assert both.delta[0, 1] == pytest.approx(differences(boards, [(0, 1)], rng, statistic=statistic)[0].value)
-        assert alone.p[0, 1] == pytest.approx(permuted([boards[1]], [(0, 1)], rng, draws=4000, statistic=statistic)[0],
-                                              rel=0.25, abs=0.01)
-        (above, _) = all_pairs(boards, weight, np.random.default_rng(1), 4000, statistic, one_sided=True)
+        exact = all_pairs_by_permutation(one.human, one.scores, statistic, 4000, rng=rng, context=one.context)
+        both, alone = all_pairs([one, one], np.array([[0.5, 0.5], [0, 1]]), rng, 4000, statistic)
+        assert alone.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
+        assert both.p == pytest.approx(alone.p)
+        assert (both.p[0, 1], both.p[0, 0]) == (both.p[1, 0], 1)
+        assert both.delta[0, 1] == pytest.approx(differences([one], [(0, 1)], rng, statistic=statistic)[0].value)
+        (above, _) = all_pairs([one, one], np.array([[0.5, 0.5], [0, 1]]), rng, 4000, statistic, one_sided=True)
         assert above.p[0, 1] + above.p[1, 0] == pytest.approx(1, abs=1e-3)
-    turned = [replace(one, scores=np.stack([one.scores[0], -one.scores[0]])) for one in boards]
-    assert all_pairs(turned, weight, rng, absolute=True)[0].p[0, 1] == 1
-    turned[2].scores[1, :] = 1
-    assert math.isnan(all_pairs(turned, weight, rng)[0].p[0, 1])
+    turned = replace(one, scores=np.stack([one.scores[1], -one.scores[1]]))
+    assert all_pairs([turned], np.ones((1, 1)), rng, absolute=True)[0].p[0, 1] == 1
+    turned.scores[1] = 1
+    assert math.isnan(all_pairs([turned], np.ones((1, 1)), rng)[0].p[0, 1])
 
 
 def test_one_that_lacks_a_target_has_no_difference_and_one_of_itself_is_0(rng: np.random.Generator) -> None:
