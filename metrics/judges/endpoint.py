@@ -4,7 +4,8 @@
     Refused     the server will not answer this request, whoever asks again: 400, 413, 422
     NoAnswer    nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
 
-Each request has a connection of its own. The key stands in one header of requests to the one host that was named, and
+Each request has a connection of its own, through the proxy that HTTPS_PROXY or HTTP_PROXY names unless the server is on
+this machine. The key stands in one header of requests to the one host that was named, and
 in nothing that is returned, raised or shown: where a server's words repeat it, it is struck out.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import email.utils
-import http.client
+import http
 import json
 import math
 import os
@@ -24,9 +25,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
 
 from metrics.errors import BadOption, MissingResource, NoAnswer
+from metrics.external.isolation.process import is_secret
 from metrics.judges.answer import Answer, received
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
@@ -56,31 +60,28 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint is: scheme, host, port and path, and nothing that could be a secret."""
+    """Where an endpoint is: the url of its chat completions, and nothing that could be a secret."""
 
-    secure: bool
+    url: str
     host: str
-    port: int | None
-    path: str
-
-    @property
-    def name(self) -> str:
-        """The host, as a person knows it."""
-        return f"{self.host}:{self.port}" if self.port else self.host
+    name: str
+    """Host and port, as a person knows them."""
 
 
 def address(url: str) -> Address:
-    """The parts of a url; BadOption where it holds more than scheme, host, port and path."""
+    """The parts of a url; BadOption where it holds more than scheme, host, port, path and a query without secrets."""
     try:
         parts = urlsplit(url)
-        port = parts.port
+        port = f":{parts.port}" if parts.port else ""
     except ValueError:
         raise BadOption("judge: the url cannot be read; it should look like http://HOST:PORT/v1") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.query \
-            or not re.fullmatch(r"[!-~]*", url) or parts.fragment:  # a url with a secret in it is not repeated here
+    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.fragment \
+            or not re.fullmatch(r"[!-~]*", url) \
+            or any(is_secret(name.replace("-", "_"), "") for name, _ in parse_qsl(parts.query)):
         raise BadOption("judge: the url should be http:// or https://, a host and a path such as /v1; it holds no "
-                        "user, password or question mark")
-    return Address(parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/") + "/chat/completions")
+                        "user, password or key, which a variable has: key_from=NAME")  # and is not repeated here
+    whole = parts._replace(path=parts.path.rstrip("/") + "/chat/completions")
+    return Address(whole.geturl(), parts.hostname, f"{parts.hostname}{port}")
 
 
 class Secret:
@@ -131,9 +132,9 @@ def find(url: str, key_from: str, timeout: float) -> Endpoint:
     key = os.environ.get(variable, "").strip()
     if key_from and not key:
         raise MissingResource(f"no key is in the environment variable {variable}")
-    if not re.fullmatch(r"[!-~]*", key):  # refused here, since the error of http.client would repeat the key
+    if not re.fullmatch(r"[!-~]*", key):  # refused here, since a client's error would repeat the key
         raise MissingResource(f"the key in {variable} holds signs that no header takes")
-    if not (key_from or where.secure or where.host in LOCAL):
+    if not (key_from or where.url.startswith("https:") or where.host in LOCAL):
         key = ""  # it would cross the network in the clear, to a host that perhaps was never meant to have it
     return Endpoint(where, key, timeout, variable)
 
@@ -145,8 +146,9 @@ class Endpoint:
         self.where, self.timeout, self.variable = where, timeout, variable
         self._key = key
         self._secret = Secret(key)
-        self._open: set[http.client.HTTPConnection] = set()
-        self._tls = ssl.create_default_context() if where.secure else None
+        self._open: set[_Exchange] = set()
+        self._client = httpx2.Client(headers=self.headers(), timeout=timeout, trust_env=where.host not in LOCAL,
+                                     limits=httpx2.Limits(max_keepalive_connections=0))
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
         """The answer to one request; Again, Refused or NoAnswer where there is none."""
@@ -180,54 +182,39 @@ class Endpoint:
 
     def cut(self) -> None:
         """Cut every connection; a thread that waits on one gets an error."""
-        for connection in list(self._open):
-            _cut(connection.sock)
+        for exchange in list(self._open):
+            exchange.cut()
 
     def headers(self) -> dict[str, str]:
         """The headers of a request, with the key where there is one."""
         plain = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "dialogue-harness",
-                 "Connection": "close"}
+                 "Accept-Encoding": "identity", "Connection": "close"}
         return plain | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
 
-    def _exchange(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def _exchange(self, body: bytes) -> tuple[int, httpx2.Headers, bytes]:
         """Send a request and read what comes, within the time and the size."""
-        at = (self.where.host, self.where.port)
-        connection = (http.client.HTTPConnection(*at, timeout=self.timeout) if self._tls is None else
-                      http.client.HTTPSConnection(*at, timeout=self.timeout, context=self._tls))
-        self._open.add(connection)
-        late = threading.Event()  # a server that sends a byte now and then outlasts the timeout of the socket
-
-        def cut_late() -> None:
-            late.set()
-            _cut(sock)
-
-        watch = threading.Timer(self.timeout, cut_late)
+        exchange, content = _Exchange(), bytearray()
+        self._open.add(exchange)
+        watch = threading.Timer(self.timeout, exchange.cut)  # bytes that come now and then outlast every other timeout
         watch.daemon = True
-        too_late = f"{self.where.name}: no whole answer in {self.timeout:g} s"
+        watch.start()
         try:
-            connection.connect()
-            sock = connection.sock  # which the connection forgets as soon as an answer says that it is the last
-            watch.start()
-            connection.request("POST", self.where.path, body, self.headers())
-            response = connection.getresponse()
-            content = response.read(LARGEST + 1)
-        except ssl.SSLCertVerificationError as error:
-            message = f"{self.where.name}: its certificate is not trusted ({error.verify_message})"
-            raise NoAnswer(message) from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            timed_out = late.is_set() or isinstance(error, TimeoutError)
-            raise Again(too_late if timed_out else f"{self.where.name}: {_reason(error)}") from None
+            with self._client.stream("POST", self.where.url, content=body,
+                                     extensions={"trace": exchange.seen}) as response:
+                for piece in response.iter_raw():  # as it was sent: nothing is unpacked
+                    content += piece
+                    if len(content) > LARGEST:
+                        raise Again(f"{self.where.name}: an answer of more than {LARGEST >> 20} MiB")
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            if exchange.late or isinstance(error, httpx2.TimeoutException):
+                raise Again(f"{self.where.name}: no whole answer in {self.timeout:g} s") from None
+            if untrusted := _untrusted(error):
+                raise NoAnswer(f"{self.where.name}: its certificate is not trusted ({untrusted})") from None
+            raise Again(f"{self.where.name}: {' '.join(str(error).split())[:120] or type(error).__name__}") from None
         finally:
             watch.cancel()
-            self._open.discard(connection)
-            connection.close()
-        if late.is_set():
-            raise Again(too_late)
-        if response.length:
-            raise Again(f"{self.where.name}: the answer was cut short")
-        if len(content) > LARGEST:
-            raise Again(f"{self.where.name}: an answer of more than {LARGEST >> 20} MiB")
-        return response.status, response.headers, content
+            self._open.discard(exchange)
+        return response.status_code, response.headers, bytes(content)
 
     def _words(self, content: bytes) -> str:
         """What the server says of its error, in one short line."""
@@ -242,16 +229,33 @@ class Endpoint:
         return f": {plain:.160}" if plain else ""
 
 
-def _cut(sock: socket.socket | None) -> None:
-    """End a connection under whoever waits for it."""
-    with contextlib.suppress(OSError):  # no more open
-        if sock is not None:
-            sock.shutdown(socket.SHUT_RDWR)
+class _Exchange:
+    """One request under way, which can be ended from another thread."""
+
+    def __init__(self) -> None:
+        self.late = False
+        self._sock: socket.socket | None = None
+
+    def seen(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keep the socket, and that of TLS in its place, from what the client tells of its steps."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._sock = info["return_value"].get_extra_info("socket")
+            if self.late:
+                self.cut()
+
+    def cut(self) -> None:
+        """End the connection under whoever waits for it."""
+        self.late = True
+        with contextlib.suppress(OSError):  # no more open
+            if self._sock is not None:
+                self._sock.shutdown(socket.SHUT_RDWR)
 
 
-def _reason(error: Exception) -> str:
-    words = getattr(error, "strerror", None) or type(error).__name__
-    return " ".join(str(words).split())[:120]
+def _untrusted(error: BaseException | None) -> str:
+    """Why a certificate is not trusted, where that is what an error came from."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error.verify_message if error else ""
 
 
 def _seconds(value: str | None) -> float:

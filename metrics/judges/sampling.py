@@ -174,8 +174,8 @@ class Sampler:
         for attempt in range(self.options.tries):
             if attempt:
                 self._pace.rest(self.back_off(attempt, failures[-1].after))
+            server = self._server()  # first: making the client takes a moment
             self._pace.wait()
-            server = self._server()
             self.usage.count("sent")
             try:
                 answer = server.ask(body)

@@ -182,7 +182,8 @@ class Reader:
         import torch
 
         output = self.network.get_output_embeddings()
-        exact = output.weight[list(wanted)].float() if type(output) is torch.nn.Linear and output.bias is None else None
+        plain = type(output) is torch.nn.Linear and getattr(output, "bias", None) is None
+        exact = output.weight[list(wanted)].float() if plain else None
 
         def read(rows: list[list[int]], cache: Any = None) -> Any:
             inputs = {"input_ids": torch.tensor(rows, device=self.device), "past_key_values": cache,

@@ -60,7 +60,7 @@ def _gelu(activation: Any) -> str:
 def _packed(layer: Any, gelu: str) -> Any:
     import torch
 
-    class Packed(torch.nn.Module):  # type: ignore[misc]
+    class Packed(torch.nn.Module):
         """y = activation(x · Wᵀ + b)."""
 
         def __init__(self, layer: Any) -> None:

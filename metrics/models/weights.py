@@ -200,6 +200,8 @@ def _checked(name: str, folder: Path, origin: str) -> Weights:
     if card and digest not in card.files.values():
         raise MissingResource(f"model {name}: {parts[0]} ({origin}) has sha256 {digest}, and should have "
                               f"{' or '.join(card.files.values())}; fetch it again, or give another model another name")
+    if card and not noted:
+        catalogue.check_digests(card, folder, origin)
     return Weights(name, folder, digest, settings, origin)
 
 

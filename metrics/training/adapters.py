@@ -19,7 +19,7 @@ from torch.nn import functional
 from metrics.models.vocabulary import log_likelihoods
 
 
-class Adapters(torch.nn.Module):  # type: ignore[misc]
+class Adapters(torch.nn.Module):
     """A change of low rank to each linear layer; `linears` holds name, inputs and outputs of each that is changed."""
 
     def __init__(self, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
@@ -95,7 +95,7 @@ def linears(encoder: Any) -> list[tuple[str, int, int]]:
             if isinstance(module, torch.nn.Linear) and not name.startswith("pooler")]
 
 
-class Merged(torch.nn.Module):  # type: ignore[misc]
+class Merged(torch.nn.Module):
     """The encoder with its adapters merged, and the head: what is read when nothing is trained any more.
 
     Of a BERT the last layer is kept apart: behind its attention only the tokens that are asked for go on.
@@ -108,7 +108,8 @@ class Merged(torch.nn.Module):  # type: ignore[misc]
             encoder.get_input_embeddings().weight[mask] += adapted.mask
         adapted.merge(encoder)
         self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
-        self.decoder = torch.nn.Linear(*table.shape[::-1], dtype=table.dtype, device=table.device)
+        pieces, width = table.shape
+        self.decoder = torch.nn.Linear(width, pieces, dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias
         kind = encoder.config.model_type, encoder.config._attn_implementation
         self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None

@@ -25,6 +25,8 @@ from metrics.errors import MetricError, MissingResource
 from metrics.models import storage
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
+PACKAGE = "dialogue-harness-weights"
+"""What carries the shipped ones to where no checkout is; built from weights/."""
 WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
 NO_ENCODER = "no-encoder"
 
@@ -56,6 +58,14 @@ class Checkpoint:
         return storage.unpacked(load_file(self.folder / WEIGHTS))
 
     @property
+    def terms(self) -> str:
+        """How the terms of the corpora limit its use; empty where all let anybody use them for anything."""
+        licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
+        limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
+                  "not stated": any(licence in ("", "not stated") for licence in licences)}
+        return " or ".join(limit for limit, there in limits.items() if there)
+
+    @property
     def size(self) -> int:
         """How many bytes its files hold."""
         return sum(path.stat().st_size for path in self.folder.iterdir() if path.is_file())
@@ -79,7 +89,8 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
             return read(name, folder)
         encoders.append(belongs)
     if not encoders:
-        raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`")
+        raise MissingResource(f"weights {name} are not on this machine: `pip install {PACKAGE}` brings those of the "
+                              f"project (docs/licences.md says on whose terms), `{command(name)}` trains your own")
     named = encoder.rpartition("@")[0] or "ENCODER"
     known = ", ".join(dict.fromkeys(encoders))
     raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "

@@ -44,7 +44,7 @@ SHARPNESS = 20.0
 """What cosines are multiplied by where the reply is found among those of the batch."""
 
 
-class Classifier(nn.Module):  # type: ignore[misc]
+class Classifier(nn.Module):
     """A linear layer on a pooled state, behind a hidden layer with a tanh where `hidden` is not 0.
 
     The rest is how the rows were read: `length` in tokens, the states of the first `layers` (0: all) with dropout
@@ -67,7 +67,7 @@ class Classifier(nn.Module):  # type: ignore[misc]
         return logits.squeeze(-1) if self.out.out_features == 1 else logits
 
 
-class Tuned(nn.Module):  # type: ignore[misc]
+class Tuned(nn.Module):
     """A transformer, what of it is trained, and a head."""
 
     def __init__(self, body: Any, head: Any, rank: int, pooling: Pooling, tokens: int) -> None:

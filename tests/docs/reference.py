@@ -14,11 +14,13 @@ from types import ModuleType
 from typing import Any, cast, get_args, get_origin
 
 from benchmarks import registry as datasets
+from benchmarks.corpora.files import CARDS
 from benchmarks.dataset import DatasetCard, Quality
 from harness import cli
 from harness.results import files, rows
 from metrics import registry as metrics
 from metrics.metric import MetricCard
+from metrics.training import checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -49,10 +51,47 @@ WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
 """Types as the page of the results has them."""
 
 
+LICENCES = """# Licences
+
+Code, pages, prompts and the bundled sample: Apache-2.0. [Datasets](reference/datasets.md) are never shipped.
+
+| shipped, and no code | made from | terms |
+| --- | --- | --- |
+| `benchmarks/sample/data` | written for this project | Apache-2.0 |
+| `benchmarks/corpora/overlap.npz` | digests of contexts of ten evaluation sets and DailyDialog++ | holds no text |
+| `metrics/text/keyword_counts.tsv.gz` | in how many utterances of five corpora a word stands | holds no text |
+| `harness/published/*.csv` | numbers that papers print, cited | facts |
+| `metrics/checkpoints/*/evidence.json` | correlations with the ratings of ten evaluation sets | facts |
+
+## Trained weights
+
+Those in `metrics/checkpoints` come as a package of their own, `dialogue-harness-weights`, which Apache-2.0 does not
+cover. Whether weights inherit the terms of corpora is not settled; `harness train` makes your own of what you may use.
+
+| weights | corpora | their terms |
+| --- | --- | --- |"""
+
+
 def pages() -> dict[str, str]:
     """Each page of the reference by its file name."""
-    made = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results}
+    made = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results,
+            "../licences.md": licences}
     return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
+
+
+def licences() -> Iterator[str]:
+    """What each shipped file that is no code was made from; the weights by the corpora on their cards."""
+    used: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in sorted(path.name for path in checkpoint.SHIPPED.iterdir() if (path / checkpoint.CARD).exists()):
+        card = checkpoint.read(name, checkpoint.SHIPPED / name)
+        used[", ".join(sorted(corpus["name"] for corpus in card.card["corpora"])), card.terms].append(name)
+    yield LICENCES
+    yield from (f"| {', '.join(names)} | {corpora} | {terms} |" for (corpora, terms), names in used.items())
+    yield from ("", "| terms | corpora |", "| --- | --- |")
+    named = sorted({name for corpora, _ in used for name in corpora.split(", ")})
+    terms = {name: CARDS[name].licence for name in named}
+    for licence in dict.fromkeys(terms.values()):
+        yield f"| {licence} | {', '.join(name for name in named if terms[name] == licence)} |"
 
 
 def commands() -> Iterator[str]:

@@ -103,7 +103,7 @@ def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> No
 def test_the_reference_is_current_and_short() -> None:
     """It is written anew by `python -m tests.docs.reference`."""
     pages = reference.pages()
-    assert {path.name for path in reference.FOLDER.iterdir()} == set(pages)
+    assert {path.name for path in reference.FOLDER.iterdir()} == set(pages) - {"../licences.md"}
     for name, text in pages.items():
         assert (reference.FOLDER / name).read_text() == text, f"{name}: run `python -m tests.docs.reference`"
     assert len(pages["metrics.md"].split()) < 5000

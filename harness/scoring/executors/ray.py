@@ -115,7 +115,7 @@ class Cluster:
         self._assigned[worker] = _Assigned(task)
         waiting = sum(worker not in self._actors for worker in self._assigned)
         for _ in range(waiting - len(self._coming)):
-            made = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=0)(Actor)
+            made: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=0)(Actor)
             actor = made.remote(self._setup)
             self._coming[actor.ready.remote()] = actor
 
@@ -160,11 +160,12 @@ class Cluster:
 
     def _join(self, address: str, jobs: int) -> None:
         """Be part of the cluster there; without an address, of one that is started on this machine."""
-        own = {} if address else {"num_cpus": jobs or None, "include_dashboard": False, "object_store_memory": OBJECTS}
+        local: dict[str, Any] = {"num_cpus": jobs or None, "include_dashboard": False, "object_store_memory": OBJECTS}
         try:
             if matched := re.fullmatch(r"([\w.-]+):(\d+)", address):  # Ray itself would try for minutes
                 socket.create_connection((matched[1], int(matched[2])), 10).close()
-            self._ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
+            self._ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False,
+                           **({} if address else local))
         except (OSError, ValueError, RuntimeError, ImportError, self._ray.exceptions.RayError) as error:
             where = f"--address {address}: no Ray cluster answers there" if address else "Ray does not start here"
             raise BadConfig(f"{where} ({error})") from error

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -21,8 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, BinaryIO
+
+import psutil
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
@@ -151,15 +151,14 @@ class Processes:
             return os.pread(log.fileno(), TAIL, start).decode(errors="replace")
 
     def memory(self, worker: int) -> int:
-        """The resident bytes of a worker, where the system tells."""
+        """The resident bytes of a worker."""
         child = self._children.get(worker)
         if child is None:
             return 0
         try:
-            pages = int(Path(f"/proc/{child.process.pid}/statm").read_text(encoding="ascii").split()[1])
-        except (OSError, ValueError, IndexError):
+            return int(psutil.Process(child.process.pid).memory_info().rss)
+        except psutil.Error:
             return 0
-        return pages * resource.getpagesize()
 
     def close(self) -> None:
         """End all workers: they write what their models keep."""

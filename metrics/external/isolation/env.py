@@ -1,5 +1,8 @@
 """An environment for a metric of clashing requirements: a `.venv` in its folder, with what its pyproject.toml asks for.
 
+Where uv is on the PATH it makes the environment, from `requirements.lock` in the folder: the versions and digests of
+the first time, as long as they fit what is asked for. Else pip does, in the newest versions.
+
 Besides those it gets numpy, which every metric needs. Of this project nothing is installed: the metric's process reads
 it from where the harness is.
 """
@@ -21,6 +24,7 @@ from metrics.external.isolation import settings
 from metrics.external.isolation.settings import MARK
 from metrics.metric import GROUP
 
+LOCK = "requirements.lock"
 STDERR = 2
 """Where the output of pip goes: a command prints only its result."""
 _SELF = re.compile(r"\s*dialogue[-_.]harness(?![\w.-])", re.IGNORECASE)
@@ -47,14 +51,28 @@ def create(folder: Path, python: str = sys.executable) -> Path:
     wanted = list(requirements(folder))
     made = remove(folder)
     try:
-        _run([python, "-m", "venv", str(made)], folder)
-        pip = [str(made / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, *wanted], folder)
+        if uv := shutil.which("uv"):
+            _make_locked(uv, python, made, wanted)
+        else:
+            _run([python, "-m", "venv", str(made)], folder)
+            pip = [str(made / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            _run([*pip, *wanted], folder)
         (made / MARK).write_text("\n".join(wanted) + "\n", encoding="utf-8")
     except BaseException:  # half an environment is none
         shutil.rmtree(made, ignore_errors=True)
         raise
     return made / "bin" / "python"
+
+
+def _make_locked(uv: str, python: str, made: Path, wanted: Sequence[str]) -> None:
+    """By uv: lock what is wanted, keeping to the lock that is there, and install what it says."""
+    folder, lock, listed = made.parent, str(made.parent / LOCK), made / "requirements.in"
+    _run([uv, "venv", "--quiet", "--python", python, str(made)], folder)
+    listed.write_text("\n".join(wanted).replace("-r\n", "-r "), encoding="utf-8")
+    there = ["--quiet", "--python", str(made / "bin" / "python")]
+    _run([uv, "pip", "compile", *there, "--generate-hashes", "--no-header", "--no-annotate", "--output-file", lock,
+          str(listed)], folder)
+    _run([uv, "pip", "sync", *there, lock], folder)
 
 
 def remove(folder: Path) -> Path:

@@ -18,8 +18,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import IO
+
+import psutil
 
 from metrics.errors import BrokenPlugin, WorkerFailed
 from metrics.external.isolation.settings import Settings
@@ -30,7 +31,6 @@ LOOK = 0.25
 PATIENCE = 2.0
 """Seconds in which a process may end by itself once its input is closed."""
 PIECE = 1 << 16
-PROC = Path("/proc")
 LAST_WORDS = 300
 """Signs of the standard error that stand in a message."""
 
@@ -52,7 +52,7 @@ class Child:
         self._heard = bytearray()
         try:
             self._process = subprocess.Popen(  # noqa: S603  (a metric is code of the user's own choice)
-                _limited(command, settings.memory), cwd=settings.folder, env=environment(os.environ, settings.env),
+                command, cwd=settings.folder, env=environment(os.environ, settings.env),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
                 start_new_session=True)
         except OSError as error:
@@ -191,30 +191,28 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def family(leader: int) -> dict[int, int]:
-    """Resident bytes of a process and of all it has started, by number; empty where there is no /proc.
+    """Resident bytes of a process and of all it has started, by number.
 
     Those are its descendants, and what has stayed in its session after its own parent ended.
     """
-    parents, sizes, members = {}, {}, set()
-    for path in PROC.glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        number = int(path.parent.name)
-        parents[number], sizes[number] = int(fields[1]), max(0, int(fields[21])) * os.sysconf("SC_PAGE_SIZE")
-        if number == leader or int(fields[3]) == leader:
-            members.add(number)
-    while more := {number for number, parent in parents.items() if parent in members} - members:
+    processes = {process.pid: process for process in psutil.process_iter(["ppid"])}
+    members = {number for number in processes if number == leader or _session(number) == leader}
+    while more := {number for number, process in processes.items() if process.info["ppid"] in members} - members:
         members |= more
-    return {number: sizes[number] for number in members}
+    return {number: _resident(processes[number]) for number in members}
 
 
-def _limited(command: Sequence[str], memory: int | None) -> list[str]:
-    """The command; without /proc, under a limit of addresses, which is all that can be had."""
-    if memory is None or (PROC / "self" / "stat").exists():
-        return list(command)
-    return ["sh", "-c", f'ulimit -v {memory >> 10}; exec "$@"', "sh", *command]
+def _session(number: int) -> int | None:
+    """The session of a process; None where it has just ended or is not ours to ask."""
+    with contextlib.suppress(OSError):
+        return os.getsid(number)
+    return None
+
+
+def _resident(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0  # it has just ended
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

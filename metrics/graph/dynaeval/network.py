@@ -71,7 +71,7 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
         return self.propagate(edges, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
 
 
-class DialogueGraph(nn.Module):  # type: ignore[misc]
+class DialogueGraph(nn.Module):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
     It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
@@ -129,7 +129,7 @@ class DialogueGraph(nn.Module):  # type: ignore[misc]
         return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
 
 
-class DialogueSequence(nn.Module):  # type: ignore[misc]
+class DialogueSequence(nn.Module):
     """e = BiLSTM([u_i ; cos(u_i, u_{i−1})]); a = softmax(vᵀ tanh(W e_i)) over the dialogue; linear in Σ a_i e_i."""
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, dropout: float = 0.3) -> None:
@@ -159,7 +159,7 @@ class DialogueSequence(nn.Module):  # type: ignore[misc]
         return weights
 
 
-class DialogueWords(nn.Module):  # type: ignore[misc]
+class DialogueWords(nn.Module):
     """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
 
     def __init__(self, width: int, hidden: int = 128, size: int = 256) -> None:

@@ -63,7 +63,7 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
 
 
-class TopicGraph(nn.Module):  # type: ignore[misc]
+class TopicGraph(nn.Module):
     """The graph branch; with `out`, the width of v_g, it is the paper's, whose layers are as wide as the vectors."""
 
     def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2,
@@ -109,7 +109,7 @@ def normalised(edges: Any, weights: Any, nodes: int) -> Any:
     return weights * degrees[edges].rsqrt().prod(0)
 
 
-class Coherence(nn.Module):  # type: ignore[misc]
+class Coherence(nn.Module):
     """FC1, FC2 and FC3 over the output of the branches."""
 
     def __init__(self, inputs: int, hidden: int, second: int, dropout: float) -> None:
@@ -122,7 +122,7 @@ class Coherence(nn.Module):  # type: ignore[misc]
         return self.layers(branches).squeeze(-1)
 
 
-class GradeNetwork(nn.Module):  # type: ignore[misc]
+class GradeNetwork(nn.Module):
     """Both branches, or the utterance branch alone."""
 
     def __init__(self, width: int, turns: int, nodes: int, size: int = 32, topics: int = 48, hidden: int = 64,
@@ -142,7 +142,7 @@ class GradeNetwork(nn.Module):  # type: ignore[misc]
         return self.score(torch.cat(branches, dim=-1))
 
 
-class PublishedGrade(nn.Module):  # type: ignore[misc]
+class PublishedGrade(nn.Module):
     """The layers behind BERT: its own pooling layer, the graph branch unless `nodes` is 0, the net over both.
 
     `pooling` and `length` (in tokens) are how the pairs were read.
@@ -165,7 +165,7 @@ class PublishedGrade(nn.Module):  # type: ignore[misc]
         return self.score(torch.cat(branches, dim=-1))
 
 
-class TopicCoherence(nn.Module):  # type: ignore[misc]
+class TopicCoherence(nn.Module):
     """TCM of MME-CRS: the graph branch and its net alone; with `branch`, the width of v_g, as in the paper."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,

@@ -46,7 +46,7 @@ PAIRS = 4096
 """Pairs that are judged at a time."""
 
 
-class DialogueReader(nn.Module):  # type: ignore[misc]
+class DialogueReader(nn.Module):
     """Dialogues as one vector each: the mean of the states of their utterances."""
 
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
@@ -80,7 +80,7 @@ def beside(utterances: Any) -> Any:
     return torch.cat([earlier(utterances, 1), utterances, later], -1)
 
 
-class FinedEval(nn.Module):  # type: ignore[misc]
+class FinedEval(nn.Module):
     """A logit for each dimension: from readers of their own, or, where `shared`, from one reader for all."""
 
     def __init__(self, width: int, shared: bool, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:

@@ -28,7 +28,7 @@ def means(vectors: Any) -> Any:
     return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
 
 
-class Match(nn.Module):  # type: ignore[misc]
+class Match(nn.Module):
     """Does the reply belong to the context: h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b.
 
     h(c) is linear in the utterances of the context, each with weights of its own; the cosines are those of the
@@ -67,7 +67,7 @@ class Match(nn.Module):  # type: ignore[misc]
         return left @ right.T + cosines @ self.alike + self.bias
 
 
-class UtteranceHead(nn.Module):  # type: ignore[misc]
+class UtteranceHead(nn.Module):
     """One utterance alone: a net of one hidden layer over its mean, its largest states, or both."""
 
     def __init__(self, width: int, reads: str = "both", hidden: int = 96, dropout: float = 0.2) -> None:
@@ -82,7 +82,7 @@ class UtteranceHead(nn.Module):  # type: ignore[misc]
         return self.layers(standard(reply)[..., self.part]).squeeze(-1)
 
 
-class Relatedness(nn.Module):  # type: ignore[misc]
+class Relatedness(nn.Module):
     """BERT-RUBER's unreferenced part: [q ; r ; qᵀMr ; cos(c_t, r)] into a net of one hidden layer.
 
     q is the sum of the context's utterances, each with a weight of its own; M is of rank `rank`.
@@ -106,7 +106,7 @@ class Relatedness(nn.Module):  # type: ignore[misc]
         return self.layers(torch.cat([query, answer, bilinear, cosines], dim=-1)).squeeze(-1)
 
 
-class Stack(nn.Module):  # type: ignore[misc]
+class Stack(nn.Module):
     """BERT+DNN: three layers over [v_c ; v_r], the largest token states of the context and of the response."""
 
     def __init__(self, width: int, hidden: int = 256, second: int = 128, dropout: float = 0.2) -> None:
@@ -126,7 +126,7 @@ class Stack(nn.Module):  # type: ignore[misc]
         return self.layers(read.flatten(-2)).squeeze(-1)
 
 
-class Layers(nn.Module):  # type: ignore[misc]
+class Layers(nn.Module):
     """Layers of 256, 512 and 128 over [q ; r], the pooled states of one text before the reply and of the reply.
 
     With `bilinear` (BERT-RUBER) over [q ; r ; qᵀMr] of the means, with ReLU; else (BERT+DNN) of the largest states,
@@ -152,7 +152,7 @@ class Layers(nn.Module):  # type: ignore[misc]
         return self.layers(torch.cat(both, dim=-1)).squeeze(-1)
 
 
-class Likeness(nn.Module):  # type: ignore[misc]
+class Likeness(nn.Module):
     """Of reference and response: [g ; r ; |g − r| ; g ∘ r] of both in a smaller space, and their cosine, into a net."""
 
     def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2, outputs: int = 1,
@@ -170,8 +170,11 @@ class Likeness(nn.Module):  # type: ignore[misc]
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
 
 
-class Adem(nn.Module):  # type: ignore[misc]
+class Adem(nn.Module):
     """(cᵀMr + gᵀNr − α) / β on mean vectors brought to `size` dimensions by a frozen projection."""
+
+    centre: torch.Tensor
+    axes: torch.Tensor
 
     def __init__(self, width: int, size: int, alpha: float = 0.0, beta: float = 1.0) -> None:
         super().__init__()
@@ -193,7 +196,7 @@ class Adem(nn.Module):  # type: ignore[misc]
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 
 
-class Usl(nn.Module):  # type: ignore[misc]
+class Usl(nn.Module):
     """USL-H's two classifiers, and where the negative log-likelihood of replies has its quartiles."""
 
     def __init__(self, width: int, turns: int, low: float = 0.0, high: float = 1.0) -> None:
@@ -217,7 +220,7 @@ class Quartiled(Classifier):
         self.low, self.high = low, high
 
 
-class NextResponse(nn.Module):  # type: ignore[misc]
+class NextResponse(nn.Module):
     """Does the response come next."""
 
     def __init__(self, width: int, turns: int, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
@@ -260,7 +263,7 @@ def log_mean_exp(values: Any, present: Any) -> Any:
     return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
 
 
-class Usr(nn.Module):  # type: ignore[misc]
+class Usr(nn.Module):
     """USR's two retrieval models, and the regressions that make one score of the sub-scores, with facts and without."""
 
     def __init__(self, width: int, turns: int) -> None:
@@ -275,7 +278,7 @@ class Usr(nn.Module):  # type: ignore[misc]
         return (self.without_facts if scores.shape[-1] == 2 else self.with_facts)(scores).squeeze(-1)
 
 
-class Recurrent(nn.Module):  # type: ignore[misc]
+class Recurrent(nn.Module):
     """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net, a sigmoid.
 
     Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.

@@ -148,7 +148,7 @@ def _loss(network: Any, batches: Sequence[Any]) -> float:
         return float(np.mean([float(network(rows.long().to(device))) for rows in batches]))
 
 
-class DialogueLM(torch.nn.Module):  # type: ignore[misc]
+class DialogueLM(torch.nn.Module):
     """A GPT-NeoX over these pieces; its parts are named as transformers names them."""
 
     def __init__(self, pieces: str, width: int, layers: int, heads: int, positions: int) -> None:
@@ -164,8 +164,9 @@ class DialogueLM(torch.nn.Module):  # type: ignore[misc]
         with torch.autocast("cpu", torch.bfloat16, enabled=rows.device.type == "cpu" and _quick_in_bf16()):
             states = self.gpt_neox(input_ids=rows[:, :-1], use_cache=False).last_hidden_state
         halved = torch.is_autocast_enabled(rows.device.type) or (rows.device.type == "cpu" and _quick_in_bf16())
-        return _CrossEntropy.apply(states.flatten(0, 1), self.gpt_neox.embed_in.weight, rows[:, 1:].flatten(),
-                                   torch.bfloat16 if halved else torch.float32)
+        cross_entropy: Any = _CrossEntropy.apply
+        return cross_entropy(states.flatten(0, 1), self.gpt_neox.embed_in.weight, rows[:, 1:].flatten(),
+                             torch.bfloat16 if halved else torch.float32)
 
 
 def _quick_in_bf16() -> bool:
@@ -174,7 +175,7 @@ def _quick_in_bf16() -> bool:
     return supported is not None and bool(supported())
 
 
-class _CrossEntropy(torch.autograd.Function):  # type: ignore[misc]
+class _CrossEntropy(torch.autograd.Function):
     """The mean cross entropy of states (places, width) times a table (pieces, width), with its gradients."""
 
     @staticmethod

@@ -273,14 +273,6 @@ def test_a_process_that_has_become_another_is_not_believed(tmp_path: Path) -> No
         score(metric)
 
 
-def test_memory_is_limited_without_proc_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(process, "PROC", tmp_path)
-        command = process._limited([sys.executable, "-S", "-c", "held = bytearray(1 << 30)"], 200 << 20)
-    ended = subprocess.run(command, capture_output=True, check=False, text=True)
-    assert "MemoryError" in ended.stderr
-
-
 @pytest.mark.slow
 def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> None:
     """At its end it closes the pipe; where it was killed in the middle of a question, the metric ends itself."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -19,9 +21,10 @@ POINTS = "[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n"
 
 
 @pytest.mark.slow
-def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_an_environment_is_made_used_and_removed(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                  capfd: pytest.CaptureFixture[str]) -> None:
-    """By pip itself, over wheels of this test: version 2 of a package, and a numpy that is ours by a path."""
+    """By pip or uv itself, over wheels of this test: version 2 of a package, and a numpy that is ours by a path."""
     wheels, folder, ours = tmp_path / "wheels", tmp_path / "metric", tmp_path / "ours"
     for made in (wheels, folder, ours):
         made.mkdir()
@@ -31,8 +34,13 @@ def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: py
                                  ("clashing", "1.0", {"clashing.py": "VERSION = 1"}),
                                  ("clashing", "2.0", {"clashing.py": "VERSION = 2"})):
         make_wheel(wheels, name, version, files)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    for name in ("PIP", "UV"):
+        monkeypatch.setenv(f"{name}_NO_INDEX", "1")
+        monkeypatch.setenv(f"{name}_FIND_LINKS", str(wheels))
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent))
+    if tool == "uv" and uv is None:
+        pytest.skip("no uv in this environment")
+    monkeypatch.setattr(shutil, "which", lambda name: uv if tool == "uv" else None)
     (folder / "pyproject.toml").write_text(f"[project]\ndependencies = ['clashing>1', 'dialogue-harness']\n{POINTS}")
     (folder / "words.py").write_text(
         "from dataclasses import dataclass\nfrom typing import ClassVar\nimport clashing, numpy as np\n"
@@ -44,14 +52,20 @@ def test_an_environment_is_made_used_and_removed(tmp_path: Path, monkeypatch: py
     assert "words runs under" in capfd.readouterr().out
     out = tmp_path / "out"
     assert cli.main(["run", "--metric", str(folder), "--dataset", "fed-turn", "--limit", "5", "--out", str(out)]) == 0
+    if tool == "uv":
+        make_wheel(wheels, "clashing", "3.0", {"clashing.py": "VERSION = 3"})
+        assert cli.main(["env", "create", str(folder)]) == 0, "in the versions of the lock"
+        assert "--hash=sha256:" in (folder / env.LOCK).read_text()
     assert "clashing==2.0" in isolation.adapter_of(isolation.metric_class(folder)).description["environment"]
     isolation.adapter_of(isolation.metric_class(folder)).close()
     assert cli.main(["env", "remove", str(folder)]) == 0
     assert not (folder / ".venv").exists()
 
 
-def test_half_an_environment_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_half_an_environment_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                     capsys: pytest.CaptureFixture[str]) -> None:
     """A Python whose venv makes an interpreter that can do nothing."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     stub = tmp_path / "python"
     stub.write_text('#!/bin/sh\nmkdir -p "$3/bin"; printf "#!/bin/sh\\nexit 1" > "$3/bin/python"\n'
                     'chmod +x "$3/bin/python"')
