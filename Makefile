@@ -8,7 +8,7 @@ STEP   = @printf '\n== %s\n'
 # Each build of torch (CPU, CUDA) has digests of its own, so its version alone is locked.
 TORCH := $(shell sed -n 's/^constraint-dependencies = \["\(torch==[^"]*\)"\].*/\1/p' pyproject.toml)
 
-.PHONY: environment lock leaderboard example test test-all lowest faults browser gpu bench docs dist clean
+.PHONY: environment lock leaderboard example test test-all lowest audit faults browser gpu bench docs dist clean
 
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 LOCKED = neural
@@ -77,11 +77,15 @@ docs: environment  ## the documentation as a site in build/docs, every link chec
 dist: environment  ## both wheels and the sdist, the same bytes each time, and what they need as CycloneDX
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m build --wheel --outdir dist weights
-	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 --output-file dist/sbom.json
+	mkdir -p build
+	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 --output-file build/sbom.json
+
+audit: environment  ## known vulnerabilities in what is locked
+	$(BIN)/uv tool run pip-audit --require-hashes --disable-pip --requirement requirements/dev.txt
 
 lowest: environment  ## the tests with the oldest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear $(VENV)-lowest
-	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable '.[all,ray,s3,gcs]'
+	$(BIN)/uv pip install --quiet --no-config --python $(VENV)-lowest --resolution lowest-direct --editable '.[all,ray,s3,gcs]'
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest bert-score hatchling hypothesis pytest pytest-timeout pytest-xdist rouge-score
 	$(VENV)-lowest/bin/python -m pytest -n 2 --timeout 600 -m "$(DEFAULT)" -W default
 
