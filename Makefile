@@ -84,7 +84,7 @@ audit: environment  ## known vulnerabilities in what is locked
 	$(BIN)/uv tool run pip-audit --require-hashes --disable-pip --requirement requirements/dev.txt
 
 lowest: environment  ## the tests with the oldest versions that pyproject.toml allows
-	$(BIN)/uv venv --quiet --clear $(VENV)-lowest
+	$(BIN)/uv venv --quiet --clear --seed $(VENV)-lowest
 	$(BIN)/uv pip install --quiet --no-config --python $(VENV)-lowest --resolution lowest-direct --editable '.[all,ray,s3,gcs]'
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest bert-score hatchling hypothesis pytest pytest-timeout pytest-xdist rouge-score
 	$(VENV)-lowest/bin/python -m pytest -n 2 --timeout 600 -m "$(DEFAULT)" -W default

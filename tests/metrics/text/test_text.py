@@ -210,7 +210,7 @@ def test_hops_are_those_of_scipy(tmp_path_factory: pytest.TempPathFactory, nodes
     write(path, [str(node) for node in range(nodes)], left, right, np.ones(edges, np.float32))
     found = Graph(path)
     pairs = rng.integers(nodes, size=(2, 200))
-    entries = (np.ones(len(found.columns)), found.columns.astype(np.int64), found.rows)
+    entries = (np.ones(len(found.columns)), found.columns.astype(np.int32), found.rows.astype(np.int32))
     matrix: Any = csr_array(entries, shape=(nodes, nodes))
     expected = shortest_path(matrix, unweighted=True)[pairs[0], pairs[1]]
     expected[expected > 4] = -1
