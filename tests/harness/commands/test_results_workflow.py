@@ -47,6 +47,15 @@ def test_a_pull_request_reaches_nothing_that_may_write() -> None:
             cli.parser().parse_args(words[1:])
 
 
+def test_every_action_is_pinned_by_its_commit() -> None:
+    """Those of the templates too; the workflows are YAML."""
+    paths = [*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("harness/**/*.yml")]
+    used = [line for path in paths for line in path.read_text().splitlines() if "uses:" in line]
+    assert len(used) > 8
+    assert [line for line in used if not re.search(r"uses: [\w/-]+@[0-9a-f]{40}  # v\d+(\.\d+)+$", line)] == []
+    assert all(yaml.safe_load(path.read_text()) for path in paths)
+
+
 def git(folder: Path, *words: str) -> None:
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
