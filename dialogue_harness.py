@@ -16,6 +16,8 @@ PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 
 def main() -> int:
     """Bind the four package names to this installation, then run the command line."""
+    if sys.version_info < (3, 11):  # noqa: UP036  (in a checkout; pip would have refused)
+        sys.exit("harness: Python 3.11 or newer is needed; this is " + sys.version.split()[0])
     here = str(Path(__file__).resolve().parent)
     sys.path.insert(0, here)
     try:

@@ -20,8 +20,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-import psutil
-
 from metrics.errors import BrokenPlugin, WorkerFailed
 from metrics.external.isolation.settings import Settings
 from metrics.external.isolation.wire import Message, WireError, decoded, missing
@@ -195,11 +193,17 @@ def family(leader: int) -> dict[int, int]:
 
     Those are its descendants, and what has stayed in its session after its own parent ended.
     """
+    import psutil  # which the environments of metrics have not
+
     processes = {process.pid: process for process in psutil.process_iter(["ppid"])}
     members = {number for number in processes if number == leader or _session(number) == leader}
     while more := {number for number, process in processes.items() if process.info["ppid"] in members} - members:
         members |= more
-    return {number: _resident(processes[number]) for number in members}
+    sizes = dict.fromkeys(members, 0)
+    for number in members:
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            sizes[number] = int(processes[number].memory_info().rss)
+    return sizes
 
 
 def _session(number: int) -> int | None:
@@ -207,12 +211,6 @@ def _session(number: int) -> int | None:
     with contextlib.suppress(OSError):
         return os.getsid(number)
     return None
-
-
-def _resident(process: psutil.Process) -> int:
-    with contextlib.suppress(psutil.Error):
-        return int(process.memory_info().rss)
-    return 0  # it has just ended
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,16 @@ harness.score
 assert "torch" not in sys.modules"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_version_and_completions(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    for flags, lines in ((["--version"], r"harness \d+\.\d+\.\d+( [0-9a-f]{40}(-dirty)?)?\n"),
+                         (["--print-completion", "bash"], r"(?s).*leaderboard.*--executor.*complete .* harness\s*")):
+        with pytest.raises(SystemExit) as ended:
+            main(flags)
+        assert ended.value.code == 0
+        assert re.fullmatch(lines, capsys.readouterr().out)
 
 
 def test_a_page_is_written_again_only_where_it_is_not_as_drawn(tmp_path: Path) -> None:
