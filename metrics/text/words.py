@@ -176,7 +176,7 @@ def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
 
 @functools.lru_cache
 def _sacrebleu(name: str) -> Any:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     try:
         return BLEU(tokenize=name).tokenizer
