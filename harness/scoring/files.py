@@ -77,7 +77,8 @@ class RemoteFiles(Files):
             try:
                 self._files, self._path = fsspec.core.url_to_fs(url)
             except (ValueError, ImportError) as error:  # no such protocol, or its package is not here
-                raise BadConfig(f"--store {self.root}: {error}") from error
+                extra = "; the extras [s3] and [gcs] bring two of these" if isinstance(error, ImportError) else ""
+                raise BadConfig(f"--store {self.root}: {error}{extra}") from error
 
     def read(self, name: str) -> bytes:
         """What a file holds."""
