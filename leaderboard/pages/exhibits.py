@@ -32,6 +32,8 @@ ATTRIBUTES = frozenset({"x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "cx", "cy"
                         "d", "points", "transform", *PAINT})
 VALUE = re.compile(r"[\w\s.,#%()+-]*")
 BOX = re.compile(r"\s*0[\s,]+0[\s,]+(\d{1,5}(?:\.\d+)?)[\s,]+(\d{1,5}(?:\.\d+)?)\s*")
+LONG = 60
+"""Rows from which on a table is folded."""
 DEEPEST = 40
 LARGEST = 1_000_000
 """Characters of a picture: a page should stay under 2 MB."""
@@ -141,7 +143,8 @@ def _table(grid: Grid, anchor: str) -> Table:
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))
     rows = tuple(tuple(Cell(text, value=float(number[0].replace("−", "-")) if (number := NUMBER.match(text)) else None)
                        for text in row) for row in grid.rows)
-    return Table(anchor, grid.caption, headings, (Group(rows),), data=grid.data)
+    return Table(anchor, grid.caption, headings, (Group(rows),), data=grid.data,
+                 folded=f"All {len(rows)} rows" if len(rows) > LONG else "")
 
 
 def _numeric(column: Iterable[str]) -> bool:
