@@ -137,10 +137,9 @@ def readme(dataset: Dataset) -> str:
 
 
 def _row(item: Item) -> dict[str, Any]:
-    turns = [{"speaker": turn.speaker, "text": turn.text} for turn in item.context]
-    judged = {"dialogue": turns} if item.response is None else {"context": turns, "response": item.response.text}
-    return {"id": item.id, **judged, "facts": item.facts, "system": item.system, "language": item.language,
-            "references": [{"text": reference.text, "weight": reference.weight} for reference in item.references]}
+    """The item's record, its response a text, and its turns under either name that the schema may have."""
+    record = item.record
+    return {**record, "dialogue": record["context"], "response": item.response and item.response.text}
 
 
 def _spelled(licence: str, *, dots: bool = False) -> str:
