@@ -117,8 +117,8 @@ def alike(entries: Entries) -> tuple[str, ...]:
     """Which submissions of two teams rank all items alike, or nearly; the first pairs, and how many more."""
     if len(entries.entries) < 2:
         return ()
-    tables = {id(table): np.nan_to_num(table) for table in entries.scores.values()}.values()
-    similar = np.mean([np.corrcoef(ranks(table)) for table in tables], axis=0)
+    tables = {id(table): table for table in entries.scores.values()}.values()
+    similar = np.mean([np.corrcoef(ranks(np.nan_to_num(table))) for table in tables], axis=0)
     teams = np.array([entry.submission.team for entry in entries.entries])
     pairs = np.argwhere(np.triu(similar >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
     lines = [f"{entries.entries[one].name} and {entries.entries[other].name} rank all items "

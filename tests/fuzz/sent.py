@@ -79,7 +79,7 @@ def _read_scores(folder: Path, form: str, content: bytes) -> None:
     path.write_bytes(content)
     found = scorefile.read(path, WANTED)
     for line in scorefile.describe(found.problems, found.unit):
-        sound(line.isascii() and line.isprintable(), f"a problem described as {line!r}")
+        sound(line.isprintable(), f"a problem described as {line!r}")
     for scores in found.scores.values():
         sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
 
