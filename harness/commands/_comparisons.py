@@ -19,6 +19,8 @@ from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
 
 ALPHA = 0.05
+FEW = 12
+"""Contexts below which swapping them whole finds few differences among several columns, whatever these are."""
 Place = tuple[str, str]
 """A dataset and a quality."""
 
@@ -193,7 +195,7 @@ def _table(report: Results, chosen: ReportRows, place: Place, caption: str, head
 
 
 def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
-    """Say where a test finds too much."""
+    """Say where a test finds too much, or can find nothing."""
     entry = next(entry for entry in report.datasets if entry.name == place[0])
     shared = 0 < entry.contexts < entry.items
     if not shared:
@@ -202,7 +204,9 @@ def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
     if chosen.test in ("williams", "steiger", "meng"):
         return (f"{said}tests by formula and intervals take them as independent and are\ntoo sure. --test perm-both, "
                 "the default, swaps contexts whole.\n")
-    return f"{said}intervals by formula and Williams' test by row take them as independent.\n"
+    few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so that no p is below "
+           f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
+    return f"{said}intervals by formula and Williams' test by row take them as independent.\n{few}"
 
 
 def _people(report: Results, place: Place) -> str:

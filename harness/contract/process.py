@@ -15,6 +15,7 @@ from harness.contract.checks import CHECKS
 from harness.contract.trial import Broken, Finding, ScoredColumns, Trial, compared
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, MetricError
+from metrics.external.isolation.process import safe_path
 from metrics.models.service import Models
 
 ELSEWHERE = "another process"
@@ -58,7 +59,8 @@ class _Child:
         context = multiprocessing.get_context("spawn")
         self.connection, writing = context.Pipe(duplex=False)
         self.process = context.Process(target=_report, args=(writing, metric, home, names))
-        self.process.start()
+        with safe_path():
+            self.process.start()
         writing.close()
 
     def __enter__(self) -> _Child:
@@ -88,6 +90,7 @@ def _report(connection: Connection, metric: str, home: Path, names: list[str]) -
     """Load the metric and try the checks; what it prints goes where errors go."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process is stopped, and ends this one
     os.dup2(2, 1)
+    os.environ.pop("PYTHONSAFEPATH")  # what the metric starts looks where it always does
     try:
         trial = Trial(registry.choose(metric).metric, forgetful(Models(home)))
         connection.send(True)

@@ -34,6 +34,7 @@ from harness.scoring.scorer import failure
 from harness.scoring.store import ScoreStore
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource, NoAnswer
+from metrics.external.isolation.process import safe_path
 from metrics.metric import Metric, signature
 from metrics.models.reading import READING
 from metrics.models.service import Models
@@ -177,7 +178,7 @@ class Processes:
         setup = replace(self._setup, choice=replace(self._setup.choice, device=device))
         prints = Connection(os.dup(log.fileno()), readable=False)  # the form in which a child is handed a file
         process = self._context.Process(target=serve, args=(theirs, setup, prints), daemon=True)
-        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _ignoring_interrupts(), prints:
+        with _threads(max(1, (os.cpu_count() or 1) // self.workers)), _ignoring_interrupts(), prints, safe_path():
             process.start()
         theirs.close()
         return _Child(process, ours, log)
@@ -185,6 +186,7 @@ class Processes:
 
 def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
     """What a child process does: one task after the other, until the run ends it or has died."""
+    os.environ.pop("PYTHONSAFEPATH")  # what a metric starts looks where it always does
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with prints:
         for descriptor in (1, 2):

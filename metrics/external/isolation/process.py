@@ -17,7 +17,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 from metrics.errors import BrokenPlugin, WorkerFailed
@@ -36,6 +36,19 @@ _SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIA
 _LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")
 _MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
 _running: set[Child] = set()
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Keep a Python that is started now from taking a file of the working folder for a module of its own library."""
+    name = "PYTHONSAFEPATH"
+    before = {name: os.environ[name]} if name in os.environ else {}
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        os.environ.update(before)
 
 
 class _Lost(Exception):
