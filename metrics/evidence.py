@@ -117,6 +117,13 @@ class Evidence:
             qualities=tuple(replace(quality, spearman=quality.spearman[places], ranked=quality.ranked[places])
                             for quality in part.qualities)) for part in self.parts))
 
+    def having(self, dimension: str) -> list[QualityEvidence]:
+        """A quality on the datasets that have it; if none has, its kin; if none has those, every quality."""
+        for dimensions in ({dimension}, kin(dimension)):
+            if own := [quality for quality in self.qualities if quality.dimension in dimensions]:
+                return own
+        return self.qualities
+
     def shrunk(self, dimension: str, strength: float, mean: Callable[[Collection[str]], tuple[Vector, int]]) -> Vector:
         """What is known of a quality, shrunk by how little that is.
 
