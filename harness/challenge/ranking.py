@@ -29,7 +29,7 @@ from harness.statistics.panel import Array, Panel, Vector
 from harness.statistics.permutation import below_draws
 from harness.statistics.rank_intervals import Drawn, jointly
 from harness.statistics.significance import Better
-from harness.statistics.williams import INFLUENCE
+from harness.statistics.williams import INFLUENCE, PairTests
 
 READABLE = 12
 """Letters of one row that somebody can compare."""
@@ -65,7 +65,9 @@ class Ranking:
     points: tuple[float, ...]
     totals: tuple[float, ...]
     clusters: Mapping[Target, tuple[int, ...]]
-    """On each target by itself, where targets are weighted."""
+    """On each target by itself."""
+    tests: Mapping[Target, PairTests]
+    """PERM-BOTH of every two that count, on each target."""
 
 
 def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
@@ -76,12 +78,14 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     named = {entry.name: row for entry, row in zip(counting.entries, own, strict=True)}
     points = borda(named, ground.targets)
     drawn = _weighted(rules, ground, _drawn(rules, ground, counting)) if rules.draws and len(chosen) > 1 else None
-    better = _better(rules, ground, counting) if drawn else {}
+    tests = _tests(rules, ground, counting) if drawn else {}
+    better = {name: _better(rules, own) for name, own in tests.items()}
     every = {rule: _places(rules, totals_under(rules, rule, own, ground), drawn, better.get(rule),
                            _of_draw(rules, rule)) for rule in RULES}
     return Ranking(counting, tuple(chosen), own, every, tuple(points[entry.name] for entry in counting.entries), totals,
                    {target: _clusters(rules, np.array([row[target] for row in own]), better[target])
-                    for target in ground.targets if target in better})
+                    for target in ground.targets if target in better},
+                   {target: tests[target] for target in ground.targets if target in tests})
 
 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
@@ -214,24 +218,26 @@ def _of_draw(rules: Rulebook, rule: str) -> rank_intervals.Rule:
     return lambda datasets: VECTORISED[rule]([signed(rules, values[:, :-1]) for values in datasets])
 
 
-def _better(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Target, Better]:
-    """Which submission is better than which under each rule, and on each target where these are weighted.
+def _tests(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Target, PairTests]:
+    """PERM-BOTH over whole contexts of every two submissions, under each rule and on each target.
 
-    By PERM-BOTH over whole contexts, adjusted over all pairs; for the clusters of WMT one-sided and as it is. None for
-    statistics that have no such test.
+    One-sided for the clusters of WMT. Nothing for statistics that have no such test.
     """
     if rules.level != "items" or rules.statistic not in INFLUENCE:
         return {}
-    names: list[str | Target] = [*RULES, *(ground.targets if rules.weights else ())]
-    weight = np.array([*(weights(rules, rule, ground) for rule in RULES),
-                       *(np.eye(len(ground.targets)) if rules.weights else ())])
+    names: list[str | Target] = [*RULES, *ground.targets]
+    weight = np.vstack([*(weights(rules, rule, ground) for rule in RULES), np.eye(len(ground.targets))])
     targets = [rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores, target.context)
                for target in ground.tables([""] * len(counting.entries), counting.scores)]
     tests = pooled.all_pairs(targets, weight, np.random.default_rng(rules.seed), rules.draws, rules.statistic,
                              absolute=rules.sign == "absolute", one_sided=rules.clusters == "wmt")
-    return {name: (own.delta > 0) & ((own.p if rules.clusters == "wmt" else
-                                      significance.over_pairs(below_draws(own, rules.draws))) < pooled.ALPHA)
-            for name, own in zip(names, tests, strict=True)}
+    return dict(zip(names, tests, strict=True))
+
+
+def _better(rules: Rulebook, tests: PairTests) -> Better:
+    """Which submission is better than which: adjusted over all pairs, and for the clusters of WMT not."""
+    p = tests.p if rules.clusters == "wmt" else significance.over_pairs(below_draws(tests, rules.draws))
+    return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))
 
 
 def _clusters(rules: Rulebook, totals: Vector, better: Better) -> tuple[int, ...]:

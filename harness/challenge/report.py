@@ -8,7 +8,7 @@ on ratings and scores has DECIMALS decimals, or FIGURES figures: all digits woul
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
 from harness.results.rows import (
-    Comparison,
     Comparisons,
     Correlation,
     DatasetEntry,
@@ -31,7 +30,7 @@ from harness.run.cache import Cache
 from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.estimates import full_name
-from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+from harness.statistics.williams import PairTests
 
 FIGURES = 4
 """Significant figures of a p."""
@@ -64,7 +63,7 @@ def report(outcome: Outcome, kept: Path) -> Results:
             name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
             for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
-        comparisons=Comparisons.gathered(_comparisons(outcome)),
+        comparisons=tuple(_comparisons(outcome)),
         reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
 
 
@@ -105,16 +104,22 @@ def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterato
                           letters=place.letters if lettered[row.rule] else "")
 
 
-def _comparisons(outcome: Outcome) -> Iterator[Comparison]:
-    chosen = np.array(outcome.ranking.chosen)
+def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
+    """PERM-BOTH of submissions that stand near each other; Williams' test where another rule parts them."""
+    rules, chosen = outcome.rules, np.array(outcome.ranking.chosen)
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    for (dataset, quality), every in outcome.pairs.items():
-        delta, t, p, n = (table[np.ix_(chosen, chosen)] for table in (every.delta, every.value, every.p, every.n))
-        by_holm, by_bh = over_pairs(p, holm), over_pairs(p, benjamini_hochberg)
-        for i in range(len(teams)):
-            for j in range(i + 1, min(len(teams), i + NEAR + 1)):
-                if np.isfinite(p[i, j]):
-                    first, second = (i, j) if delta[i, j] >= 0 else (j, i)
-                    yield Comparison(dataset, quality, "spearman", "williams", teams[first], teams[second],
-                                  int(n[i, j]), round(float(delta[first, second]), DECIMALS),
-                                  _figures(t[first, second]), *(_figures(table[i, j]) for table in (p, by_holm, by_bh)))
+    for target, every in outcome.pairs.items():
+        pairs = PairTests(*(getattr(every, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
+        if target in outcome.ranking.tests and rules.clusters == "every":
+            tests = replace(outcome.ranking.tests[target], n=pairs.n)
+            yield _near(compare.compared(*target, teams, rules.statistic, "perm-both", tests, rules.draws))
+        else:
+            yield _near(compare.compared(*target, teams, "spearman", "williams", pairs))
+
+
+def _near(own: Comparisons) -> Comparisons:
+    """Those of submissions at most NEAR places apart, rounded."""
+    own = own.at(np.abs(own.better - own.worse) <= NEAR)
+    value, p, holm, bh = (np.array([_figures(each) for each in column], dtype=np.float64)
+                          for column in (own.value, own.p, own.holm, own.bh))
+    return replace(own, delta=own.delta.round(DECIMALS), value=value, p=p, holm=holm, bh=bh)

@@ -190,7 +190,7 @@ def _official_shown(row: Row) -> tuple[str, ...]:
 
 
 def _clusters(outcome: Outcome) -> Iterator[Row]:
-    """Where targets are weighted, the cluster of each team on each."""
+    """The cluster of each team on each target."""
     clusters = outcome.ranking.clusters
     yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
     for at, entry in enumerate(outcome.ranking.counting.entries if clusters else ()):
@@ -237,7 +237,7 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     yield Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
                ("team", "official", "rank", *head), tuple(map(_treated, rows)), data)
     heads, *rows = _clusters(outcome)
-    if rows:
+    if rows and outcome.rules.weights:
         yield Grid("clusters", "The cluster of each team on each target by itself", tuple(map(str, heads)),
                    tuple(tuple(map(str, row)) for row in rows), data)
     heads, *rows = _submissions(outcome)

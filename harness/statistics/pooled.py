@@ -118,12 +118,16 @@ def _tests(means: Vector, chance: Array, one_sided: bool) -> PairTests:
     """Every pair of means by what they are in each draw (metrics, draws)."""
     tests, draws = PairTests.empty(len(means)), chance.shape[1]
     for row, own in enumerate(chance):
-        delta, apart = means[row] - means, own - chance
-        size, least = (apart, delta) if one_sided else (np.abs(apart), np.abs(delta))
-        count = (size >= least[:, None] - TOLERANCE).sum(axis=1)
-        tests.delta[row], tests.p[row] = delta, np.where(np.isnan(delta), np.nan, (count + 1) / (draws + 1))
-        spread = np.sqrt((apart**2).mean(axis=1))
-        tests.value[row] = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
+        delta, apart = (means[row] - means[row:])[:, None], own - chance[row:]
+        if one_sided:
+            counts = (apart >= delta - TOLERANCE).sum(axis=1), (apart <= delta + TOLERANCE).sum(axis=1)
+        else:
+            counts = ((np.abs(apart) >= np.abs(delta) - TOLERANCE).sum(axis=1),) * 2
+        delta, spread = delta[:, 0], np.sqrt(np.einsum("ij,ij->i", apart, apart) / draws)
+        p = np.where(np.isnan(delta), np.nan, (np.stack(counts) + 1) / (draws + 1))
+        value = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
+        pairs = np.stack([np.full(len(delta), row), np.arange(row, len(means))], axis=1)
+        tests.put(pairs, delta, p, 0, value)
     return tests
 
 
