@@ -147,7 +147,9 @@ class Endpoint:
         self._key = key
         self._secret = Secret(key)
         self._open: set[_Exchange] = set()
-        self._client = httpx2.Client(headers=self.headers(), timeout=timeout, trust_env=where.host not in LOCAL,
+        near = where.host in LOCAL  # no proxy, but certificates as SSL_CERT_FILE says
+        self._client = httpx2.Client(headers=self.headers(), timeout=timeout, trust_env=not near,
+                                     verify=ssl.create_default_context() if near else True,
                                      limits=httpx2.Limits(max_keepalive_connections=0))
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
