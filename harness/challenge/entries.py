@@ -78,11 +78,12 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The entries that may be ranked, those whose only fault is missing scores, and who is refused."""
+    """The entries that may be ranked, those that lack scores alone, and who is refused, now or at receipt."""
 
     whole: Entries
     incomplete: Entries
     refused: tuple[Refused, ...] = ()
+    at_receipt: tuple[Refused, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:

@@ -64,6 +64,7 @@ class Outcome:
     """Of every two entries, counting or not."""
     alike: tuple[str, ...] = ()
     """Which submissions of two teams are the same, or nearly."""
+    at_receipt: tuple[Refused, ...] = ()
 
 
 def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Ground, entries.Taken, Array]:
@@ -74,11 +75,13 @@ def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Grou
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     field = ground.prepared(rules, home)
+    rules = replace(rules, changed=log.changed(replace(rules, final=False), field))
     taken = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), field, rules)
     whole = zeroed(taken.whole) if rules.missing == "zero" else taken.whole
     values = ranking.agreement(rules, field, whole.scores) if whole.entries else np.empty((0, len(field.targets)))
     whole, values, refused = _with_values(field, whole, values)
-    return rules, field, replace(taken, whole=whole, refused=(*taken.refused, *refused)), values
+    return rules, field, replace(taken, whole=whole, refused=(*taken.refused, *refused),
+                                 at_receipt=log.refused(rules.phase)), values
 
 
 def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
@@ -94,7 +97,7 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
         rules, field, whole, values, taken.refused, ranked,
         effects(rules, field, ranked, taken.incomplete),
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
-        _mean_correlation(pairs), pairs, entries.alike(whole))
+        _mean_correlation(pairs), pairs, entries.alike(whole), taken.at_receipt)
 
 
 def _with_values(field: Ground, submitted: Entries, values: Array) -> tuple[Entries, Array, tuple[Refused, ...]]:

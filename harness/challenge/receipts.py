@@ -3,7 +3,7 @@
 `receipts.jsonl` has a line for each file that came, with the time by this machine's clock in UTC, the file's sha256 and
 what became of it, and one for each phase that was frozen. Lines are only ever added; each holds the sha256 of the line
 before, so that one that is changed or taken out is noticed. Where there are receipts, a ranking takes what they name,
-and of a frozen phase what lay there then.
+and of a frozen phase what lay there then, by the rules, ratings and data that were there.
 """
 
 from __future__ import annotations
@@ -14,20 +14,24 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
+from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge import entries, ground, rulebook, submissions
+from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Receipt
+from harness.challenge.submissions import Receipt, Refused
 from harness.errors import BadConfig
 
 FILE = "receipts.jsonl"
 STAGED = ".receiving"
 """Where a file lies while it is looked at; rankings pass over it."""
+SHOWN = ("folder", "title", "own", "ratings", "baselines", "final", "changed", "published")
+"""Settings that move no rank, and files, whose content is looked at instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,18 @@ class Log:
         if frozen := self.of("frozen", phase):
             return {name: times.get(name, Receipt(None, digest)) for name, digest in frozen[0]["submissions"].items()}
         return times if lines else None
+
+    def refused(self, phase: str) -> tuple[Refused, ...]:
+        """What was refused when it came in, with the time."""
+        return tuple(Refused(submissions.shown(f"{line['team']}/{line['number']}"),
+                             (f"at receipt, {line['time']}: {'; '.join(line['why'])}",))
+                     for line in self.of("refused", phase))
+
+    def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
+        """Which inputs of a ranking are others than when the phase was frozen."""
+        now = inputs(rules, field)
+        return tuple(name for line in self.of("frozen", rules.phase) for name, digest in line.get("inputs", {}).items()
+                     if now.get(name) != digest)
 
 
 def read(folder: Path) -> Log:
@@ -93,6 +109,15 @@ def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     write_atomically(path, before + text.encode(errors="backslashreplace"))  # a name may hold what is no text
 
 
+def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
+    """The sha256 of what a ranking of a phase is by and on: its rules, the private ratings, each dataset."""
+    said = [getattr(rules, each.name) for each in fields(rules) if each.name not in SHOWN]
+    ratings = [ratings_fingerprint(one.dataset.ratings) for one in field.fields]
+    parts = {"rules": f"{said} {field.targets}", "ratings": f"{field.ratings} {ratings}",
+             **{f"dataset {one.name}": one.dataset.fingerprint for one in field.fields}}
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
+
+
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
     """Take the submissions of a phase as they are: nothing else is ranked from now on; how many there are."""
     with _locked(folder):
@@ -100,9 +125,10 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name}: is frozen already")
         listed = submissions.listed(rules, log.receipts(rules.phase))
-        taken = entries.taken(listed, ground.prepared(rules, home, rated=False), rules)
+        field = ground.prepared(rules, home)
+        taken = entries.taken(listed, field, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
-                              "submissions": taken.digests})
+                              "submissions": taken.digests, "inputs": inputs(rules, field)})
     return len(taken.digests)
 
 
@@ -110,7 +136,8 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
             now: datetime.datetime) -> tuple[str, tuple[str, ...]]:
     """Take in a score file of a team: its name TEAM/N, or the reasons why it is refused; both are noted in the log."""
     with _locked(folder):
-        log, rules = read(folder), _open(rulebook.phases(folder), phase, now.date())
+        log = read(folder)
+        rules = _open(rulebook.phases(folder), log, phase, now.date())
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
         reasons = submissions.wrong_team(team, rules.inbox) or tuple(_not_now(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by one that was killed
@@ -127,13 +154,14 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
             finally:
                 shutil.rmtree(rules.inbox / STAGED, ignore_errors=True)
         _append(folder, log, line | ({"event": "refused", "why": reasons} if reasons else {}))
-    return f"{team}/{number}", reasons
+    return f"{team}/{number}{f' in {rules.phase}' if rules.phase else ''}", reasons
 
 
-def _open(phases: Sequence[Rulebook], phase: str, today: datetime.date) -> Rulebook:
-    """The phase that is named, else the only one that is open."""
+def _open(phases: Sequence[Rulebook], log: Log, phase: str, today: datetime.date) -> Rulebook:
+    """The phase that is named, else the only one that is open, or of several the only one that is not frozen."""
     named = [rules for rules in phases if rules.phase == phase] if phase else [
         rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)] or list(phases[-1:])
+    named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
     if len(named) != 1:
         raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named or phases)}")
     return named[0]

@@ -43,7 +43,7 @@ class Rulebook:
     `counts` is best, last or primary; `clusters` every or wmt; `weights` are of targets, by dataset or dataset|quality;
     `outliers` are systems whose items do not count. `missing` is refuse, leave-out or zero; `sign` is keep or absolute;
     `empty` is keep or drop. `final` is a phase that is frozen: it is ranked on the ratings that are not `public`, a
-    share of the contexts, where there are such.
+    share of the contexts, where there are such; `changed` names what is other than when it was frozen.
     """
 
     folder: Path
@@ -74,6 +74,7 @@ class Rulebook:
     per_day: int = 0
     phase: str = ""
     final: bool = False
+    changed: tuple[str, ...] = ()
     published: str = ""
 
     @property

@@ -28,7 +28,8 @@ FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json"})
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
 
-ALIKE = "looks like the name of another team (case, alphabet, signs between words); rename one of them"
+ALIKE = "looks like {}, the name of another team (case, alphabet, signs between words); rename one of them"
+GONE = "receipts.jsonl lists it, and it is not there: restore it, or leave it so where the team withdrew"
 UNRECEIVED = "has no receipt: hand it in by `harness challenge receive`, before the freeze"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
@@ -97,7 +98,7 @@ class ListedSubmissions:
 def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> ListedSubmissions:
     """Every submission in the order of teams and numbers, and every refused folder with its reasons.
 
-    Where there are `receipts`, by TEAM/N, a submission without one is refused.
+    Where there are `receipts`, by TEAM/N, a submission without one is refused, and one that they name must be there.
     """
     root = rules.inbox
     if root.is_symlink() or not root.is_dir():
@@ -115,6 +116,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
                       _team(Path(entry.path), rules, receipts))
         except OSError as error:
             every.append(Refused(shown(entry.name), (_unreadable(error),)))
+    every += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
     return ListedSubmissions(tuple(each for each in every if isinstance(each, Submission)),
                              tuple(each for each in every if isinstance(each, Refused)))
 
@@ -138,12 +140,12 @@ def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
     return sorted(listing, key=lambda entry: entry.name)
 
 
-def _alike(names: Iterable[str]) -> set[str]:
-    """Names that some file systems, and most readers, cannot tell apart."""
+def _alike(names: Iterable[str]) -> dict[str, str]:
+    """Names that some file systems, and most readers, cannot tell apart, each with another of its likes."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         groups[_skeleton(name)].append(name)
-    return {name for group in groups.values() if len(group) > 1 for name in group}
+    return {name: group[name == group[0]] for group in groups.values() if len(group) > 1 for name in group}
 
 
 def _skeleton(name: str) -> str:
@@ -155,17 +157,17 @@ def _skeleton(name: str) -> str:
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
     """Why a team may not be called so, beside those that are there."""
     others = {entry.name for entry in _entries_of(inbox, TEAMS)} if inbox.is_dir() else set()
-    reasons = [ALIKE] if name in _alike(others | {name}) else []
-    return (*reasons, *filter(None, [_wrong_name(name)]))
+    other = _alike(sorted(others | {name})).get(name)
+    return tuple(filter(None, [other and ALIKE.format(shown(other)), _wrong_name(name)]))
 
 
-def _wrong_team(entry: os.DirEntry[str], alike: set[str]) -> str:
+def _wrong_team(entry: os.DirEntry[str], alike: Mapping[str, str]) -> str:
     name = entry.name
     if entry.is_symlink():
         return "is a link, which is not followed"
     if not entry.is_dir(follow_symlinks=False):
         return "is no folder; submissions lie in submissions/TEAM/N/"
-    return ALIKE if name in alike else _wrong_name(name)
+    return ALIKE.format(shown(alike[name])) if name in alike else _wrong_name(name)
 
 
 def _wrong_name(name: str) -> str:
@@ -266,9 +268,10 @@ def _title(value: object) -> str | None:
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
     """Why a submission of a day is not taken."""
+    what = f"the phase {rules.phase}" if rules.phase else "the challenge"
     if rules.dated and date is None:
         yield f"says in no {ABOUT} on which date it was made"
     if date and rules.opens and date < rules.opens:
-        yield f"is of {date}, before the challenge opened on {rules.opens}"
+        yield f"is of {date}, before {what} opened on {rules.opens}"
     if date and rules.closes and date > rules.closes:
-        yield f"is of {date}, after the challenge closed on {rules.closes}"
+        yield f"is of {date}, after {what} closed on {rules.closes}"

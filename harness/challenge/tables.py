@@ -55,7 +55,8 @@ def _lead(outcome: Outcome) -> str:
     targets = len(outcome.ground.targets)
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
-            f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused. Ranked by the "
+            f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused"
+            f"{f', {len(outcome.at_receipt)} more at receipt' if outcome.at_receipt else ''}. Ranked by the "
             f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission counts."
             f"{part_of(outcome.rules)}")
 
@@ -70,7 +71,8 @@ def part_of(rules: Rulebook) -> str:
     """On which part of the ratings a phase is ranked; empty where there is one part and no freeze."""
     share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
     if rules.final:
-        return f" Final: frozen{', ranked on all ratings but those of the public ' + share if share else ''}."
+        changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
+        return f" Final: frozen{', ranked on all ratings but those of the public ' + share if share else ''}.{changed}"
     return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
@@ -267,7 +269,7 @@ def _submissions(outcome: Outcome) -> Iterator[Row]:
 
 def _refused(outcome: Outcome) -> Iterator[Row]:
     yield "submission", "reasons"
-    for submission in sorted(outcome.refused, key=lambda submission: submission.name):
+    for submission in sorted((*outcome.refused, *outcome.at_receipt), key=lambda submission: submission.name):
         yield submission.name, "; ".join(submission.reasons)
 
 

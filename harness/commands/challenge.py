@@ -48,7 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", default="", metavar="NAME", help="receive: the column of the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
                         help="which phase (default: receive: the one that is open; else each with submissions)")
-    parser.add_argument("--allow-refused", action="store_true", help="end with 0 though a submission is refused")
+    parser.add_argument("--allow-refused", action="store_true",
+                        help="end with 0 though a submission is refused, and rank what was changed since the freeze")
     parser.add_argument("--example", action="store_true",
                         help="init: with five made-up teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",
@@ -72,15 +73,25 @@ def run(args: argparse.Namespace) -> int:
         print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
     refused = 0
-    for phase in _phases(folder, args):
-        if args.action == "freeze":
-            count = receipts.freeze(folder, args.home, phase, datetime.datetime.now(datetime.UTC))
-            print(f"{phase or folder}: {count} submissions are frozen; from now on `publish` makes the final table")
-        elif args.action == "validate":
-            refused += _validate(folder, phase, args.home)
-        else:
-            refused += _rank(folder, phase, args)
+    phases = _phases(folder, args)
+    for phase in phases:
+        try:
+            refused += _of_phase(folder, phase, args)
+        except BadConfig as error:
+            if len(phases) == 1:
+                raise
+            refused += 1
+            print(f"skipped {phase}: {error}")
     return 1 if refused and not args.allow_refused else 0
+
+
+def _of_phase(folder: Path, phase: str, args: argparse.Namespace) -> int:
+    """Freeze, validate or rank a phase; how many submissions are refused."""
+    if args.action == "freeze":
+        count = receipts.freeze(folder, args.home, phase, datetime.datetime.now(datetime.UTC))
+        print(f"{phase or folder}: {count} submissions are frozen; from now on `publish` makes the final table")
+        return 0
+    return _validate(folder, phase, args.home) if args.action == "validate" else _rank(folder, phase, args)
 
 
 def _receive(args: argparse.Namespace) -> int:
@@ -103,7 +114,8 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
         return [args.phase or every[0].phase]
     if args.action == "freeze":
         raise BadConfig(f"say which phase to freeze by --phase: {', '.join(rules.phase for rules in every)}")
-    begun = [rules.phase for rules in every if rules.inbox.is_dir()]
+    log = receipts.read(folder)
+    begun = [rules.phase for rules in every if rules.inbox.is_dir() or log.receipts(rules.phase)]
     if not begun:
         raise BadConfig(f"{folder}: no phase has submissions; they lie in submissions/PHASE/TEAM/N/")
     return begun
@@ -129,6 +141,8 @@ def _validate(folder: Path, phase: str, home: Path) -> int:
     print(f"{rules.name}: {', '.join(f'{one.name} ({len(one.dataset.items)} items)' for one in ground.fields)}")
     for line in ground.partial:
         print(f"note: {line}")
+    if rules.changed:
+        print(f"note: changed since the freeze: {', '.join(rules.changed)}")
     if rules.counts == "last" and rules.submissions:
         print(f"note: the last valid one of a team's first {rules.submissions} counts; what it hands in after these "
               "is refused and replaces nothing")
@@ -165,6 +179,9 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         written.write_published(report, shown, out / "ranking")
     else:
         ranked = outcome.outcome(folder, args.home, phase)
+        if ranked.rules.changed and not args.allow_refused:
+            raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
+                            "or rank with --allow-refused, and the page says so")
         report, shown = written.write(ranked, out / "ranking" / phase)
     print(f"{rules.name}: {shown.lead}")
     for grid in shown.grids:
@@ -173,6 +190,8 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         elif grid.name == "winners":
             print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
     _refusals(ranked.refused if ranked else ())
+    for line in ranked.alike if ranked else ():
+        print(f"note: {line}")
     print(f"kept in {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site" / phase)

@@ -131,11 +131,13 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
 
 
 def _decoded(content: bytes) -> tuple[str, tuple[Unreadable, ...]]:
-    """The text of a file, and its lines that are no UTF-8, up to a thousand."""
+    """The text of a file, and its lines that are no UTF-8: three, and how many more."""
     try:
         return content.decode(), ()
     except UnicodeDecodeError:
-        return content.decode(errors="replace"), tuple(itertools.islice(_not_utf8(content), 1000))
+        bad = tuple(_not_utf8(content))
+        more = (Unreadable(bad[3].line, f"is no UTF-8, nor are {len(bad) - 4:,} lines after it"),) if bad[3:] else ()
+        return content.decode(errors="replace"), (*bad[:3], *more)
 
 
 def _not_utf8(content: bytes) -> Iterator[Unreadable]:

@@ -247,9 +247,11 @@ def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> No
     assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
         ("unreadable", 2, "1 values f"), ("unreadable", 5, "3 values f"), ("unknown", 6, "is no know"),
         ("missing", 0, "has no sco"), ("missing", 0, "has no sco")]
-    bad = read_text(tmp_path, "id,value\né,1\ntoy_1,è\n".encode("latin-1"))
-    assert [(problem.line, problem.text[:13]) for problem in bad.fatal] == [
-        (2, "byte 0xe9 at "), (3, "byte 0xe8 at "), (1, "has no column")]
+    bad = read_text(tmp_path, ("id,value\né,1\ntoy_1,è\n" + 5 * "é,1\n").encode("latin-1"))
+    assert [(problem.line, problem.text[:36]) for problem in bad.fatal] == [
+        (2, "byte 0xe9 at place 1 is no UTF-8; sa"), (3, "byte 0xe8 at place 7 is no UTF-8; sa"),
+        (4, "byte 0xe9 at place 1 is no UTF-8; sa"), (5, "is no UTF-8, nor are 3 lines after it"[:36]),
+        (1, "has no column score; no other column")]
     lines = read_text(tmp_path, '{"id": "toy_0", "score": 1}\n{"id"\n[]\n{"id": "toy_1", "score": x}\n', "mine.jsonl")
     assert [problem.line for problem in lines.fatal] == [2, 3, 4]
     assert (table.rows, lines.rows) == (2, 1)

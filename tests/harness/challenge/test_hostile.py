@@ -85,7 +85,7 @@ ABOUT = {
     "date = 0x" + "F" * 60_000: "date should be",
     "name = [0x" + "F" * 60_000 + "]": "name should be",
 }
-LIKE = "looks like the name of another team"
+LIKE = "looks like beta, the name of another team"
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
          "=evil": "no name of a team", "e\nvil": "no name of a team", "e" * 100: "no name of a team",
          "e\u0301vil": "no name of a team", "BETA": LIKE, "be\u0442a": LIKE}

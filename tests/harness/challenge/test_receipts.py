@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from harness import cli
-from harness.challenge import ground, outcome, receipts, rulebook
+from harness.challenge import ground, outcome, receipts, rulebook, tables
 from harness.errors import BadConfig
 from tests.conftest import ROOT
 from tests.harness.challenge.folders import challenge, items, scores, submit
@@ -66,15 +67,15 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
 
 
 def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, home: Path, send: Send) -> None:
-    assert send("alpha", "01-05", "") == ("alpha/1", ())
-    assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2", ())
+    assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
+    assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
     for team, day, dataset, why in (
-            ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the challenge op"),
-            ("ALPHA", "01-06", "first", "looks like the name"), ("\u0430lpha", "01-06", "first", "looks like the name"),
+            ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the phase test"),
+            ("ALPHA", "01-06", "first", "looks like alpha"), ("\u0430lpha", "01-06", "first", "looks like alpha"),
             ("length", "01-06", "first", "name of a metric"), ("beta", "01-06", "second", "40 of first: first_000")):
         _, (reason,) = send(team, day, dataset)
         assert why in reason
-    assert send("beta", "03-01", "second") == ("beta/1", ())
+    assert send("beta", "03-01", "second") == ("beta/1 in test", ())
     assert [send("beta", f"03-0{day}", "second")[1] for day in (2, 3)] == [(), ()]
     assert "may hand in 3, and beta has" in send("beta", "03-04", "second")[1][0]
     lines = [json.loads(line) for line in (root / receipts.FILE).read_text().splitlines()]
@@ -85,6 +86,8 @@ def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, hom
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date())]
     assert found.ground.targets == (("first", "overall"),)
     assert found.entries.entries[0].told == ()  # scores of items of another phase are passed over
+    assert "0 refused, 5 more at receipt" in tables.exhibit(found).lead
+    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in tables.for_csv(found)["refused"][1:]) == 5
 
 
 def test_what_was_not_received_or_was_changed_is_refused_and_so_is_a_log_that_was(
@@ -94,12 +97,14 @@ def test_what_was_not_received_or_was_changed_is_refused_and_so_is_a_log_that_wa
     file = root / "submissions" / "test" / "beta" / "1" / "scores.csv"
     file.write_text(file.read_text().replace("0.", "1."))
     (root / "submissions" / "test" / "gamma" / "1").mkdir(parents=True)
+    send("delta", "03-01", "second", 3)
+    shutil.rmtree(root / "submissions" / "test" / "delta")
     _, _, taken, _ = outcome.validated(root, home, "test")
     assert [entry.name for entry in taken.whole.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in taken.refused] == [
-        ("gamma/1", "has no receipt: h"), ("beta/1", "is not the file t")]
+        ("gamma/1", "has no receipt: h"), ("delta/1", "receipts.jsonl li"), ("beta/1", "is not the file t")]
     log = root / receipts.FILE
-    log.write_text(log.read_text().replace("alpha", "delta"))
+    log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2, or the one before it, is not as it was written"):
         outcome.validated(root, home, "test")
 
@@ -126,6 +131,42 @@ def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: P
     assert len(outcome.outcome(root, home, "test").entries.entries) == 3
     with pytest.raises(BadConfig, match="is frozen already"):
         receipts.freeze(root, home, "test", at("03-22"))
+    assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
+
+
+@pytest.mark.parametrize(("file", "old", "new", "what"), [
+    ("challenge.toml", "public = 0.25", "public = 0.5", "rules"),
+    ("challenge.toml", "draws = 200", "seed = 1", "rules"),
+    ("private/ratings.csv", "second_039,wit,", "second_039,wit,1\nsecond_039,wit,", "ratings"),
+    ("data/second.json", "second_001?", "who?", "dataset second")])
+def test_what_changes_after_the_freeze_is_named_and_ranks_no_more(
+        root: Path, home: Path, send: Send, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str,
+        what: str) -> None:
+    for seed, team in enumerate(("alpha", "beta")):
+        send(team, "03-01", "second", seed)
+    receipts.freeze(root, home, "test", at("03-20"))
+    rank = ["challenge", "rank", str(root), "--phase", "test"]
+    assert cli.main(rank) == 0
+    (root / file).write_text((root / file).read_text().replace(old, new, 1))
+    assert cli.main(rank) == 2
+    assert f"changed since the freeze: {what};" in capsys.readouterr().err
+    assert cli.main([*rank, "--allow-refused"]) == 0
+    assert f"Changed since the freeze: {what}." in capsys.readouterr().out
+
+
+def test_of_phases_open_the_same_day_the_one_that_is_not_frozen_receives_and_none_stops_another(
+        root: Path, home: Path, send: Send, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = root / "challenge.toml"
+    rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
+    with pytest.raises(BadConfig, match="say which phase by --phase: development, test"):
+        send("alpha", "01-05", "second")
+    (root / "submissions" / "development").mkdir()
+    receipts.freeze(root, home, "development", at("01-04"))
+    assert send("alpha", "01-05", "second") == ("alpha/1 in test", ())
+    assert cli.main(["challenge", "rank", str(root)]) == 1
+    printed = capsys.readouterr().out
+    assert "skipped development: " in printed
+    assert "Made up: test: 1 team with 1 submission" in printed
 
 
 def git(folder: Path, *arguments: str) -> str:
