@@ -102,7 +102,8 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, by itself, models loaded, with its inputs"),
          Heading("Size", "number", small="parameters", key="size", title="Of all its networks")),
-        tuple(Group(tuple(map(line, own)), title) for title, own in rows.items() if own), board=True)
+        tuple(Group(tuple(map(line, own)), title) for title, own in rows.items() if own), board=True,
+        data="Ranks are among all rows, those fitted on ratings too: they stand below")
 
 
 def board_table(index: Index, board: Board) -> Table:

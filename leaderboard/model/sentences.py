@@ -9,7 +9,7 @@ from leaderboard.model.index import Column, Index, plural
 from leaderboard.model.questions import SIZES, Answer, Choice, Question
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
-           "another method": "another method, not the paper’s, in place of {}", "baseline": "a baseline"}
+           "another method": "another method, not the paper’s, in place of {}", "baseline": "a baseline, no paper’s system"}
 """How a metric stands to its paper's system, in a sentence."""
 
 MODELLESS = ("lexical", "control")
@@ -42,8 +42,10 @@ def about(index: Index, column: Column) -> str:
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """How well it agrees with people, whether its lead is established, and what it costs."""
     row, cost = question.board.ranked[answer.best], costs(index.results).get(answer.best)
+    shown = seconds(cost) if cost else ""
+    where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
     return (f"Spearman {row.value:.2f}{error(row.error)} over {plural(question.datasets, 'dataset')}; "
-            f"{_lead(index, answer)}.{f' Cost: {seconds(cost)} s per 1,000 items.' if cost and seconds(cost) else ''}")
+            f"{_lead(index, answer)}.{f' Cost: {shown} s per 1,000 items {where}.' if shown else ''}")
 
 
 def people(question: Question) -> str:

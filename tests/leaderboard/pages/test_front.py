@@ -46,7 +46,7 @@ def test_the_sentence_says_what_the_results_say(results: Results) -> None:
     assert ask.asked == "For overall quality, without ratings:"
     assert (ask.best.text, ask.about) == ("bleu1", "no model")
     assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over the next is not tested, "
-                            "<script>alert('x')</script> / x|y. Cost: 15 s per 1,000 items.")
+                            "<script>alert('x')</script> / x|y. Cost: 15 s per 1,000 items without a GPU.")
     assert ask.people == "One rater against the others: 0.51, not an upper bound."
     titles = [title for _, title, _ in ask.choices[0][2]]
     assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
