@@ -9,7 +9,8 @@ from leaderboard.model.index import Column, Index, plural
 from leaderboard.model.questions import SIZES, Answer, Choice, Question
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
-           "another method": "another method, not the paper’s, in place of {}", "baseline": "a baseline, no paper’s system"}
+           "another method": "another method, not the paper’s, in place of {}",
+           "baseline": "a baseline, no paper’s system"}
 """How a metric stands to its paper's system, in a sentence."""
 
 MODELLESS = ("lexical", "control")
