@@ -274,8 +274,9 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metri
         own = [Board(split, kind, targets)]
         if some and some != targets:
             own.append(Board(f"{split}-references", kind, some))
-        spoken = sorted({languages[name] for name, _ in targets})
-        own += [Board(f"{split}-{language}", kind, frozenset(one for one in targets if languages[one[0]] == language))
+        spoken = sorted({languages[name] for name, _ in targets if name in languages})
+        own += [Board(f"{split}-{language}", kind, frozenset(
+                    one for one in targets if languages.get(one[0]) == language))
                 for language in spoken if len(spoken) > 1]
         own += [Board(f"{split}:{dimension}", kind, frozenset(
                     one for one in targets if dimensions.get(one) == dimension))
