@@ -32,6 +32,8 @@ CHANGES = "changes.csv"
 NUMBERS, WORST = "numbers.js", "worst.js"
 STYLE = "style.css"
 DOWNLOADS = "methods.html"
+ENTRY = "index.html"
+GENERAL = (ENTRY, "submit.html")
 BUNDLE = "every score by item, without texts; harness verify checks it, harness run --reuse starts from it"
 LARGE = 1_000_000
 """From so many bytes on a file is compressed."""
@@ -117,7 +119,8 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
     files = dict(packed(path, table(results)) for path, table in tables.items())  # first: they take the most memory
-    built = [page for build in builders() for page in build(results)]
+    challenge = "challenge" in results.run.options  # its official page goes before the pages of metrics in general
+    built = [page for build in builders() for page in build(results) if not challenge or page.path not in GENERAL]
     if before is not None:
         built.append(changes.compare(before, results))
     listed = downloads(files, bundle)
@@ -125,10 +128,14 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
                     for page in built), key=lambda page: page.order)
     entries, sample = menu(pages), any(origin_of(entry) == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
+    drawn = {
+        page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note,
+                             foot(results))
+        for page in (*pages, *lists(pages))}
+    if challenge:
+        drawn[ENTRY] = drawn["challenge.html"]
     return {
-        **{page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note,
-                              foot(results))
-           for page in (*pages, *lists(pages))},
+        **drawn,
         MARKDOWN: markdown.document([page for page in pages if page.markdown], note),
         **files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
         **({WORST: worst(results)} if any(row.metric for row in results.examples) else {}),

@@ -96,7 +96,8 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
         yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,
                "date": entry.submission.about.date, "value": round(total, 9), "missing": dict(entry.missing),
                "told": list(entry.told)}
-    best = f"its best by the rule {rules.rule}" if rules.counts == "best" else "its last"
+    part = " on the public part" if outcome.ground.public else ""
+    best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
     for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.places[rules.rule], strict=True):
         yield {"event": "counts", "team": entry.submission.team, "submission": entry.name, "why": best,
                "value": round(place.value, 9), "rank": place.rank}

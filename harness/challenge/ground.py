@@ -51,7 +51,7 @@ class RankedDataset:
             means=np.where(np.isin(np.arange(len(judged.means)), list(gone)), np.nan, judged.means))
             for judged in self.judged))
 
-    def public(self, share: float, seed: int) -> frozenset[int]:
+    def public(self, share: float, seed: str) -> frozenset[int]:
         """The places of items in the public part: a share of the contexts, drawn by the seed."""
         contexts = ["\n".join(turn.text for turn in item.context) for item in self.dataset.items]
         drawn = sorted(set(contexts), key=lambda context: hashlib.sha256(f"{seed} {context}".encode()).digest())
@@ -69,6 +69,8 @@ class Ground:
     """What the private ratings leave out, in words."""
     elsewhere: frozenset[str] = frozenset()
     """The items of other phases."""
+    public: Ground | None = None
+    """The part that was ranked on before the freeze, of a frozen phase."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -104,7 +106,7 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     others = (phase for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase)
     every = {each.card.name: each for own in (*(loaded(phase, home) for phase in others), datasets) for each in own}
     extra, digest = _private(rules.ratings, every.values()) if rules.ratings and rated else ({}, "")
-    fields, partial = [], list[str]()
+    whole, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
@@ -113,10 +115,11 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                           if item.response is not None and not item.response.text.strip())
             field = RankedDataset(joined, correlate.judged(joined, qualities), empty, votes)
             partial += _partial(field, {rating.quality for rating in new})
-            fields.append(field.without(_left_out(rules, field)))
+            whole.append(field)
     if partial and rules.coverage == "whole":
         raise BadConfig(f"{rules.ratings}: {'; '.join(partial)}; complete them, or accept that by "
                         f"coverage = \"partial\" in {FILE}")
+    fields = _part(rules, whole)
     for name, judged in ((each.name, judged) for each in fields for judged in each.judged):
         if rated and not judged.usable:
             raise BadConfig(f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated "
@@ -124,7 +127,8 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                             f"{FILE}) or leave it out by qualities")
     elsewhere = {item.id for dataset in every.values() for item in dataset.items} - {
         item.id for field in fields for item in field.dataset.items}
-    return Ground(tuple(fields), digest, tuple(partial), frozenset(elsewhere))
+    public = Ground(_part(replace(rules, final=False), whole)) if rules.final and rules.public else None
+    return Ground(fields, digest, tuple(partial), frozenset(elsewhere), public)
 
 
 def _private(file: Path, datasets: Iterable[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
@@ -143,13 +147,18 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
                    f"{judged.quality.name!r}")
 
 
+def _part(rules: Rulebook, fields: Iterable[RankedDataset]) -> tuple[RankedDataset, ...]:
+    """The datasets without the items that do not count."""
+    return tuple(field.without(_left_out(rules, field)) for field in fields)
+
+
 def _left_out(rules: Rulebook, field: RankedDataset) -> set[int]:
     """The places of items that do not count: those of the other part of the ratings, and where so ruled empty ones."""
     dropped = set(field.empty) if rules.empty == "drop" else set()
     dropped |= {place for place, item in enumerate(field.dataset.items) if item.system in rules.outliers}
     if not rules.public:
         return dropped
-    public = field.public(rules.public, rules.seed)
+    public = field.public(rules.public, f"{rules.seed}{rules.secret}")
     return dropped | (public if rules.final else set(range(len(field.dataset.items))) - public)
 
 

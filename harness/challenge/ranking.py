@@ -91,10 +91,17 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
               ) -> tuple[list[dict[Target, float]], tuple[float, ...], list[int]]:
     """The values of every entry by target and by the rule, and the places of those that count, best first."""
-    rows = [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
+    rows = _by_target(rules, ground, values)
+    public = rows if ground.public is None else _by_target(rules, ground, np.nan_to_num(
+        agreement(rules, ground.public, entries.scores), nan=-1.0))
     totals = tuple(round(total, DIGITS) for total in totals_under(rules, rules.rule, rows, ground))
-    return rows, totals, sorted(_counting(rules, ground, entries, rows), key=lambda place: (
+    return rows, totals, sorted(_counting(rules, ground, entries, public), key=lambda place: (
         -totals[place], entries.entries[place].name))
+
+
+def _by_target(rules: Rulebook, ground: Ground, values: Array) -> list[dict[Target, float]]:
+    """The values of each entry by target."""
+    return [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
 
 
 def agreement(rules: Rulebook, ground: Ground, scores: Mapping[Target, Array]) -> Array:
@@ -161,6 +168,7 @@ def weights(rules: Rulebook, rule: str, ground: Ground) -> Vector:
 def _counting(rules: Rulebook, ground: Ground, entries: Entries, rows: Sequence[Mapping[Target, float]]) -> list[int]:
     """The place of each team's best submission by the rule, the lowest number of equals; of its last; or its primary.
 
+    The best is that on the public part, where there is one: choosing among many on the final ratings favours those.
     A team that calls none primary has its first for one, a team that calls several the last of these.
     """
     keys = [f"{entry.submission.number:06d}/{entry.submission.team}" for entry in entries.entries]

@@ -113,7 +113,7 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
     """The sha256 of what a ranking of a phase is by and on: its rules, the private ratings, each dataset."""
     said = [getattr(rules, each.name) for each in fields(rules) if each.name not in SHOWN]
     ratings = [ratings_fingerprint(one.dataset.ratings) for one in field.fields]
-    parts = {"rules": f"{said} {field.targets}", "ratings": f"{field.ratings} {ratings}",
+    parts = {"rules": f"{said} {field.targets} {rules.secret}", "ratings": f"{field.ratings} {ratings}",
              **{f"dataset {one.name}": one.dataset.fingerprint for one in field.fields}}
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 

@@ -35,6 +35,7 @@ PHASE = {name: kind for name, kind in SETTINGS.items() if name not in ("dataset"
     "name": terms.text}
 """What a phase may set anew, and its name."""
 FOLDER = "submissions"
+DRAWN_BY = "private/seed"
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
@@ -83,6 +84,17 @@ class Rulebook:
         return self.folder / FOLDER / self.phase
 
     @property
+    def secret(self) -> str:
+        """What else than `seed` the public part is drawn by, so that nobody knows it who reads the rules."""
+        file = self.folder / DRAWN_BY
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+    @property
+    def data(self) -> list[str]:
+        """The names of the datasets."""
+        return [*self.datasets, *(dataset.card.name for dataset in self.own)]
+
+    @property
     def name(self) -> str:
         """The title, with the phase."""
         return f"{self.title}: {self.phase}" if self.phase else self.title
@@ -119,6 +131,14 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
         for table in tables or [{}])
 
 
+def opened(rules: Rulebook) -> tuple[str, ...]:
+    """What a phase hides until it is frozen and another phase scores."""
+    others = [other for other in phases(rules.folder) if rules.public and other.phase != rules.phase]
+    return tuple(f"{', '.join(shared)}: the part that {rules.phase} hides is open in {other.phase}, which scores the "
+                 "same items; give the phases other items" for other in others
+                 if (shared := [name for name in rules.data if name in other.data]))
+
+
 def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:
     """The rules that settings make."""
     if (name := values["rule"]) not in BY_NAME:
@@ -133,8 +153,7 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDatas
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in ours)})
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
-    names = [*rules.datasets, *(dataset.card.name for dataset in rules.own)]
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if twice := next((name for name in rules.data if rules.data.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:
         raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -13,7 +14,9 @@ from benchmarks.dataset import Dataset
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import baselines, ground, rulebook, submissions
-from harness.challenge.rulebook import FILE, FOLDER, Rulebook
+from harness.challenge.rulebook import DRAWN_BY, FILE, FOLDER, Rulebook
+from harness.challenge.tables import RULES as BY_RULE
+from harness.challenge.tables import test_of
 from harness.errors import BadConfig
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
@@ -24,6 +27,7 @@ from metrics.models.service import Choice, Models
 DATASETS = ("jsalt", "esl", "ncm")
 TEMPLATE = "template.csv"
 PARTICIPANTS = "README.md"
+IGNORE = ".gitignore"
 WORKFLOW = ".github/workflows/receive.yml"
 
 RULES = '''# A challenge; docs/tutorial-organiser.md of dialogue-harness tells every setting.
@@ -64,7 +68,7 @@ empty = "keep"           # drop: items whose response is empty
 baselines = ["length"]   # metrics of `harness list metrics`; score files in baselines/ beside them
 
 draws = 1000             # behind the interval of each rank
-seed = 0                 # of draws, and of what is public
+seed = 0                 # of draws, and with private/seed of what is public
 
 # Phases, each with settings of its own, go to the end of this file:
 # [[phase]]
@@ -94,7 +98,8 @@ A line with an id alone scores the item for every quality, a line with `ID|quali
 {how}
 
 A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
-Ranked by how far scores and people's ratings agree: {statistic}.
+Ranked by how far scores and people's ratings agree: {statistic}; {rule}. Letters and clusters say what can be told
+apart, by {test}.
 
 <!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
 '''
@@ -135,7 +140,10 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     for name in (FOLDER, baselines.FOLDER, "private"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_atomically(folder / FILE, rules.encode())
-    files = _handed_out([(rulebook.read(folder), datasets)]) | {WORKFLOW: _workflow()}
+    files = _handed_out([(rulebook.read(folder), datasets)]) | {
+        WORKFLOW: _workflow(), DRAWN_BY: f"{secrets.token_hex(16)}\n"}
+    if not (folder / IGNORE).exists():
+        files[IGNORE] = "private/\n"
     if example:
         files |= dict(_example(datasets, home, folder))
     _put(folder, files)
@@ -168,6 +176,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
     page = GUIDE.format(
         title=rules.title, terms=_terms(rules), how=SENT if received else FOLDERS, item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
+        rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
         phases="\n".join(_phase(own, datasets, name)
                          for (own, datasets), name in zip(phases, names, strict=True)))
     return {PARTICIPANTS: page} | {
@@ -183,8 +192,12 @@ def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
     when = f";{since}{until}, {days} included and in UTC" if rules.dated else ""
     most = f"; a team may hand in {rules.submissions or 'any number'}"
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
-    return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(each.card.name for each in datasets)}: "
-            f"{sum(len(each.items) for each in datasets)} items in `{name}`{when}{most}{a_day}")
+    public = (f"; until its end ranked on {100 * rules.public:g} % of the contexts, then on the others"
+              if rules.public else "")
+    names = (f"{each.card.name} ({', '.join(quality.name for quality in ground.wanted(rules, each))})"
+             for each in datasets)
+    return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(names)}: "
+            f"{sum(len(each.items) for each in datasets)} items in `{name}`{when}{most}{a_day}{public}")
 
 
 def _terms(rules: Rulebook) -> str:

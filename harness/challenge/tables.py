@@ -57,8 +57,28 @@ def _lead(outcome: Outcome) -> str:
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
             f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused"
             f"{f', {len(outcome.at_receipt)} more at receipt' if outcome.at_receipt else ''}. Ranked by the "
-            f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission counts."
-            f"{part_of(outcome.rules)}")
+            f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission"
+            f"{' on the public part' if outcome.ground.public and outcome.rules.counts == 'best' else ''} counts."
+            f"{part_of(outcome.rules)} {_winner(outcome)}")
+
+
+def _winner(outcome: Outcome) -> str:
+    """Who is first, whether a test tells that from who is second, and how it stands to the baselines."""
+    places = outcome.ranking.places[outcome.rules.rule]
+    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
+    first = [team for team, place in zip(teams, places, strict=True) if place.rank == 1]
+    said = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
+    if len(first) == 1 < len(teams) and places[0].letters:
+        same = set(places[0].letters) & set(places[1].letters)
+        said += (f"; {test_of(outcome.rules).partition(';')[0]}, "
+                 f"{'does not tell' if same else 'tells'} it from {teams[1]}, the second")
+    known = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
+    if known:
+        best = max(known, key=lambda baseline: baseline.value)
+        above = "above" if places[0].value > best.value else "not above"
+        said += (f"; its value is {above} that of the best baseline, {best.name} ({best.value:.{DECIMALS}f}), which no "
+                 "test compares")
+    return f"{said}."
 
 
 def _rule(rules: Rulebook) -> str:
@@ -96,7 +116,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
         yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
-               f"told apart by {_test(outcome.rules)}.")
+               f"told apart by {test_of(outcome.rules)}.")
         yield from _undecided(outcome.ranking.places[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
@@ -111,7 +131,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
 
 
-def _test(rules: Rulebook) -> str:
+def test_of(rules: Rulebook) -> str:
     """What says which submission is better, and how clusters follow from that."""
     drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     test = ("these draws" if drawn else f"PERM-BOTH over whole contexts, {rules.draws} draws, one-sided at 5 %"

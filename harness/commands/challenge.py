@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     folder = _folder(args.folder)
     if args.action == "template":
         names = setup.template(folder, args.home)
+        for rules in rulebook.phases(folder):
+            _notes(rules)
         print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
     refused = 0
@@ -85,8 +87,15 @@ def run(args: argparse.Namespace) -> int:
     return 1 if refused and not args.allow_refused else 0
 
 
+def _notes(rules: rulebook.Rulebook) -> None:
+    """Warn where another phase opens what a phase hides."""
+    for line in rulebook.opened(rules):
+        print(f"note: {line}")
+
+
 def _of_phase(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Freeze, validate or rank a phase; how many submissions are refused."""
+    _notes(rulebook.read(folder, phase))
     if args.action == "freeze":
         count = receipts.freeze(folder, args.home, phase, datetime.datetime.now(datetime.UTC))
         print(f"{phase or folder}: {count} submissions are frozen; from now on `publish` makes the final table")

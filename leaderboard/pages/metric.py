@@ -88,11 +88,12 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column
     row = first.row(best) if first and best else None
     place = (f"Rank {row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for {first.title}: "
              f"Spearman {row.value:.3f}{sentences.error(row.error)}" if first and row else "")
+    sent = entry.family == "submission"  # a score file: what it was made from is not known, and nothing can be run
     pairs = (
         ("In short", Cell(sentences.about(index, (entry.name, "")))), ("Place", Cell(place)),
         *((("Departs", Cell(line))) for line in entry.departures),
         ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("Family", Cell(entry.family)),
-        ("Needs", Cell(", ".join(entry.needs) or "nothing but the dialogue")),
+        ("Needs", Cell(", ".join(entry.needs) or ("" if sent else "nothing but the dialogue"))),
         ("Levels", Cell(", ".join(entry.levels))),
         ("Models", Cell(", ".join(entry.models))), *(("Pretrained on", Cell(line)) for line in entry.pretrained_on),
         ("Trained on", Cell(entry.trained_on)),
@@ -107,7 +108,8 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column
                   f"{number(control)}."),) if first and row and row.value <= control and entry.name != CONTROL else ()
     own = "|code=" in entry.signature  # of a file or another package, and asked for as in the run
     again = index.results.run.command if own else f"harness run --metric {shlex.quote(entry.name)} --all"
-    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)), Prose(again, code=True))
+    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)),
+            *(() if sent else (Prose(again, code=True),)))
 
 
 def _printed(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:

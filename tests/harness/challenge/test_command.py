@@ -31,8 +31,10 @@ def test_the_walk_through_ends_in_pages(tmp_path: Path, monkeypatch: pytest.Monk
         assert words in page
     assert "<svg" in page
     board = (tmp_path / "my-challenge" / "site" / "index.html").read_text()
-    assert "team-a" in board
-    assert "team-e" not in board
+    assert board == page, "the official page is the entry page"
+    team = (tmp_path / "my-challenge" / "site" / "metric" / "team-a.html").read_text()
+    assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html"))
+    assert (tmp_path / "my-challenge" / ".gitignore").read_text() == "private/\n"
     first = (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes()
     assert cli.main(["challenge", "rank", "my-challenge", "--allow-refused"]) == 0
     assert (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes() == first
@@ -80,14 +82,17 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_the_template_is_written_anew_from_the_rules(tmp_path: Path) -> None:
     root = challenge(tmp_path / "own")
-    edited = "\n".join(('submissions = 3', 'counts = "last"', 'missing = "leave-out"', "closes = 2026-03-31"))
+    edited = "\n".join(('submissions = 3', "public = 0.25", 'counts = "last"', 'missing = "leave-out"',
+                        "closes = 2026-03-31"))
     (root / "challenge.toml").write_text(edited + "\n" + (root / "challenge.toml").read_text())
     (root / "private" / "ratings.csv").unlink()
     assert cli.main(["challenge", "template", str(root)]) == 0
     assert (root / "template.csv").read_text() == "".join(f"{one}\n" for one in (
         "dialogue_id,score", *(f"{name}," for name in items())))
     page = (root / "README.md").read_text()
-    for words in ("first, second", "may hand in 3", "highest number", "is left out", "up to 2026-03-31"):
+    for words in ("first (overall), second (overall, wit)", "may hand in 3", "highest number", "is left out",
+                  "up to 2026-03-31", "ranked on 25 % of the contexts", "mean over all qualities",
+                  "a cluster is parted"):
         assert words in page
 
 
@@ -96,8 +101,12 @@ def test_the_two_phases_of_the_tutorial_are_read(tmp_path: Path) -> None:
     (block,) = re.findall(r"<!-- two-phases -->\n```toml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "challenge.toml").write_text(block)
     first, second = rulebook.phases(tmp_path)
-    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["tea-en"], ["tea-en", "tea-zh"]]
+    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["tea-dev"], ["tea-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
+    assert rulebook.opened(second) == ()
+    (tmp_path / "challenge.toml").write_text(block.replace('datasets = ["tea-test"]', ""))
+    assert [line[:43] for line in rulebook.opened(rulebook.read(tmp_path, "test"))] == [
+        "tea-dev: the part that test hides is open in"[:43]]
     (tmp_path / "challenge.toml").write_text(block.replace('"test"', '"development"'))
     with pytest.raises(BadConfig, match="a name of its own"):
         rulebook.phases(tmp_path)

@@ -95,6 +95,7 @@ def test_where_nobody_can_be_told_apart_the_table_says_so(root: Path, home: Path
     assert "95 % of the rank" in shown.grids[0].head
     assert any("No two of the 3 teams can be told apart" in line for line in shown.remarks)
     assert {row.letters for row in made.ranking} == {""}
+    assert "is first; PERM-BOTH over whole contexts, 200 draws, adjusted by Holm, does not tell it from" in shown.lead
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
@@ -218,6 +219,8 @@ def test_tables_are_for_machines_and_a_baseline_has_no_rank(root: Path, home: Pa
     names = [entry.name for entry in ranked.entries.entries]
     assert float(delta[3]) == round(ranked.ranking.totals[names.index("delta/1")], 4) < 0
     official = {row[0]: row for row in tables.official(ranked).rows}
+    assert "alpha is first; PERM-BOTH" in (lead := tables.exhibit(ranked).lead)
+    assert "its value is above that of the best baseline, length (" in lead
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
     assert official["length (baseline)"][1] == "–"
     assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))

@@ -118,9 +118,18 @@ def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: P
     assert len(both[False]) == 10
     assert both[False] | both[True] == set(range(40))
     assert not both[False] & both[True]
+    (root / "private" / "seed").write_text("secret")
+    (drawn,) = ground.prepared(rules, home).fields
+    assert set(np.flatnonzero(np.isfinite(drawn.judged[0].means)).tolist()) != both[False]
+    (root / "private" / "seed").unlink()
     assert cli.main(["challenge", "publish", str(root), "--phase", "test"]) == 0
     assert '<a href="test/challenge.html">' in (root / "site" / "index.html").read_text()
     assert "Provisional: ranked on the public" in (root / "site" / "test" / "challenge.html").read_text()
+    file = root / "known.csv"
+    file.write_text("dialogue_id,score\n" + "".join(
+        f"{name},{value if int(name[-3:]) in both[True] else -value}\n" for name, value in scores(0, 1).items()
+        if name.startswith("second")))
+    receipts.receive(root, home, file, "alpha", now=at("03-03"))  # of use on the private part alone
     receipts.freeze(root, home, "test", at("03-20"))
     assert "came after the phase was frozen" in send("delta", "03-21", "second")[1]
     submit(root, "test/delta", 1, {item: value for item, value in scores(1, 9).items() if item in items()[40:]})
@@ -128,7 +137,11 @@ def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: P
     page = (root / "site" / "test" / "challenge.html").read_text()
     assert "Final: frozen" in page
     assert "delta/1" in page
-    assert len(outcome.outcome(root, home, "test").entries.entries) == 3
+    final = outcome.outcome(root, home, "test")
+    assert [entry.name for entry in final.entries.entries] == ["alpha/1", "alpha/2", "beta/1", "gamma/1"]
+    assert final.ranking.totals[1] == max(final.ranking.totals)
+    assert "alpha/1" in [entry.name for entry in final.ranking.counting.entries]
+    assert "its best submission on the public part counts" in page
     with pytest.raises(BadConfig, match="is frozen already"):
         receipts.freeze(root, home, "test", at("03-22"))
     assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
