@@ -75,7 +75,7 @@ def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Grou
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     field = ground.prepared(rules, home)
-    rules = replace(rules, changed=log.changed(replace(rules, final=False), field))
+    rules = replace(rules, changed=log.changed(rules, field))
     taken = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), field, rules)
     whole = zeroed(taken.whole) if rules.missing == "zero" else taken.whole
     values = ranking.agreement(rules, field, whole.scores) if whole.entries else np.empty((0, len(field.targets)))

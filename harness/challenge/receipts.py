@@ -14,7 +14,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name}: is frozen already")
         listed = submissions.listed(rules, log.receipts(rules.phase))
-        field = ground.prepared(rules, home)
+        field = ground.prepared(replace(rules, final=True), home)
         taken = entries.taken(listed, field, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
                               "submissions": taken.digests, "inputs": inputs(rules, field)})
@@ -163,7 +163,8 @@ def _open(phases: Sequence[Rulebook], log: Log, phase: str, today: datetime.date
         rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)] or list(phases[-1:])
     named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
     if len(named) != 1:
-        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named or phases)}")
+        names = ", ".join(rules.phase for rules in named or phases)
+        raise BadConfig(f"say which phase by --phase: {names}" if names else "there are no phases: leave out --phase")
     return named[0]
 
 

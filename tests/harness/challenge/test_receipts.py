@@ -201,18 +201,18 @@ def test_the_workflow_receives_what_a_pull_request_adds(tmp_path: Path, home: Pa
     git(root, "add", "challenge.toml", "data")
     git(root, "commit", "--quiet", "--message", "challenge")
     git(root, "push", "--quiet", "origin", "main")
-    (root / "in").mkdir()
-    for number, name in ((1, "mine.csv"), (2, "more.csv")):  # the second pull request adds both files
+    for number, name, start in ((1, "mine.csv", "main"), (2, "more.csv", "theirs"), (3, "test/mine.csv", "main")):
+        git(root, "checkout", "--quiet", "-B", "theirs", start)  # the second pull request adds both files
+        (root / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / "in" / name).write_text("dialogue_id,score\n" + "".join(f"{one},{two}\n" for one, two in
                                                                         scores(1, 1).items()))
-        git(root, "checkout", "--quiet", "-B", "theirs")
         git(root, "add", "in")
         git(root, "commit", "--quiet", "--message", name)
         git(root, "push", "--quiet", "origin", f"HEAD:refs/pull/{number}/head")
     text = (ROOT / "harness/challenge/receive.yml").read_text()
     script = textwrap.dedent(text.split("        run: |\n")[1])
     git(tmp_path, "clone", "--quiet", str(origin), "checkout")
-    for number in (1, 2):
+    for number in (1, 2, 3):
         subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path / "checkout", check=True, env={
             **os.environ, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}", "BASE": "main", "NUMBER": str(number),
             "TEAM": "alpha", "PYTHONPATH": str(ROOT)})
@@ -222,4 +222,5 @@ def test_the_workflow_receives_what_a_pull_request_adds(tmp_path: Path, home: Pa
     said = (tmp_path / "gh").read_text()
     assert "received alpha/1" in said
     assert "refused: a submission is one file" in said
-    assert said.count("pr close") == 2
+    assert "there are no phases" in said, "the folder is the phase"
+    assert said.count("pr close") == 3
