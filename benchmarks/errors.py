@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 
@@ -32,13 +33,17 @@ class BadRecord(BenchmarkError):
         where = ", ".join(part for part in (f"record {record}" if record is not None else "",
                                             f"field {field!r}" if field else "") if part)
         super().__init__(f"{file}: {where + ': ' if where else ''}{problem}")
+        self.problem = field, problem
 
 
 class BadRecords(BadRecord):
-    """A file holds several things that it must not; `problems` has a line for each."""
+    """A file holds several things that it must not; `problems` has a line for each that is not said before."""
 
     def __init__(self, problems: Sequence[BadRecord]) -> None:
-        self.problems = tuple(map(str, problems))
+        times = Counter(each.problem for each in problems)
+        first = {each.problem: each for each in reversed(problems)}
+        self.problems = tuple(f"{first[own]}{f'; and {times[own] - 1} more like it' if times[own] > 1 else ''}"
+                              for own in times)
         more = len(problems) - 1
         Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} wrong")
 

@@ -42,6 +42,7 @@ SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTE
 """What files call the two sides; a name that is not here is kept."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+DIALOGUE = 'a list of {"speaker": "user", "text": "Hello"}'
 LARGEST = 1e6
 """No vote is larger, whatever the scale."""
 
@@ -99,7 +100,8 @@ def is_whole(values: Mapping[str, Any], level: Level | str) -> str:
     if whole and level == "turn":
         return 'it is a whole dialogue: the card should say level = "dialogue"'
     turn = {"context", "response"} <= values.keys() and not values.keys() & {"dialog", "dialogue"}
-    return 'it is a response in its context: the card should say level = "turn"' if turn and level != "turn" else ""
+    return ('it has a context and a response: the card should say level = "turn" or, where whole dialogues were rated, '
+            f"the record have dialogue, {DIALOGUE}") if turn and level != "turn" else ""
 
 
 def check_level(found: Sequence[Record], level: Level) -> None:
@@ -198,7 +200,7 @@ def _dialogue(record: Record) -> tuple[Utterance, ...]:
     field = "dialog" if "dialog" in record.values else "dialogue"
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
-        raise record.bad(field, "should be a list of utterances, " + (
+        raise record.bad(field, f"should be {DIALOGUE}, " + (
             "is missing" if turns is None else "is empty" if turns == [] else "is not"))
     for turn in turns:
         if not isinstance(turn, dict) or not all(isinstance(turn.get(key), str) for key in ("speaker", "text")):

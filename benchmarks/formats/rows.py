@@ -59,6 +59,12 @@ def read(source: TableSource, columns: Mapping[str, str]) -> list[Row]:
     return [(where, _renamed(where, _flat(row), columns)) for where, row in rows]
 
 
+def head(where: str) -> str:
+    """Where the column of a row would be named: in the head of a .csv or .tsv, else in the row."""
+    file, _, _ = where.rpartition(", line ")
+    return f"{file}, line 1" if file.casefold().endswith(ENDINGS[:2]) else where
+
+
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """The row, an object in it as columns of its own: `ratings.overall`; one that is a turn stays."""
     return {column: value for name, whole in row.items() for column, value in (
@@ -77,8 +83,8 @@ def of_objects(objects: Any, file: str, columns: Mapping[str, str]) -> list[Row]
 def _renamed(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     for own, theirs in columns.items():
         if theirs not in row:
-            raise BadRecord(where, None, theirs, f"is missing, and the card says that it is the {own}; "
-                                                 f"{nearest(theirs, row)}")
+            raise BadRecord(head(where), None, theirs, f"is missing, and the card says that it is the {own}; "
+                                                       f"{nearest(theirs, row)}")
     renamed = set(columns.values())
     return {name: value for name, value in row.items() if name not in renamed} | {
         own: row[theirs] for own, theirs in columns.items()}

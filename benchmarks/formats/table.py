@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.dataset import Quality
 from benchmarks.errors import BadRecord, nearest, raise_if_any
 from benchmarks.formats.official import SPEAKERS, Record, is_whole, lines, number
-from benchmarks.formats.rows import Row
+from benchmarks.formats.rows import Row, head
 
 TEXTS = ("context", "response", "dialogue", "system", "language")
 LISTS = ("reference", "fact")
@@ -38,7 +38,7 @@ def records(rows: Sequence[Row], level: str, votes: Mapping[str, Sequence[str]],
     for where, row in rows:
         if lacking := next((name for name in NEEDED[level] if name not in row), None):
             why = is_whole(row, level) or f"a {level}-level table has it, this one has {', '.join(row)}"
-            raise BadRecord(where, None, lacking, f"is missing; {why}")
+            raise BadRecord(head(where), None, lacking, f"is missing; {why}")
         try:
             values = _add(items, where, row, level)
             for quality, column, given in _votes_of(row, votes, where):
@@ -58,8 +58,8 @@ def _missing(rows: Sequence[Row], votes: Mapping[str, Sequence[str]]) -> Iterato
     for quality, own in votes.items():
         for column in own if wide else ():
             if column not in present and list(own) != [quality]:  # a quality without a column has no vote
-                yield BadRecord(wide[0][0], None, column, f"is missing, and the card says that it holds votes on "
-                                                          f"{quality!r}; {nearest(column, wide[0][1])}")
+                yield BadRecord(head(wide[0][0]), None, column, f"is missing, and the card says that it holds votes "
+                                                                f"on {quality!r}; {nearest(column, wide[0][1])}")
 
 
 def _check_votes(votes: Sequence[Any], quality: Quality, where: str, column: str) -> None:
@@ -91,7 +91,8 @@ def _add(items: dict[str, dict[str, Any]], where: str, row: Mapping[str, Any], l
         if text is not None and marked and field == "response":  # then official.py reads the marks of the context
             text = f"System: {_text(row[field])}"
         if text is not None and values.setdefault(field, text) != text:
-            raise BadRecord(where, None, field, f"differs from an earlier row of item {item!r:.60}")
+            raise BadRecord(where, None, field, f"differs from {values['where']}, which is of item {item!r:.60} too; "
+                                                "two items need two ids")
     for field in LISTS:
         values[field] = list(dict.fromkeys((*values.get(field, ()), *lines(_text(row.get(field) or "")))))
     return values
@@ -130,7 +131,7 @@ def _votes_of(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]], wher
         raise BadRecord(where, None, "quality",
                         f"{named!r:.60} is no quality of the card; {nearest(str(named), columns)}")
     if "rating" not in row:
-        raise BadRecord(where, None, "rating", "is missing; a row with a quality has the vote on it")
+        raise BadRecord(head(where), None, "rating", "is missing; a row with a quality has the vote on it")
     yield named, "rating", _votes(row["rating"], where, "rating")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 from benchmarks import registry
@@ -20,6 +21,8 @@ from harness.errors import BadConfig
 TIMEOUT = 300.0
 SHOWN = 20
 """Mistakes of a file that are printed."""
+ITEM = re.compile(" for item '.*'$")
+"""The item in a finding; two that differ in nothing else have one reason."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,16 +48,19 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
-    reasons: set[str] = set()
+    same: dict[str, list[str]] = {}
     for finding in process.findings(args.name, args.home, args.timeout):
         states.append(finding.state)
         if finding.state == "BROKEN" and not args.json:
-            if finding.text in reasons:
-                finding = dataclasses.replace(finding, text="for the same reason")
-            reasons.add(finding.text)
+            same.setdefault(ITEM.sub("", finding.text), []).append(finding.check)
+            if len(same[ITEM.sub("", finding.text)]) > 1:
+                continue
         line = json.dumps(dataclasses.asdict(finding)) if args.json else (
             f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}")
         print(line, flush=True)
+    for first, *more in same.values():
+        if more:
+            print(f"BROKEN  as {first}, {len(more)} more: {', '.join(more)}")
     broken = states.count("BROKEN")
     if not args.json:
         print(f"the contract is broken: {broken} of {len(states)} checks" if broken else

@@ -209,5 +209,6 @@ def _text(results: Results, scored: int) -> str:
     reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
     counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
               f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
-              f"{len(results.failures)} crashed")
+              f"{len(results.failures)} crashed"
+              f"{'; `harness check METRIC` names the items' if results.failures else ''}")
     return "\n".join(filter(None, (summary(results), beside, counts)))

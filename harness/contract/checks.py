@@ -170,9 +170,9 @@ def _no_network() -> Iterator[set[str]]:
 
 
 CHECKS: dict[str, Check] = {
-    "speed": speed,
     "card": card,
     "sample": sample,
+    "speed": speed,
     **{what: functools.partial(case, items, "turn") for what, items in hard.cases().items()},
     "whole dialogues": functools.partial(case, hard.dialogues(), "dialogue"),
     "what is missing": missing,

@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,6 +16,7 @@ from benchmarks.dataset import Dataset, Item
 from harness.contract import hard
 from harness.errors import BadScores
 from harness.scoring import score
+from harness.scoring.scorer import line_of
 from metrics.errors import CannotScore, MetricError, MissingResource
 from metrics.metric import Column, Metric
 from metrics.models.service import Models
@@ -101,7 +99,8 @@ class Trial:
         except BadScores as error:
             raise Broken(str(error)) from error
         except BaseException as error:  # SystemExit as well
-            raise Broken(f"raises {self._told(error)}{self._culprit(dataset)}") from error
+            raised = f"raises {type(error).__name__}: {' '.join(str(error).split())[:200]}{line_of(error, self.metric)}"
+            raise Broken(f"{raised}{self._culprit(dataset)}") from error
 
     def apart(self, dataset: Dataset, size: int) -> ScoredColumns:
         """The columns of a dataset that is handed over so many items at a time; NaN where that alone cannot be."""
@@ -130,13 +129,6 @@ class Trial:
             except BaseException:
                 return f" for item {item.id!r}"
         return ""
-
-    def _told(self, error: BaseException) -> str:
-        """The error, with the last line of the metric's own file that it came through."""
-        own = inspect.getfile(type(self.metric))
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
-        where = f" in line {lines[-1]} of {Path(own).name}" if lines else ""
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"
 
 
 def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,

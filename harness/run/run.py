@@ -175,8 +175,7 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
             scores = scorer.attempt(chosen.metric)
             if isinstance(scores, ScoringFailed):
                 results.failures.append(Failure(name, chosen.label, redacted(str(scores))))
-                stack = f"\n{scores.stack}" if scores.stack else ""
-                work.progress.say(f"{name}: {chosen.label} crashed: {scores}{stack}")
+                work.progress.say(f"{name}: {chosen.label} crashed: {scores}", scores.stack)
             elif isinstance(scores, Exception):
                 work.progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, work)
                 work.progress.unanswered += isinstance(scores, NoAnswer)

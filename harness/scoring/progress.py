@@ -141,10 +141,10 @@ class RunProgress:
             self.stages[name] += end - start
             self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(end - start, 6)}, end)
 
-    def say(self, text: str) -> None:
-        """Something that a reader should know."""
+    def say(self, text: str, stack: str = "") -> None:
+        """Something that a reader should know; where it came from is for the log alone."""
         self.terminal.line(text)
-        self._log({"event": "note", "text": redacted(text)})
+        self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, stack))))})
 
     def line(self) -> str:
         """What the run is doing, how fast it goes and how long it will take."""

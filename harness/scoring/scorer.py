@@ -12,12 +12,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import signal
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 from benchmarks.dataset import Dataset, DatasetCard, Item
@@ -103,7 +105,7 @@ class Scorer:
         except (KeyboardInterrupt, StoreError):
             raise
         except BaseException as error:
-            return failure(error)
+            return failure(error, metric)
 
     def score_all(self, pairs: Sequence[Pair], locks: Locks, progress: RunProgress) -> None:
         """Score pairs in this process; those that another run is scoring come last, or are taken from it."""
@@ -216,13 +218,20 @@ def until_scored(pairs: Sequence[Pair], attempt: Callable[[Sequence[Pair]], list
         waiting = busy
 
 
-def failure(error: BaseException) -> ScoringFailed:
+def line_of(error: BaseException, metric: Metric | None) -> str:
+    """Say which line of the metric's own file an error came through last; empty where none did."""
+    own = getattr(sys.modules.get(type(metric).__module__), "__file__", None)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
+    return f" in line {lines[-1]} of {Path(str(own)).name}" if lines else ""
+
+
+def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
     """What a metric raised, as one printable line, with the stack of an exception that nobody expected."""
     try:
         text = str(error)
     except Exception:  # foreign code as well
         text = "its message cannot be printed"
-    line = f"{type(error).__name__}: {text}".encode(errors="backslashreplace").decode()
+    line = f"{type(error).__name__}: {text}{line_of(error, metric)}".encode(errors="backslashreplace").decode()
     return ScoringFailed(line, "" if isinstance(error, MetricError | HarnessError) else traceback.format_exc())
 
 

@@ -191,11 +191,11 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
      "tea.csv, line 2: field 'overall': should hold a number, holds 'good'"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1e9,1\n", "", "no vote"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1,1\n1,x,b,1,1\n", "",
-     "tea.csv, line 3: field 'context': differs from an earlier row of item '1'"),
+     "tea.csv, line 3: field 'context': differs from tea.csv, line 2, which is of item '1' too; two items need two"),
     ("csv", "item,context,response,quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
-    ("csv", "item,context,response,quality\n1,a,b,fit\n", "", "line 2: field 'rating': is missing"),
+    ("csv", "item,context,response,quality\n1,a,b,fit\n", "", "line 1: field 'rating': is missing"),
     ("csv", "item,context,response,f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
-     "tea.csv, line 2: field 'r1': is missing, and the card says that it holds votes on 'overall'; known: item"),
+     "tea.csv, line 1: field 'r1': is missing, and the card says that it holds votes on 'overall'; known: item"),
     ("csv", "item,context,response,fit,fit\n1,a,b,1,1\n", "", "line 1: field 'fit': is the name of two columns"),
     ("csv", "item,context,response,overall,fit\n1,a,b,5,1\n2,a,b,9,1\n", SCALE,
      "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
@@ -208,20 +208,21 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("json", '[{"item": "1", "dialogue": [{"role": "user"}], "overall": 1}]', CARD.replace('"turn"', '"dialogue"'),
      "object 1: field 'dialogue': holds no turn with text"),
     ("json", '[{"dialogue_id": "1", "dialogue": []}]', CARD.replace('"turn"', '"dialogue"'),
-     "field 'dialogue': should be a list of utterances, is empty"),
+     "field 'dialogue': should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is empty"),
     ("xlsx", "PK", "", "tea.xlsx: should end on .csv, .tsv, .jsonl or .json; save a spreadsheet as .csv"),
     ("csv", "", SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
     ("csv", "item,context,response,annotator,overall\n1,a,b,x,5\n1,a,b,y,4\n1,a,b,x,\n1,a,b,x,4\n", SCALE,
      "tea.csv, line 5: field 'annotator': 'x' has a vote on 'overall' of item '1' already, in tea.csv, line 2"),
     ("csv", "item,context,response,total\n1,a,b,1\n", "",
      "no vote on 'overall'; it has item, context, response, total"),
-    ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "field 'context': is missing; a turn-level table has it"),
+    ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "line 1: field 'context': is missing; a turn-level table has"),
     ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "",
      'field \'context\': is missing; it is a whole dialogue: the card should say level = "dialogue"'),
     ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
-    ("json", official(), CARD.replace('"turn"', '"dialogue"'), 'the card should say level = "turn"'),
+    ("json", official(), CARD.replace('"turn"', '"dialogue"'),
+     'it has a context and a response: the card should say level = "turn" or, where whole dialogues'),
     ("csv", "item,context,response,overall,fit\n1,a,b,1,1\n", RATERS,
-     "tea.csv, line 2: field 'id': is missing, and the card says that it is the item"),
+     "tea.csv, line 1: field 'id': is missing, and the card says that it is the item"),
     ("csv", "", RATERS.replace("item =", "itme ="), "columns names 'itme', which is none of item, context"),
     ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing; a turn-level table has it"),
     ("csv", "item,context,response,overall,fit\n", "", "tea.csv: holds no records"),
@@ -289,7 +290,8 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert main(["check", str(path)]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "tea.csv, line 19: field 'overall': should hold a number, holds 'good'",
-        "tea.csv, line 22: field 'response': differs from an earlier row of item '1'"]
+        ("tea.csv, line 22: field 'response': differs from tea.csv, line 4, which is of item '1' too; "
+         "two items need two ids")]
     assert main(["import", str(path)]) == 2
     assert "holds 'good'; 1 more record is wrong" in capsys.readouterr().err
     table(tmp_path, "csv", [*rows, {**rows[0], "weather": "snow"}, rows[0]])
@@ -304,11 +306,11 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert "ratings come with a card" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "tea.csv")]) == 2
     assert "a dataset is checked by its card" in capsys.readouterr().err
-    table(tmp_path, "csv", [{**long()[0], "quality": "overal"} for _ in range(30)])
+    table(tmp_path, "csv", [{**long()[0], "quality": f"overal{place % 23}"} for place in range(24)])
     assert main(["check", str(path)]) == 1
-    printed = capsys.readouterr().out
-    assert (printed.count("is no quality of the card; known: overall, fit; did you mean 'overall'?"),
-            printed.splitlines()[-1]) == (20, "and 10 more")
+    first, *printed = capsys.readouterr().out.splitlines()
+    assert "'overal0' is no quality of the card; known: overall, fit; did you mean 'overall'?; and 1 more" in first
+    assert (len(printed), printed[-1]) == (20, "and 3 more")
     for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
         write(tmp_path, form, "")
         (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))

@@ -81,7 +81,7 @@ class Worker:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a metric is foreign code
-            return Ended(name, failure(error))
+            return Ended(name, failure(error, self.metrics.get(name)))
         self.store.put_part(whole.fingerprint, key, task.span, scores)
         return Ended(name, tokens=READING.tokens - before)
 

@@ -65,7 +65,7 @@ def test_both_names_of_the_dialogue(tmp_path: Path) -> None:
         assert dataset.items[0].context == (Utterance("user", "hi"), Utterance("system", "hello"))
         assert dataset.ratings[0].votes == ()
     for more, problem in [({"dialog": [{"speaker": "human", "text": " "}]}, "no utterance with text"),
-                          ({}, "should be a list of utterances, is missing"),
+                          ({}, "should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is missing"),
                           ({"dialog": ["hi"]}, "the texts speaker and text")]:
         with pytest.raises(BadRecord, match=problem):
             parse(tmp_path, {"dialogue_id": "a", **more}, name="fed-dial")

@@ -263,6 +263,16 @@ def test_a_score_that_hangs_on_the_order_of_a_set_is_found(
     assert last == "the contract is broken: 1 of 2 checks"
 
 
+def test_checks_that_break_for_one_reason_are_said_once(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "whitespace only", "permuted items", "an item alone")
+    assert main(["check", file(tmp_path, "1 / 0")]) == 1
+    first, _, same, last = capsys.readouterr().out.splitlines()
+    assert first.endswith("division by zero in line 16 of odd.py for item 'whitespace only 3 as response'")
+    assert same == "BROKEN  as whitespace only, 2 more: permuted items, an item alone"
+    assert last == "the contract is broken: 3 of 4 checks"
+
+
 @pytest.mark.slow
 def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
         tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
