@@ -53,8 +53,6 @@ QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high
                                   "dimension": terms.text, "columns": terms.texts}
 PLACE = ("file", "hub", "part", "columns", "qualities", "quality")
 """What of a card says where the data are, and not what they are."""
-SHOWN = 5
-"""Items that are named for the same remark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,8 @@ class OwnDataset:
         places = {record.id: record.file if listed else record.id for record in records}
         empty = [places[record.id] for record in records if official.has_empty_turn(record)]
         return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
-            *(f"{place}: a turn among others is empty, and left out" for place in empty[:SHOWN]),
-            *([f"and so in {len(empty) - SHOWN} more items"] if len(empty) > SHOWN else ()),
+            *(f"{place}: a turn among others is empty, and left out" for place in empty[:table.SHOWN]),
+            *([f"and so in {len(empty) - table.SHOWN} more items"] if len(empty) > table.SHOWN else ()),
             *(table.remarks(listed, self.votes) if listed else ())), places
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:

@@ -22,6 +22,8 @@ TEXTS = ("context", "response", "dialogue", "system", "language")
 LISTS = ("reference", "fact")
 COLUMNS = ("item", *TEXTS, *LISTS, "quality", "rating", "annotator")
 NEEDED = {"dialogue": ("item", "dialogue"), "turn": ("item", "context", "response")}
+SHOWN = 5
+"""Places that a remark names."""
 MARKS = {"user": "User", "system": "System"}
 
 
@@ -104,12 +106,19 @@ def remarks(rows: Sequence[Row], votes: Mapping[str, Sequence[str]]) -> Iterator
     used = {*COLUMNS, *rated}
     if unused := [name for name in dict.fromkeys(name for _, row in rows for name in row) if name not in used]:
         yield f"columns that mean nothing: {', '.join(unused)}"
-    if twice := len(rows) - len({json.dumps(row, sort_keys=True, default=str) for _, row in rows}):
-        yield (f"{twice} rows are equal to an earlier one, and count as votes of their own" if twice > 1 else
-               "1 row is equal to an earlier one, and counts as a vote of its own")
-    if empty := sum(row[name] in (None, "") or str(row[name]).upper().startswith("N/A") for _, row in rows
-                    for name in (*rated, "rating") if name in row):
-        yield f"{empty} places hold no vote" if empty > 1 else "1 place holds no vote"
+    first: dict[str, str] = {}
+    if twice := [where for where, row in rows
+                 if first.setdefault(json.dumps(row, sort_keys=True, default=str), where) != where]:
+        yield (f"{len(twice)} rows are equal to an earlier one, and count as votes of their own" if len(twice) > 1 else
+               "1 row is equal to an earlier one, and counts as a vote of its own") + which(twice)
+    if empty := [f"{where}, {name}" for where, row in rows for name in (*rated, "rating")
+                 if name in row and (row[name] in (None, "") or str(row[name]).upper().startswith("N/A"))]:
+        yield (f"{len(empty)} places hold no vote" if len(empty) > 1 else "1 place holds no vote") + which(empty)
+
+
+def which(places: Sequence[str]) -> str:
+    """The first of some places."""
+    return f" ({'; '.join(places[:SHOWN])}{'; ...' if len(places) > SHOWN else ''})"
 
 
 def names(rows: Sequence[Row]) -> tuple[str, ...]:

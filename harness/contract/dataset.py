@@ -9,9 +9,8 @@ from benchmarks import registry
 from benchmarks.corpora import overlap
 from benchmarks.dataset import Dataset, Item, Utterance
 from benchmarks.errors import nearest
+from benchmarks.formats.table import which
 
-SHOWN = 5
-"""Items that a remark names."""
 LATIN = "\u024f"
 """The last letter of the Latin alphabets of Europe."""
 
@@ -61,8 +60,12 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
             (repeated, "item repeats the dialogue and response of another one",
              "items repeat the dialogue and response of another one")):
         if names:
-            yield f"{_count(len(names), one, many)}{_which([places.get(name, name) for name in names])}"
+            yield f"{_count(len(names), one, many)}{which([places.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
+        voted = {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
+        if lacking := [places.get(name, name) for name in items if name in rated - voted]:
+            how_many = _count(len(lacking), "item has no vote", "items have no vote")
+            yield f"{quality.name}: {how_many} on it, and votes on others{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
         if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
@@ -74,11 +77,6 @@ def _foreign(item: Item) -> bool:
     """Whether most letters of an item are not Latin."""
     letters = [sign for turn in item.utterances for sign in turn.text if sign.isalpha()]
     return 2 * sum(sign > LATIN for sign in letters) > len(letters)
-
-
-def _which(names: Sequence[str]) -> str:
-    """The first of some items, by their places."""
-    return f" ({'; '.join(names[:SHOWN])}{'; ...' if len(names) > SHOWN else ''})"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import hashlib
 import importlib
 import inspect
+import re
 import sys
 import tempfile
 import traceback
@@ -23,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin, MetricError
 from metrics.external import isolation
 from metrics.external.isolation.settings import metric_of
@@ -167,6 +170,8 @@ def _guarded(shown: str, root: Path) -> Iterator[None]:
         raise
     except BaseException as error:  # SystemExit as well
         message = error.msg if isinstance(error, SyntaxError) else str(error)
+        if unknown := re.fullmatch(r"MetricCard.*unexpected keyword argument '(\w+)'.*", message):
+            message += f"; {nearest(unknown[1], (field.name for field in dataclasses.fields(MetricCard)))}"
         raise BrokenPlugin(f"{shown}{_place(error, root)}: {type(error).__name__}: {message}") from error
 
 

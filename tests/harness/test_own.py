@@ -284,6 +284,7 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
     for remark in ("1 item has no vote (tea.csv, line 16)", "1 response is empty (tea.csv, line 9)",
                    "2 items repeat the dialogue and response of another one (tea.csv, line 13; tea.csv, line 16)",
+                   "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)",
                    "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
     table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
@@ -298,7 +299,8 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr().out
-    for remark in ("columns that mean nothing: weather", "1 row is equal to an earlier one", "5 places hold no vote",
+    for remark in ("columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 7, fit; tea",
+                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 22)",
                    "no other dataset has the board 'relevanse'"):
         assert f"look at this: {remark}" in printed
     assert "did you mean 'relevance'?" in printed

@@ -152,6 +152,7 @@ NO_METRIC = (
     ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
     (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
+    (source().replace("family=", "familly="), "did you mean 'family'?"),
     ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
     (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
 )
