@@ -78,8 +78,7 @@ class OwnDataset:
         places = {record.id: record.file if listed else record.id for record in records}
         empty = [places[record.id] for record in records if official.has_empty_turn(record)]
         return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
-            *(f"{place}: a turn among others is empty, and left out" for place in empty[:table.SHOWN]),
-            *([f"and so in {len(empty) - table.SHOWN} more items"] if len(empty) > table.SHOWN else ()),
+            *([f"a turn among others is empty, and left out{table.which(empty)}"] if empty else ()),
             *(table.remarks(listed, self.votes) if listed else ())), places
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:

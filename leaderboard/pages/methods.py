@@ -81,26 +81,22 @@ def build(results: Results) -> tuple[Page, ...]:
                       "again."),)
 
 
-def skips(results: Results) -> list[tuple[str, list[Skip]]]:
-    """Group the skips by reason, the most frequent first."""
-    return _by_reason(results.skips)
-
-
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:
     """Group by reason the columns, as metrics, that have no value on any quality of a dataset."""
     notes: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in results.correlations:
         if row.statistic == STATISTIC:
             notes[row.dataset, row.column].add("" if math.isfinite(row.value) else row.note)
-    return _by_reason(Skip(dataset, column, *why) for (dataset, column), why in notes.items()
-                      if len(why) == 1 and "" not in why)
+    return by_reason(Skip(dataset, column, *why) for (dataset, column), why in notes.items()
+                     if len(why) == 1 and "" not in why)
 
 
-def _by_reason(skipped: Iterable[Skip]) -> list[tuple[str, list[Skip]]]:
-    by_reason: dict[str, list[Skip]] = defaultdict(list)
+def by_reason(skipped: Iterable[Skip]) -> list[tuple[str, list[Skip]]]:
+    """Group by reason what has no scores, the most frequent first."""
+    groups: dict[str, list[Skip]] = defaultdict(list)
     for skip in sorted(skipped, key=lambda skip: (skip.metric, skip.dataset)):
-        by_reason[skip.reason].append(skip)
-    return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+        groups[skip.reason].append(skip)
+    return sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
 
 def pairs(skipped: Iterable[Skip]) -> str:
@@ -152,7 +148,7 @@ def _datasets(index: Index) -> Block:
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
-    grouped = skips(results)
+    grouped = by_reason(results.skips)
     rows = ((Cell(reason), count_cell(len(skipped)), Cell(pairs(skipped))) for reason, skipped in grouped)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, never zero.")

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from harness.results.rows import Results
+from harness.results.rows import Results, Skip
 from leaderboard.blocks.boards import LETTERS, cost_cell, dataset_boards, groups, headings, row_heads
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
@@ -19,7 +19,7 @@ from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
 from leaderboard.model.index import Column, Index, make_index, origin_of, plural, real_alone, statistic_title
 from leaderboard.pages.front import why_nothing
-from leaderboard.pages.methods import pairs, skips, without_value
+from leaderboard.pages.methods import by_reason, pairs, without_value
 from leaderboard.render.html import BANNER
 
 WIDTH = 110
@@ -41,9 +41,9 @@ def summary(results: Results) -> str:
     if every and any(origin_of(entry) == "sample" for entry in results.datasets):
         parts.insert(0, textwrap.fill(BANNER, WIDTH) + "\n")
     nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
-    skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in skips(results)]
-    failed = [_entry("Failed", 1, row.error, f"{row.metric} on {row.dataset}")
-              for row in sorted(results.failures, key=lambda row: (row.metric, row.dataset, row.error))]
+    skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in by_reason(results.skips)]
+    failed = [_entry("Failed", len(rows), reason, pairs(rows)) for reason, rows in by_reason(
+        Skip(row.dataset, row.metric, row.error) for row in results.failures)]
     empty = [textwrap.fill(plain(f"No value: {pairs(rows)}: {reason}"), WIDTH, subsequent_indent="  ",
                            break_on_hyphens=False) + "\n" for reason, rows in without_value(results)]
     few = (index.correlations and len(index.datasets) <= FEW_DATASETS

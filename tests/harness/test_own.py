@@ -331,7 +331,7 @@ def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: 
                 {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), whole, "d9")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))
         assert main(["import", str(path)]) == 0
-        assert f"look at this: {place}: a turn among others is empty, and left out" in capsys.readouterr().out
+        assert f"look at this: a turn among others is empty, and left out ({place})" in capsys.readouterr().out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
 

@@ -104,8 +104,7 @@ class ReplyScores:
         result = Scorer(replies.dataset, self.models, self.store).attempt(use.metric)
         if isinstance(result, ScoringFailed):
             self.failures[use.label] = str(result)
-            if result.stack:
-                self.progress.line(f"{use.label} crashed: {result}\n{result.stack}")
+            self.progress.line(f"{use.label} crashed: {result}")
         elif isinstance(result, Exception):
             self.skips[use.label] = str(result)
         else:

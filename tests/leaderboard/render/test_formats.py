@@ -106,14 +106,15 @@ def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
 
 
 def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(results: Results) -> None:
-    lettered = replace(results, failures=(Failure("fed-turn", "grade", "boom"),), ranking=tuple(
+    failures = Failure("fed-turn", "grade", "boom"), Failure("fed-dial", "grade", "boom")
+    lettered = replace(results, failures=failures, ranking=tuple(
         replace(row, letters="ab" if row.rank else "") for row in results.ranking))
     text = summary(lettered)
     places = [text.index(part) for part in (
         "Development datasets: Spearman, averages. Data: 3 datasets", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
         "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
-        "Failed 1 pair of metric and dataset: boom")]
+        "Failed 2 pairs of metric and dataset: boom (grade on fed-dial, fed-turn)")]
     assert places == sorted(places)
     lines = [line.split() for line in text.splitlines()]
     assert next(line for line in lines if line[1:2] == ["bleu1"])[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
