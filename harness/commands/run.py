@@ -57,7 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, metavar="N",
                         help="resamples behind the interval of each rank (default: 1000; 0: none)")
     parser.add_argument("--permutations", type=int, metavar="N",
-                        help="draws of PERM-BOTH for every pair of columns (default: 1000; 0: none)")
+                        help="draws of PERM-BOTH for every pair of columns, kept for the pages; `harness report` "
+                             "makes its own (default: 0)")
     configure_statistics(parser, {"action": "append"})
     parser.add_argument("--examples", type=int, metavar="N",
                         help="items of each dataset whose texts are shown, where people and metrics disagree most "

@@ -41,7 +41,7 @@ class Settings:
     reuse: Path | None = None
     seed: int = 0
     draws: int = 1000
-    permutations: int = 1000
+    permutations: int = 0
     statistic: tuple[str, ...] = ()
     level: tuple[str, ...] = ()
     examples: int = 6
