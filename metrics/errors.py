@@ -12,6 +12,10 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+from pathlib import Path
+
 
 class MetricError(Exception):
     """Anything wrong with a metric that the user can mend, or that its card declares."""
@@ -48,3 +52,10 @@ class CannotScore(MetricError):
 def in_one_line(error: BaseException, longest: int = 160) -> str:
     """What foreign code raised, with its type, in one line of a bounded length."""
     return f"{type(error).__name__}: {' '.join(str(error).split()):.{longest}}"
+
+
+def line_of(error: BaseException, metric: object) -> str:
+    """Say which line of the metric's own file an error came through last; empty where none did."""
+    own = getattr(sys.modules.get(type(metric).__module__), "__file__", None)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
+    return f" in line {lines[-1]} of {Path(str(own)).name}" if lines else ""

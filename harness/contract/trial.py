@@ -16,8 +16,7 @@ from benchmarks.dataset import Dataset, Item
 from harness.contract import hard
 from harness.errors import BadScores
 from harness.scoring import score
-from harness.scoring.scorer import line_of
-from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.errors import CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Column, Metric
 from metrics.models.service import Models
 

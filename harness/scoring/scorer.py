@@ -12,14 +12,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import signal
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 
 from benchmarks.dataset import Dataset, DatasetCard, Item
@@ -31,7 +29,7 @@ from harness.scoring.progress import RunProgress
 from harness.scoring.score import Scores, score, score_part
 from harness.scoring.store import ScoreStore, Span, cut, lock_name
 from metrics.composition import Composite
-from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.errors import CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Metric
 from metrics.models.reading import READING
 from metrics.models.service import Models
@@ -216,13 +214,6 @@ def until_scored(pairs: Sequence[Pair], attempt: Callable[[Sequence[Pair]], list
                              "waiting for its scores")
             time.sleep(WAIT)
         waiting = busy
-
-
-def line_of(error: BaseException, metric: Metric | None) -> str:
-    """Say which line of the metric's own file an error came through last; empty where none did."""
-    own = getattr(sys.modules.get(type(metric).__module__), "__file__", None)
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
-    return f" in line {lines[-1]} of {Path(str(own)).name}" if lines else ""
 
 
 def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
