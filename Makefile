@@ -35,7 +35,8 @@ leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything
 
 example: environment  ## docs/example/ and docs/example.zip: the ten real datasets, numbers and no texts
 	$(BIN)/harness run --all --with 'cosine[encoder=all-mpnet-base-v2]' \
-	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --data real --split dev --examples 0 --out results/example
+	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --data real --split dev --examples 0 --permutations 1000 \
+	    --out results/example
 	$(BIN)/harness publish --out results/example --site docs/example --bundle docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite

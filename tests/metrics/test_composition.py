@@ -206,7 +206,7 @@ def test_evidence_of_the_same_scores_goes_before_that_of_others(tmp_path: Path) 
 def test_the_signature_holds_inputs_and_weights_and_tells_of_other_scores(tmp_path: Path) -> None:
     path = written(tmp_path, "weighted", Evidence(("length", "turns"), (measured("a", rated("overall", 0.1, 0.2)),)))
     signed = signature(composite("weighted[inputs=length+turns]"), Models(tmp_path))
-    assert "|input=length|length|r1|input=turns|turns|r1" in signed
+    assert "|input=length|length|r1|unit=words|input=turns|turns|r1" in signed
     assert f"|weights={evidences.read(path).identity}, learned on" in signed
     assert signed.endswith("learned on other scores of length, turns")
 

@@ -79,7 +79,7 @@ def test_weights_of_another_encoder_are_refused_with_what_to_do(home: Path, kept
         checkpoint.find("toy", OTHER, home)
     with pytest.raises(MissingResource, match="the run has none"):
         checkpoint.find("toy", "", home)
-    with pytest.raises(MissingResource, match="train them with `harness train not-here --recipe paper`"):
+    with pytest.raises(MissingResource, match="`harness train not-here --recipe paper` trains your own"):
         checkpoint.find("not-here-paper-part", "", home)
 
 
