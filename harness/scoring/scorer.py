@@ -222,7 +222,8 @@ def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
         text = str(error)
     except Exception:  # foreign code as well
         text = "its message cannot be printed"
-    line = f"{type(error).__name__}: {text}{line_of(error, metric)}".encode(errors="backslashreplace").decode()
+    message = f"{type(error).__name__}{': ' * bool(text)}{text}{line_of(error, metric)}"
+    line = message.encode(errors="backslashreplace").decode()
     return ScoringFailed(line, "" if isinstance(error, MetricError | HarnessError) else traceback.format_exc())
 
 

@@ -28,7 +28,7 @@ CRASHES = (
      "Odd: its message cannot be printed"),
     ("calls sys.exit(0)", "sys.exit(0)", "SystemExit: 0"),
     ("calls itself without end", "self.score(items, models)", "RecursionError: maximum recursion depth exceeded"),
-    ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError: "),
+    ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError in line"),
     ("returns nothing", "return None", "promised the columns .* and gave NoneType"),
     ("returns a column of another name", "return {'another': right}", "promised the columns .* and gave another"),
     ("returns too few scores", "right.pop()", r"column \w+ has shape \(19,\) for 20 items"),
@@ -126,7 +126,7 @@ def test_what_failed_alone_is_scored_by_the_next_run(executor: str, tmp_path: Pa
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
     again = ["run", *argv, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
     assert main(again) == 1
-    assert failures(tmp_path / "out") == {"toy": "OSError: busy"}
+    assert failures(tmp_path / "out") == {"toy": "OSError: busy in line 24 of toy.py"}
     assert main(again) == 0
     assert {name for _, name, _ in scored(tmp_path / "out")} == {"toy"}
     assert report(tmp_path / "out") == undisturbed(*argv)
@@ -177,6 +177,6 @@ def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undistu
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 1, said
-    assert failures(tmp_path / "out") == {"toy": "MemoryError: "}
+    assert failures(tmp_path / "out") == {"toy": "MemoryError in line 23 of toy.py"}
     assert correlations(report(tmp_path / "out"), "length", "distinct") == correlations(
         undisturbed(*GOOD), "length", "distinct")
