@@ -7,7 +7,7 @@ chat template has it, up to the place where the score would stand:
     answer = "json"      the same for each quality, after the beginning of an object that names it first
     answer = "yes"       log p(Yes) − log p(No)
 
-The probability of everything else is left out. The questions about one item share what is read of it.
+The probability of everything else is left out. The questions about replies to one context share what is read of it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from metrics.errors import BadOption, CannotScore
 from metrics.judges import prompt as prompts
 from metrics.judges.prompt import JudgedQuality, Prompt, Question
 from metrics.metric import Columns, MetricCard
-from metrics.models.causal import LanguageModel
+from metrics.models.causal import Asked, LanguageModel
 from metrics.models.service import Models
 
+OTHER = "\ue000"
+"""A response that begins as none does."""
 YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 
@@ -42,14 +44,14 @@ class LocalJudge:
         """A score per quality, on its scale, and their mean; NaN for an item that lacks what the prompt needs."""
         model = models.lm(self.lm)
         rows = [row for row, item in enumerate(items) if all(getattr(item, need) for need in self.prompt.needs)]
-        texts = [self._texts(items[row], model) for row in rows]
+        asked = [self._asked(items[row], model) for row in rows]
         if self.prompt.answer == "yes":
             answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
         else:
             scales = (_whole(self.prompt, quality) for quality in self.prompt.qualities)
             answers = sorted({str(value) for scale in scales for value in scale})
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
-        for row, read in zip(rows, model.answers(texts, answers), strict=True):
+        for row, read in zip(rows, model.answers(asked, answers), strict=True):
             for place, quality in enumerate(self.prompt.qualities):
                 table[place, row] = self._value(quality, read[place].astype(np.float64), answers)
         return prompts.columns(self.prompt, table)
@@ -58,15 +60,22 @@ class LocalJudge:
         """The prompt as it reads."""
         return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
 
-    def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
-        """One text per quality; of a dialogue that is too long for the model the first turns are left out."""
+    def _asked(self, item: Item, model: LanguageModel) -> Asked:
+        """One text per quality, and the same for another response, which shows what is asked before the response.
+
+        Of a dialogue that is too long for the model the first turns are left out.
+        """
         for first in range(len(item.context) + 1):
             shorter = item if not first else replace(item, context=item.context[first:])
-            texts = tuple(text for question in prompts.questions(self.prompt, shorter)
-                          for text in self._written(question, model))
+            texts = self._texts(shorter, model)
             if all(map(model.fits, texts)):
-                return texts
+                other = item.response and replace(item.response, text=OTHER)
+                return texts, self._texts(replace(shorter, response=other), model)
         raise CannotScore(f"item {item.id}: the question is too long for {model.name} without any context")
+
+    def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
+        return tuple(text for question in prompts.questions(self.prompt, item)
+                     for text in self._written(question, model))
 
     def _written(self, question: Question, model: LanguageModel) -> list[str]:
         text = model.conversation(question.messages)

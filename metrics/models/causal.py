@@ -12,6 +12,7 @@ A text that several continuations follow is read once: its keys and values are k
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Result
-from metrics.models.continuations import SAVED, Following, Reader, reads_pieces
+from metrics.models.continuations import SAVED, Following, Reader, reads_pieces, small_trees
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, Memory, Vectors
@@ -35,6 +36,10 @@ LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
 
 Before: TypeAlias = str | tuple[str, ...]
 """What comes before a continuation: a text, or its turns from the oldest to the last, to be joined as they are."""
+
+
+Asked: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The texts of a question, and texts of another: what they all begin with is what other questions begin with too."""
 
 
 class LanguageModel:
@@ -85,10 +90,10 @@ class LanguageModel:
                                     lambda missing: self._means(missing, continuations))
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
-    def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
+    def answers(self, questions: Sequence[Asked], answers: Sequence[str]) -> list[Vectors]:
         """Score each answer, a single token, after each text of each question: log p up to a constant (texts, answers).
 
-        The texts of a question mostly begin alike; that beginning is read once.
+        What comes before is read once for all questions after it; no question changes the last bits of another.
         """
         wanted = [self._single_token(answer) for answer in answers]
         return self._memory.through((self.weights.identity, "answers", tuple(wanted)), questions,
@@ -197,7 +202,9 @@ class LanguageModel:
         places: dict[tuple[int, ...], list[int]] = {}
         for place, start in enumerate(starts):
             places.setdefault(start, []).append(place)
-        read = self._read([Following(list(start), [afters[place] for place in here], apart=self.machine.kind == "cpu")
+        alone = self.machine.kind == "cpu"
+        read = self._read([Following(list(start), [[afters[place]] for place in here] if alone else
+                                     small_trees([afters[place] for place in here]))
                            for start, here in places.items()])
         likelihoods = {place: values for here, group in zip(places.values(), read, strict=True)
                  for place, values in zip(here, group, strict=True)}
@@ -207,25 +214,30 @@ class LanguageModel:
         afters = self._cut(continuations)
         longest = max(map(len, afters), default=0)
         order = sorted(range(len(afters)), key=afters.__getitem__)  # what begins alike stands together
-        groups = [Following(start, [afters[place] for place in order])
+        groups = [Following(start, small_trees([afters[place] for place in order]))
                   for start in self._starts(befores, [longest] * len(befores))]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
                           for values in self._read(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
-    def _answers(self, questions: Sequence[tuple[str, ...]], wanted: Sequence[int]) -> list[Vectors]:
-        units = []
-        for texts in questions:
-            rows = [self._opening + ids for ids in self.tokenizer.plain(texts)]
+    def _answers(self, questions: Sequence[Asked], wanted: Sequence[int]) -> list[Vectors]:
+        """The scores of questions, gathered by what comes before; each is a tree of its own."""
+        places: dict[tuple[int, ...], list[int]] = {}
+        trees = []
+        for place, both in enumerate(questions):
+            rows, others = ([self._opening + ids for ids in self.tokenizer.plain(texts)] for texts in both)
             if (most := max(map(len, rows))) > self.tokenizer.limit:
                 raise CannotScore(f"model {self.name} reads {self.tokenizer.limit} tokens; a question has {most}")
-            differ = (place for place, tokens in enumerate(zip(*rows, strict=False)) if len(set(tokens)) > 1)
-            alike = next(differ, min(map(len, rows)) - 1)
-            units.append(Following(rows[0][:alike], [row[alike:] for row in rows]))
-        parts = [unit.units(together=not self._stateful) for unit in units]
-        read = iter(self._run(self._batches, [unit for part in parts for unit in part],
-                              lambda reader, units: reader.last(units, wanted)))
-        return [np.concatenate([next(read) for _ in part]) for part in parts]
+            columns = itertools.takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, *others, strict=False))
+            shared = max(1, len(list(columns)))
+            places.setdefault(tuple(rows[0][:shared]), []).append(place)
+            trees.append([[*row[shared:], self.tokenizer.pad] for row in rows])
+        units = [unit for start, here in places.items()
+                 for unit in Following(list(start), [trees[place] for place in here]).units(self._in_pieces, 0)]
+        read = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, wanted))
+        scores = iter(np.concatenate(read))
+        kept = {place: np.stack([next(scores) for _ in trees[place]]) for here in places.values() for place in here}
+        return [kept[place] for place in range(len(questions))]
 
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
         """Compute log p of every token of each group's continuations, on all devices."""
@@ -242,7 +254,7 @@ class LanguageModel:
         def on(reader: Reader) -> Forward[Result]:
             return lambda batch: read(reader, [units[place] for place in batch])
 
-        readers = [Reader(network, device, self.tokenizer.pad, self._rows)
+        readers = [Reader(network, device, self.tokenizer.pad, self._in_pieces, self._rows)
                    for network, device in networks.workers(self.networks, self.machine)]
         return batches.run([unit.size for unit in units], [on(reader) for reader in readers])
 

@@ -1,15 +1,14 @@
 """How likely each of several continuations is after one text, as a causal network computes it.
 
 There are two ways. A text with one continuation is read with it, in a batch with others. Or texts stand one behind the
-other in a single row without padding, each once, with what follows it: continuations form a tree, in which tokens that
-begin alike stand once, and each token sees its text and what leads to it, at the position it would have by itself.
-Continuations that are read `apart` form a tree each, so that none changes the last bits of another. Scores over the
-vocabulary are computed only from the last token of a text on; they take most of the memory.
+other in a single row without padding, each once, with what follows it: continuations form trees, in which tokens that
+begin alike stand once, and each token sees its text and what leads to it, at the position it would have by itself. On
+a processor no tree changes the last bits of another. Scores over the vocabulary are computed only from the last token
+of a text on; they take most of the memory.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +23,15 @@ from metrics.models.tokens import Tokenized
 from metrics.models.vocabulary import log_likelihoods
 
 NEAR = 0.01
-"""How far likelihoods may lie apart by rounding."""
+"""How far likelihoods may lie apart by rounding in float32; in shorter numbers by ROUNDINGS of theirs."""
+
+ROUNDINGS = 16
 
 SAVED = 64
 """How many tokens must be saved for a text to be read once, in a call of its own."""
 
 MOST = 16
-"""How many continuations that are read apart stand behind a text, before it is read anew for others."""
+"""How many trees stand behind a text, before it is read anew for others."""
 
 TREE = 128
 """Tokens of the continuations that form one tree, at most."""
@@ -41,35 +42,37 @@ PIECES = "pieces"
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """The tokens of a text, one or more, and of the continuations that are to be read after it."""
+    """The tokens of a text, one or more, and of the continuations that are to be read after it, tree by tree."""
 
     start: list[int]
-    afters: list[list[int]]
-    apart: bool = False
+    trees: list[list[list[int]]]
+
+    @property
+    def afters(self) -> list[list[int]]:
+        """The continuations of all trees."""
+        return [after for tree in self.trees for after in tree]
 
     @property
     def size(self) -> int:
         """How many tokens there are to read, at most."""
         return len(self.start) + sum(map(len, self.afters))
 
-    @property
-    def trees(self) -> list[Tree]:
-        """The trees that the continuations form, neighbours together; small ones, since each attends to itself."""
-        parts: list[list[tuple[int, ...]]] = []
-        for after in map(tuple, self.afters):
-            if parts and not self.apart and sum(map(len, parts[-1])) + len(after) <= TREE:
-                parts[-1].append(after)
-            else:
-                parts.append([after])
-        return [Tree.of(tuple(part)) for part in parts]
-
     def units(self, together: bool, saved: int = SAVED) -> list[Following]:
         """What is read at once: all of it where that saves so many tokens and the network can, else one by one."""
         if not together or (len(self.afters) - 1) * len(self.start) < saved:
-            return [Following(self.start, [after]) for after in self.afters]
-        many = MOST if self.apart else max(1, len(self.afters))
-        return [Following(self.start, self.afters[place : place + many], self.apart)
-                for place in range(0, len(self.afters), many)]
+            return [Following(self.start, [[after]]) for after in self.afters]
+        return [Following(self.start, self.trees[place : place + MOST]) for place in range(0, len(self.trees), MOST)]
+
+
+def small_trees(afters: Sequence[list[int]]) -> list[list[list[int]]]:
+    """The trees of continuations, neighbours together; small ones, since each attends to itself."""
+    trees: list[list[list[int]]] = []
+    for after in afters:
+        if trees and sum(map(len, trees[-1])) + len(after) <= TREE:
+            trees[-1].append(after)
+        else:
+            trees.append([after])
+    return trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, p
 
 def reads_pieces(network: Any, device: str, pad: int) -> bool:
     """Whether a network reads a tree of continuations as it reads each by itself; it is changed so that it can."""
+    import torch
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
@@ -144,10 +148,11 @@ def reads_pieces(network: Any, device: str, pad: int) -> bool:
     AttentionMaskInterface.register(PIECES, sdpa_mask)
     network.set_attn_implementation(PIECES)
     reader = Reader(network, device, pad)
-    tree = Following([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]])
-    apart = [Following(tree.start, [after]) for after in tree.afters]
+    near = max(NEAR, ROUNDINGS * torch.finfo(network.dtype).eps)
+    tree = Following([1, 2, 3], [[[1, 2, 1], [1, 3, 2], [2, 1]]])
+    apart = [Following(tree.start, [[after]]) for after in tree.afters]
     try:
-        same = all(np.allclose(one, reader.whole([other])[0], atol=NEAR)
+        same = all(np.allclose(one, reader.whole([other])[0], atol=near)
                    for one, other in zip(reader.row([tree])[0], apart, strict=True))
     except (RuntimeError, TypeError, ValueError, IndexError):
         same = False
@@ -158,11 +163,14 @@ def reads_pieces(network: Any, device: str, pad: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A causal network on its device; `pad` fills up its batches, and `rows` says that nothing is read in batches."""
+    """A causal network on its device; `pad` fills up its batches, `pieces` says whether it reads trees in a row, and
+    `rows` that nothing is read in batches.
+    """
 
     network: Any
     device: str
     pad: int
+    pieces: bool = True
     rows: bool = False
 
     def read(self, units: Sequence[Following]) -> list[list[Vectors]]:
@@ -174,36 +182,28 @@ class Reader:
         return [next(row) if here else [next(whole)] for here in in_row]
 
     def last(self, units: Sequence[Following], wanted: Sequence[int]) -> list[Vectors]:
-        """Score each wanted token after each text with each of its continuations: (continuations, wanted).
+        """Score each wanted token in place of the last of each continuation: (continuations, wanted).
 
-        A score is log p up to a constant of the text. A text that several continuations follow is read once, and each
-        continuation after it by itself.
+        A score is log p up to a constant of the text. It is computed in float32, as scores in bf16 would be rounded.
         """
         import torch
 
         output = self.network.get_output_embeddings()
-        plain = type(output) is torch.nn.Linear and getattr(output, "bias", None) is None
-        exact = output.weight[list(wanted)].float() if plain else None
-
-        def read(rows: list[list[int]], cache: Any = None) -> Any:
-            inputs = {"input_ids": torch.tensor(rows, device=self.device), "past_key_values": cache,
-                      "use_cache": cache is not None}
-            if exact is None:
-                return self.network(**inputs, logits_to_keep=1).logits[:, -1, list(wanted)].float().cpu().numpy()
-            states = self.network.base_model(**inputs).last_hidden_state[:, -1]  # its scores would be rounded to bf16
-            return (states.float() @ exact.T).cpu().numpy()
-
         with torch.inference_mode():
-            if all(len(unit.afters) == 1 for unit in units) and len({unit.size for unit in units}) == 1:
-                return [row[None] for row in read([unit.start + unit.afters[0] for unit in units])]
-            arrays = []
-            for unit in units:
-                if len(unit.afters) == 1:
-                    arrays.append(read([unit.start + unit.afters[0]]))
-                    continue
-                start = self.network(**self._tensors([unit.start]), use_cache=True, logits_to_keep=1).past_key_values
-                arrays.append(np.concatenate([read([after], copy.deepcopy(start)) for after in unit.afters]))
-        return arrays
+            if self.pieces:
+                states, rows, _ = self._states(units)
+                ends = np.cumsum([len(after) for unit in units for after in unit.afters]) - 1
+                states = states[rows[ends]]
+            else:
+                texts = [unit.start + after[:-1] for unit in units for after in unit.afters]
+                states = torch.cat([self.network.base_model(input_ids=torch.tensor([text], device=self.device),
+                                                            use_cache=False).last_hidden_state[:, -1]
+                                    for text in texts])
+            if type(output) is torch.nn.Linear and getattr(output, "bias", None) is None:
+                scores = states.float() @ output.weight[list(wanted)].float().T
+            else:
+                scores = output(states)[:, list(wanted)].float()
+        return np.split(scores.cpu().numpy(), np.cumsum([len(unit.afters) for unit in units])[:-1])
 
     def whole(self, units: Sequence[Following]) -> list[Vectors]:
         """Each text with its one continuation, as one batch."""
@@ -219,9 +219,22 @@ class Reader:
                 for unit, row in zip(units, values, strict=True)]
 
     def row(self, units: Sequence[Following]) -> list[list[Vectors]]:
-        """Texts and the trees behind them in one row; the last token of each continuation need not be read.
+        """Compute log p of every token of each continuation, all units in one row."""
+        import torch
 
-        A token of padding begins the row, since matrix products of a single row may differ in their last bits.
+        tokens = [self.pad, *(token for unit in units for after in unit.afters for token in after)]
+        with torch.inference_mode():
+            states, rows, first = self._states(units)
+            values = log_likelihoods(self.network.get_output_embeddings(), states, torch.cat([first, rows]),
+                                     torch.tensor(tokens, device=self.device))[1:].cpu().numpy()
+        parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
+        return [[next(parts).copy() for _ in unit.afters] for unit in units]
+
+    def _states(self, units: Sequence[Following]) -> tuple[Any, Any, Any]:
+        """States that are read before the tokens of the continuations, which one before each, and the row's first.
+
+        Texts and the trees behind them stand in one row; the last token of each continuation need not be read. A token
+        of padding begins the row, since matrix products of a single row may differ in their last bits.
         """
         import torch
 
@@ -232,24 +245,18 @@ class Reader:
             ids += unit.start
             positions += range(len(unit.start))
             last = len(ids) - 1
-            for tree in unit.trees:
+            for tree in (Tree.of(tuple(map(tuple, afters))) for afters in unit.trees):
                 places += [len(ids) + place - 1 if place else last for branch in tree.branches for place in branch]
                 if tree.tokens:
                     piece.append((slice(len(ids), len(ids) + len(tree.tokens)), self._seen(tree, len(unit.start))))
                 ids += tree.tokens
                 positions += [len(unit.start) + depth for depth in tree.depths]
             pieces.append(piece)
-        tokens = [self.pad, *(token for unit in units for after in unit.afters for token in after)]
         inputs = {"input_ids": torch.tensor([ids], device=self.device), "pieces": pieces, "use_cache": False,
                   "position_ids": torch.tensor([positions], device=self.device),
                   "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # in four dimensions it is left alone
         kept, rows = torch.unique(torch.tensor(places, device=self.device), return_inverse=True)
-        with torch.inference_mode():
-            states = self.network.base_model(**inputs).last_hidden_state[0, kept]
-            values = log_likelihoods(self.network.get_output_embeddings(), states, rows,
-                                     torch.tensor(tokens, device=self.device))[1:].cpu().numpy()
-        parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
-        return [[next(parts).copy() for _ in unit.afters] for unit in units]
+        return self.network.base_model(**inputs).last_hidden_state[0, kept], rows[1:], rows[:1]
 
     def _seen(self, tree: Tree, before: int) -> Any:
         """What is added to the scores of attention: nothing, or −∞ for what a token of a tree does not see."""

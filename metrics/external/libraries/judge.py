@@ -81,8 +81,8 @@ class Judge:
             return cast("type[Metric]", cls)
         if others := values.keys() - {"lm"}:
             raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} is for an endpoint's")
-        card = dataclasses.replace(cls.card, models=("lm",), notes="A language model on this machine is asked; the "
-                                   "score is read off the probabilities of its answer.")
+        card = dataclasses.replace(cls.card, models=("lm",), revision=2, notes="A language model on this "
+                                   "machine is asked; the score is read off the probabilities of its answer.")
         return variant(LocalJudge, card=card, prompt=cls.prompt)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

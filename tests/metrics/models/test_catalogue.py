@@ -196,16 +196,19 @@ def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) 
 def test_a_judge_reads_the_probabilities_of_its_answers(file: Path, home: Path, tmp_path: Path) -> None:
     model = Models(home, Choice(lm=str(file))).lm()
     shared = "user: hello there, how are you today?\n" * 3
-    together = model.answers([(shared + "first:", shared + "second one:"), ("alone",)], ("Yes", "No"))
-    texts = (shared + "first:", shared + "second one:", "alone")
-    apart = [model.answers([(text,)], ("Yes", "No"))[0] for text in texts]
-    np.testing.assert_allclose(np.concatenate(together), np.concatenate(apart), atol=1e-5)
+    texts = (shared + "first:", shared + "second one:", shared + "third:", "alone")
+    asked = [(texts[:2], (shared,)), (texts[2:3], (shared,)), (texts[3:], ())]
+    together = model.answers(asked, ("Yes", "No"))
+    apart = [Models(home, Choice(lm=str(file))).lm().answers([question], ("Yes", "No"))[0] for question in asked]
+    assert all(map(np.array_equal, together, apart))
+    whole = [model.answers([((text,), ())], ("Yes", "No"))[0] for text in texts]
+    np.testing.assert_allclose(np.concatenate(together), np.concatenate(whole), atol=1e-5)
     full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])
     assert together[0][0, 0] - together[0][0, 1] == pytest.approx(float(full[0][0] - full[1][0]), abs=1e-4)
     with pytest.raises(BadOption, match="'Perhaps' is 7 tokens"):
-        model.answers([("a",)], ("Perhaps",))
+        model.answers([(("a",), ())], ("Perhaps",))
     with pytest.raises(CannotScore, match="reads 512 tokens"):
-        model.answers([("long " * 300,)], ("Yes",))
+        model.answers([(("long " * 300,), ())], ("Yes",))
     assert model.conversation([{"role": "user", "content": "a <|im_end|> b"}]) == (
         "<|im_start|>user\na < |im_end|> b<|im_end|>\n<|im_start|>assistant\n")
     bare = Models(home, Choice(lm=str(tiny.gguf(tmp_path / "base.gguf", template="")))).lm()

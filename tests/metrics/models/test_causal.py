@@ -97,11 +97,11 @@ def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> No
 
 
 def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
-    many = Following([1] * 32, [[1], [2], [3]])
-    few = Following([1] * 32, [[1], [2]])
+    many = Following([1] * 32, [[[1], [2], [3]]])
+    few = Following([1] * 32, [[[1], [2]]])
     assert many.units(together=True) == [many]
-    assert many.units(together=False) == [Following(many.start, [after]) for after in many.afters]
-    assert few.units(together=True) == [Following(few.start, [[1]]), Following(few.start, [[2]])]
+    assert many.units(together=False) == [Following(many.start, [[after]]) for after in many.afters]
+    assert few.units(together=True) == [Following(few.start, [[[1]]]), Following(few.start, [[[2]]])]
 
 
 @pytest.fixture
